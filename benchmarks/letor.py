@@ -1,0 +1,254 @@
+"""Five-fold LETOR protocol on MQ2008 and OHSUMED, beside the published figures.
+
+For each fold a ranker is trained with every parameter setting of its grid, the setting
+with the best MAP on the validation queries is kept, and its test queries are measured.
+Printed are means over the five test folds, and their spread over seeds for rankers
+that draw random numbers.
+
+Run ``python -m benchmarks.letor``; ``--help`` lists the options. The data are found in
+the folder named by SKRANK_DATA (default ``../shared/data``) and never part of this
+project.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ParameterGrid
+
+from skrank.datasets import load_letor_folds
+from skrank.metrics import get_measure
+from skrank.rankers import (
+    LambdaRank,
+    ListMLE,
+    ListNet,
+    LogisticRanker,
+    RankNet,
+    RankSVM,
+    SubsetRegression,
+)
+
+MEASURES = ("map", "p@1", "p@10", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10")
+SELECTION = "map"
+ALPHAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+
+
+@dataclass
+class Entry:
+    """One row of the table: a ranker, its grid and what was published for it.
+
+    ``published`` maps a data set to {measure: (value, source)}.
+    """
+
+    name: str
+    make: Callable
+    grid: dict = field(default_factory=dict)
+    published: dict = field(default_factory=dict)
+    seeds: bool = False
+    uses_validation: bool = False
+
+
+LIU_MQ = "Liu table 11.10"
+LIU_OH = "Liu table 11.7"
+FANG = "Fang & Liu table 6"
+
+ENTRIES = [
+    Entry(
+        "SubsetRegression",
+        SubsetRegression,
+        {"alpha": [1e-3, 1e-1, 1.0, 10.0, 100.0], "gain": ["linear", "exp2"]},
+        {
+            "MQ2008": {"map": (0.4332, FANG), "ndcg@10": (0.4733, FANG)},
+            "OHSUMED": {
+                "map": (0.422, LIU_OH),
+                "ndcg@1": (0.446, LIU_OH),
+                "ndcg@3": (0.443, LIU_OH),
+                "ndcg@10": (0.411, LIU_OH),
+            },
+        },
+    ),
+    Entry("LogisticRanker", LogisticRanker, {"alpha": ALPHAS, "threshold": [1.0, "all"]}),
+    Entry(
+        "RankSVM",
+        RankSVM,
+        {"alpha": ALPHAS, "hinge": ["squared", "linear"]},
+        {
+            "MQ2008": {
+                "map": (0.470, LIU_MQ),
+                "p@1": (0.427, LIU_MQ),
+                "p@10": (0.249, LIU_MQ),
+            },
+            "OHSUMED": {
+                "map": (0.433, LIU_OH),
+                "ndcg@1": (0.496, LIU_OH),
+                "ndcg@3": (0.421, LIU_OH),
+                "ndcg@10": (0.414, LIU_OH),
+            },
+        },
+    ),
+    Entry(
+        "RankNet",
+        RankNet,
+        {"alpha": ALPHAS},
+        {"MQ2008": {"map": (0.4360, FANG), "ndcg@10": (0.4694, FANG)}},
+    ),
+    Entry(
+        "LambdaRank",
+        LambdaRank,
+        {"alpha": [1e-4, 1e-2], "truncation": [None, 30], "measure": ["ndcg@10", "map"]},
+        seeds=True,
+        uses_validation=True,
+    ),
+    Entry(
+        "ListNet",
+        ListNet,
+        {"alpha": ALPHAS, "gain": ["linear", "exp2"]},
+        {
+            "MQ2008": {
+                "map": (0.478, LIU_MQ),
+                "p@1": (0.445, LIU_MQ),
+                "p@10": (0.248, LIU_MQ),
+            },
+            "OHSUMED": {
+                "map": (0.446, LIU_OH),
+                "ndcg@1": (0.533, LIU_OH),
+                "ndcg@3": (0.473, LIU_OH),
+                "ndcg@10": (0.441, LIU_OH),
+            },
+        },
+    ),
+    Entry(
+        "ListMLE",
+        ListMLE,
+        {"alpha": ALPHAS, "top_k": [None, 5]},
+        {"MQ2008": {"map": (0.4308, FANG), "ndcg@10": (0.4723, FANG)}},
+    ),
+]
+
+PRESETS = {"MQ2008": "letor4", "OHSUMED": "letor3"}
+
+
+def measure_all(part, scores, preset):
+    """Mean of every measure over the queries of one part of a fold."""
+    return {
+        name: float(get_measure(name, preset=preset)(part.y, scores, groups=part.groups))
+        for name in MEASURES
+    }
+
+
+def fit(entry, params, fold, seed):
+    """One ranker, trained with one parameter setting."""
+    ranker = entry.make(**params)
+    if entry.seeds:
+        ranker.set_params(random_state=seed)
+    validation = {}
+    if entry.uses_validation:
+        ranker.set_params(validation_measure=SELECTION)
+        validation = {
+            "X_val": fold.vali.X,
+            "y_val": fold.vali.y,
+            "groups_val": fold.vali.groups,
+        }
+    return ranker.fit(fold.train.X, fold.train.y, fold.train.groups, **validation)
+
+
+def run_fold(entry, fold, preset, seed):
+    """Choose on the validation queries, measure on the test queries."""
+    best, chosen = -np.inf, None
+    for params in ParameterGrid(entry.grid):
+        ranker = fit(entry, params, fold, seed)
+        value = measure_all(fold.vali, ranker.predict(fold.vali.X), preset)[SELECTION]
+        if value > best:
+            best, chosen = value, (ranker, params)
+    ranker, params = chosen
+    return measure_all(fold.test, ranker.predict(fold.test.X), preset), params
+
+
+def run(entry, folds, preset, seeds):
+    """All folds and seeds of one ranker."""
+    begin = time.perf_counter()
+    results, choices = [], []
+    for seed in range(seeds if entry.seeds else 1):
+        tests = []
+        for fold in folds:
+            test, params = run_fold(entry, fold, preset, seed)
+            tests.append(test)
+            choices.append(params)
+        results.append({m: float(np.mean([t[m] for t in tests])) for m in MEASURES})
+    return {
+        "mean": {m: float(np.mean([r[m] for r in results])) for m in MEASURES},
+        "spread": {m: float(np.std([r[m] for r in results])) for m in MEASURES},
+        "n_seeds": len(results),
+        "chosen": choices,
+        "seconds": time.perf_counter() - begin,
+    }
+
+
+def table(dataset, rows):
+    """Aligned text: measured figures, and the published ones below them."""
+    width = max(len(name) for name, _, _ in rows) + 2
+    head = f"{dataset:<{width}}" + "".join(f"{m:>17}" for m in MEASURES) + f"{'s':>8}"
+    lines = [head, "-" * len(head)]
+    for name, result, published in rows:
+        cells = []
+        for m in MEASURES:
+            cell = f"{result['mean'][m]:.4f}"
+            if result["n_seeds"] > 1:
+                cell += f" ±{result['spread'][m]:.4f}"
+            if m in published:
+                cell += f" ({published[m][0]:.4f})"
+            cells.append(f"{cell:>17}")
+        lines.append(f"{name:<{width}}" + "".join(cells) + f"{result['seconds']:8.1f}")
+    lines.append("In parentheses: published value.")
+    return "\n".join(lines)
+
+
+def parse_arguments(argv):
+    """Options of the command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.letor", description=__doc__)
+    parser.add_argument("--data", nargs="+", default=list(PRESETS), choices=list(PRESETS))
+    parser.add_argument("--rankers", nargs="+", choices=[e.name for e in ENTRIES])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    """Run the protocol and print one table per data set."""
+    options = parse_arguments(argv)
+    root = Path(os.environ.get("SKRANK_DATA", "../shared/data"))
+    if not root.is_dir():
+        sys.exit(f"no data in {root}; set SKRANK_DATA to the folder of MQ2008, OHSUMED")
+    record = {}
+    for dataset in options.data:
+        folds = [
+            fold for fold in load_letor_folds(root / dataset, dtype=np.float64)
+        ]
+        rows = []
+        for entry in ENTRIES:
+            if options.rankers and entry.name not in options.rankers:
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = run(entry, folds, PRESETS[dataset], options.seeds)
+            published = entry.published.get(dataset, {})
+            rows.append((entry.name, result, published))
+            record.setdefault(dataset, {})[entry.name] = result | {
+                "published": published
+            }
+            print(f"  {dataset} {entry.name}: {result['seconds']:.1f} s", file=sys.stderr)
+        print(table(dataset, rows), end="\n\n")
+    if options.json:
+        options.json.write_text(json.dumps(record, indent=1, default=str))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The ground floor: queries, validation, configuration, threads and kernels."""

@@ -1,0 +1,53 @@
+"""Package-wide options, local to the thread and the context that set them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+_DEFAULTS: dict[str, Any] = {"assume_single_query": False}
+_config: ContextVar[dict[str, Any] | None] = ContextVar("skrank_config", default=None)
+
+
+def get_config() -> dict[str, Any]:
+    """Return a copy of the current options.
+
+    Returns
+    -------
+    dict
+        ``assume_single_query``: whether missing groups mean one single query.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.get_config()
+    {'assume_single_query': False}
+    """
+    return dict(_config.get() or _DEFAULTS)
+
+
+@contextmanager
+def config_context(*, assume_single_query: bool | None = None) -> Iterator[None]:
+    """Set options for the duration of a ``with`` block.
+
+    Parameters
+    ----------
+    assume_single_query : bool, default=None
+        If True, data without groups are read as the documents of one query instead
+        of raising an error. None keeps the current value.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> with skrank.config_context(assume_single_query=True):
+    ...     skrank.get_config()["assume_single_query"]
+    True
+    """
+    options = get_config()
+    if assume_single_query is not None:
+        options["assume_single_query"] = bool(assume_single_query)
+    token = _config.set(options)
+    try:
+        yield
+    finally:
+        _config.reset(token)

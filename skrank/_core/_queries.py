@@ -1,0 +1,173 @@
+"""Rows grouped by query.
+
+Every kernel and every loss sees the rows of a query next to each other, with a pointer
+array: the documents of query ``q`` are rows ``ptr[q]`` to ``ptr[q + 1]``. `QueryIndex`
+makes that array from one id per row and remembers how the rows were moved, so that
+input whose queries are adjacent already is never copied.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def _factorize_objects(ids):
+    """Code ids of any hashable type by order of first appearance."""
+    codes = np.empty(len(ids), dtype=np.intp)
+    seen: dict = {}
+    for i, value in enumerate(ids):
+        codes[i] = seen.setdefault(value, len(seen))
+    uniques = np.empty(len(seen), dtype=object)
+    uniques[:] = list(seen)
+    return uniques, codes
+
+
+def _factorize(ids):
+    """Return (unique ids, code of each row); sorted where the ids can be ordered."""
+    if ids.dtype != object:
+        return np.unique(ids, return_inverse=True)
+    uniques, codes = _factorize_objects(ids)
+    try:
+        rank_to_code = np.array(
+            sorted(range(len(uniques)), key=uniques.__getitem__), dtype=np.intp
+        )
+    except TypeError:  # ids that do not compare, such as 1 and "a"
+        return uniques, codes
+    code_to_rank = np.empty_like(rank_to_code)
+    code_to_rank[rank_to_code] = np.arange(len(rank_to_code))
+    return uniques[rank_to_code], code_to_rank[codes]
+
+
+def _run_starts(ids):
+    """First row of every run of equal neighbouring ids."""
+    return np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1].astype(np.intp)
+
+
+def _distinct(values):
+    try:
+        return len(set(values.tolist())) == len(values)
+    except TypeError:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class QueryIndex:
+    """The queries of a data set as a pointer array.
+
+    Attributes
+    ----------
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]`` after `take`.
+    order : ndarray of shape (n_documents,), dtype intp, or None
+        The input row of each grouped row; None when the input is grouped as it stands.
+    ids : ndarray of shape (n_queries,)
+        The id of each query.
+    """
+
+    ptr: np.ndarray
+    order: np.ndarray | None
+    ids: np.ndarray
+
+    @classmethod
+    def from_groups(cls, groups, *, canonical=False) -> "QueryIndex":
+        """Group rows by their id.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_documents,)
+            One id per row, as returned by `check_groups`.
+        canonical : bool, default=False
+            If True, queries come in the order of their ids whatever the order of the
+            rows, so that results do not depend on it. If False, rows whose queries are
+            adjacent are left where they are.
+
+        Returns
+        -------
+        QueryIndex
+            Complexity: O(n) when queries are adjacent, O(n log n) otherwise.
+        """
+        starts = _run_starts(groups)
+        ids = groups[starts]
+        n = len(groups)
+        if _distinct(ids):
+            ascending = len(ids) < 2 or _is_ascending(ids)
+            if ascending or not canonical:
+                return cls(_frozen(np.append(starts, n)), None, ids)
+        uniques, codes = _factorize(groups)
+        order = np.argsort(codes, kind="stable")
+        sizes = np.bincount(codes, minlength=len(uniques))
+        ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
+        if np.array_equal(order, np.arange(n)):
+            order = None
+        return cls(_frozen(ptr), None if order is None else _frozen(order), uniques)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.ptr) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, over all queries."""
+        return int(self.ptr[-1])
+
+    @property
+    def sizes(self):
+        """Number of documents of each query, shape (n_queries,)."""
+        return np.diff(self.ptr)
+
+    @property
+    def codes(self):
+        """Query number of each grouped row, shape (n_documents,)."""
+        return np.repeat(np.arange(self.n_queries), self.sizes)
+
+    def take(self, array):
+        """Rows of ``array`` grouped by query; the array itself if nothing moves."""
+        if array is None or self.order is None:
+            return array
+        return array[self.order]
+
+    def restore(self, array):
+        """Undo `take`: rows of a grouped array in the order of the input."""
+        if self.order is None:
+            return array
+        restored = np.empty_like(array)
+        restored[self.order] = array
+        return restored
+
+
+def _is_ascending(ids):
+    try:
+        return bool(np.all(ids[1:] > ids[:-1]))
+    except TypeError:  # ids that do not compare keep the order of appearance
+        return True
+
+
+def _frozen(array):
+    array = np.ascontiguousarray(array, dtype=np.intp)
+    array.flags.writeable = False
+    return array
+
+
+def rows_of_queries(ptr, queries):
+    """Rows of some queries, and the pointer array of these rows.
+
+    Parameters
+    ----------
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array of all queries.
+    queries : ndarray of shape (n_chosen,), dtype intp
+        Numbers of the chosen queries, in the order in which they are wanted.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows,), dtype intp
+        Row numbers, query after query.
+    chosen_ptr : ndarray of shape (n_chosen + 1,), dtype intp
+        Pointer array of ``rows``.
+    """
+    sizes = (ptr[1:] - ptr[:-1])[queries]
+    chosen_ptr = np.zeros(len(queries) + 1, dtype=np.intp)
+    np.cumsum(sizes, out=chosen_ptr[1:])
+    shift = np.repeat(ptr[queries] - chosen_ptr[:-1], sizes)
+    return np.arange(chosen_ptr[-1], dtype=np.intp) + shift, chosen_ptr

@@ -1,0 +1,149 @@
+"""The glue: energy + loss + data make an objective that a solver can minimise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from skrank._core._queries import QueryIndex, rows_of_queries
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Validated rows, grouped by query.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_documents, n_features)
+        Rows, those of a query next to each other.
+    y : ndarray of shape (n_documents,)
+        Grades.
+    ptr : ndarray of shape (n_queries + 1,)
+        Where each query starts.
+    sample_weight : ndarray of shape (n_documents,) or None
+        Row weights.
+    """
+
+    X: np.ndarray | sparse.csr_matrix
+    y: np.ndarray
+    ptr: np.ndarray
+    sample_weight: np.ndarray | None = None
+
+    @classmethod
+    def grouped(cls, X, y, index: QueryIndex, sample_weight=None) -> "RankingData":
+        """Bring rows into the order of a query index."""
+        return cls(
+            index.take(X), index.take(y), index.ptr, index.take(sample_weight)
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.ptr) - 1
+
+    def subset(self, queries) -> "RankingData":
+        """Rows of some queries, in the order given."""
+        rows, ptr = rows_of_queries(self.ptr, queries)
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return RankingData(self.X[rows], self.y[rows], ptr, weight)
+
+    def has_preference(self):
+        """Whether the grades of each query differ, shape (n_queries,)."""
+        starts = self.ptr[:-1]
+        highest = np.maximum.reduceat(self.y, starts)
+        return highest > np.minimum.reduceat(self.y, starts)
+
+
+class Objective:
+    r"""Mean loss of an energy's scores plus an L2 penalty.
+
+    .. math:: J(w) = \frac{1}{W} \sum_q \ell_q(f_w(x_q), y_q)
+              + \frac{\alpha}{2} \lVert w \rVert^2
+
+    ``W`` is the number (with weights: the total weight) of the loss's units, be they
+    documents, preference pairs or queries, so that ``alpha`` means the same for any
+    amount of data.
+
+    Parameters
+    ----------
+    energy : BaseEnergy
+        After `setup`.
+    loss : BaseLoss
+        Hyper-parameters of the loss.
+    data : RankingData
+        Grouped rows.
+    alpha : float
+        Strength of the penalty.
+    n_threads : int, default=1
+        Threads of the loss kernels.
+    rng : RandomState, default=None
+        Given while training with noise.
+    """
+
+    def __init__(self, energy, loss, data, alpha, *, n_threads=1, rng=None):
+        self.energy = energy
+        self.loss = loss
+        self.data = data
+        self.alpha = alpha
+        self.n_threads = n_threads
+        self.rng = rng
+        self.prepared = loss.prepare(
+            data.y, data.ptr, data.sample_weight, n_threads=n_threads
+        )
+        self.penalty = alpha * energy.penalty_mask(data.X.shape[1])
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.data.n_queries
+
+    def value_gradient(self, params):
+        """Objective and its gradient with respect to the parameters."""
+        raw, vjp = self.energy.scores_and_vjp(params, self.data.X, self.rng)
+        values, gradient = self.prepared.value_gradient(raw)
+        # Data without any preference has no units and no gradient.
+        scale = 1.0 / self.prepared.total_weight if self.prepared.total_weight else 0.0
+        shrunk = self.penalty * params
+        value = scale * float(np.sum(values)) + 0.5 * float(shrunk @ params)
+        return value, vjp(scale * gradient) + shrunk
+
+    def batch(self, queries, rng=None) -> "Objective":
+        """Return the objective of some queries only."""
+        return Objective(
+            self.energy,
+            self.loss,
+            self.data.subset(queries),
+            self.alpha,
+            n_threads=1,
+            rng=rng,
+        )
+
+    def smoothed(self, width) -> "Objective":
+        """Return the objective with a smooth version of its loss.
+
+        Parameters
+        ----------
+        width : float
+            How far the smooth loss may be from the loss; see ``loss.smoothed``.
+
+        Returns
+        -------
+        Objective
+            On the same data.
+        """
+        if not hasattr(self.loss, "smoothed"):
+            raise TypeError(
+                f"{type(self.loss).__name__} has no smooth version; use another solver"
+            )
+        return Objective(
+            self.energy,
+            self.loss.smoothed(width),
+            self.data,
+            self.alpha,
+            n_threads=self.n_threads,
+            rng=self.rng,
+        )
+
+    def coordinates(self):
+        """Coordinates in which a convex objective is well conditioned, or None."""
+        return self.energy.coordinates(self.data.X, self.alpha)

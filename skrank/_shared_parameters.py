@@ -1,0 +1,69 @@
+"""Constructor parameters that a family of rankers shares, written once.
+
+scikit-learn reads parameters from the signature of ``__init__``, so every ranker would
+have to repeat the dozen parameters of its family, and their documentation. A class
+marked with `shares_parameters` states only its own parameters and takes the others as
+``**shared``; its signature and its docstring are completed from its base class.
+"""
+
+import inspect
+import re
+
+_HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+
+
+def shares_parameters(cls):
+    """Complete signature and docstring of a class from its base class.
+
+    Parameters
+    ----------
+    cls : type
+        Its ``__init__`` ends in ``**shared`` and passes them on to ``super()``.
+
+    Returns
+    -------
+    type
+        The class itself.
+    """
+    base = cls.__mro__[1]
+    own = inspect.signature(cls.__init__).parameters
+    shared = inspect.signature(base.__init__).parameters
+    kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
+    taken = [p for name, p in shared.items() if name not in own]
+    cls.__init__.__signature__ = inspect.Signature(kept + taken)
+    cls.__doc__ = _merged_doc(cls.__doc__, base.__doc__)
+    return cls
+
+
+def _sections(doc):
+    """Split a numpydoc docstring into its heading-to-text mapping, in order."""
+    parts = _HEADING.split(inspect.cleandoc(doc) + "\n")
+    sections = {"": parts[0]}
+    sections.update(zip(parts[1::2], parts[2::2]))
+    return sections
+
+
+def _entries(text):
+    """Parameter entries of a section, by name."""
+    blocks = [block.rstrip() for block in _ENTRY.split(text) if block.strip()]
+    return {block.split(" :", 1)[0]: block for block in blocks}
+
+
+def _merged_doc(doc, base_doc):
+    sections, inherited = _sections(doc), _sections(base_doc)
+    for heading in ("Parameters", "Attributes"):
+        if heading not in inherited:
+            continue
+        entries = _entries(sections.get(heading, ""))
+        for name, block in _entries(inherited[heading]).items():
+            entries.setdefault(name, block)
+        sections[heading] = "\n".join(entries.values()) + "\n\n"
+    order = ["", "Parameters", "Attributes"]
+    order += [heading for heading in sections if heading not in order]
+    texts = []
+    for heading in order:
+        if heading in sections:
+            title = f"{heading}\n{'-' * len(heading)}\n" if heading else ""
+            texts.append(title + sections[heading])
+    return "".join(texts).rstrip() + "\n"

@@ -1,0 +1,167 @@
+"""The common result of the readers: features, grades, queries and what came with them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skrank._core._validation import QID_LEVEL
+
+_DOCID = re.compile(r"docid\s*=\s*(\S+)")
+
+
+def import_pandas(caller: str):
+    """Import pandas or say how to get it."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(
+            f"{caller} needs pandas; install it with: pip install 'skrank[pandas]'"
+        ) from None
+    return pandas
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """One string per row, kept as the bytes of all rows and decoded when asked for.
+
+    Attributes
+    ----------
+    data : bytes
+        The strings one after another, in UTF-8.
+    bounds : ndarray of shape (n_rows + 1,), dtype int64
+        String ``i`` is ``data[bounds[i]:bounds[i + 1]]``.
+    """
+
+    data: bytes
+    bounds: np.ndarray
+
+    def decode(self) -> np.ndarray:
+        """All strings, as an object array of shape (n_rows,)."""
+        strings = np.empty(len(self.bounds) - 1, dtype=object)
+        bounds = self.bounds.tolist()
+        text = self.data.decode("utf-8", errors="replace")
+        if len(text) == len(self.data):  # ASCII: characters are where the bytes are
+            strings[:] = [text[a:b] for a, b in zip(bounds, bounds[1:])]
+        else:
+            strings[:] = [
+                self.data[a:b].decode("utf-8", errors="replace")
+                for a, b in zip(bounds, bounds[1:])
+            ]
+        return strings
+
+
+def _docid_of(comment):
+    """The document id that a LETOR comment names, or ``""``."""
+    named = _DOCID.search(comment)
+    if named:
+        return named.group(1)
+    words = comment.split()
+    return words[0] if len(words) == 1 else ""
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Documents of queries: features, grades and query ids, one row per document.
+
+    Unpacks into the three arrays that ``fit`` takes: ``X, y, groups = data``.
+
+    Attributes
+    ----------
+    X : ndarray or CSR array of shape (n_documents, n_features), or DataFrame
+        Features.
+    y : ndarray of shape (n_documents,), or Series
+        Relevance grades.
+    groups : ndarray of shape (n_documents,)
+        Query id of each row: int64, or str where an id is not an integer.
+    feature_names : ndarray of shape (n_features,), dtype object
+        ``"1"``, ``"2"``, … for LETOR text; column names for tables.
+    comments : ndarray of shape (n_documents,), dtype object, or None
+        What stood behind ``#`` on each line.
+    docids : ndarray of shape (n_documents,), dtype object, or None
+        Document ids; ``""`` for a row without one, None if no row has one.
+
+    Examples
+    --------
+    >>> from skrank.datasets import load_letor
+    >>> data = load_letor(b"2 qid:7 1:0.5 #docid = a\\n0 qid:7 2:1 #docid = b\\n")
+    >>> X, y, groups = data
+    >>> y.tolist(), groups.tolist(), data.docids.tolist()
+    ([2.0, 0.0], [7, 7], ['a', 'b'])
+    """
+
+    X: Any
+    y: Any
+    groups: np.ndarray
+    feature_names: np.ndarray
+    _comments: TextColumn | None = field(default=None, repr=False)
+    _docids: np.ndarray | None = field(default=None, repr=False)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y, self.groups))
+
+    @property
+    def data(self) -> Any:
+        """The features, by the name that scikit-learn's bunches give them."""
+        return self.X
+
+    @property
+    def target(self) -> Any:
+        """The grades, by the name that scikit-learn's bunches give them."""
+        return self.y
+
+    @cached_property
+    def comments(self) -> np.ndarray | None:
+        """What stood behind ``#`` on each line, or None if no line had a comment."""
+        return None if self._comments is None else self._comments.decode()
+
+    @cached_property
+    def docids(self) -> np.ndarray | None:
+        """Document ids, or None if no row has one."""
+        if self._docids is not None or self.comments is None:
+            return self._docids
+        docids = np.empty(len(self.comments), dtype=object)
+        docids[:] = [_docid_of(comment) for comment in self.comments]
+        return docids if docids.any() else None
+
+    def to_frame(self) -> "RankingData":
+        """The same data with ``X`` a DataFrame and ``y`` a Series.
+
+        Both have an index of two levels, ``qid`` and ``row``, so that everything in
+        skrank finds the queries without ``groups=``.
+
+        Returns
+        -------
+        RankingData
+            Sparse features become pandas' sparse columns.
+        """
+        pd = import_pandas("as_frame=True")
+        index = pd.MultiIndex.from_arrays(
+            [self.groups, np.arange(len(self.groups))], names=[QID_LEVEL, "row"]
+        )
+        if hasattr(self.X, "tocsr"):
+            X = pd.DataFrame.sparse.from_spmatrix(self.X, index, self.feature_names)
+        else:
+            X = pd.DataFrame(self.X, index, self.feature_names)
+        return replace(self, X=X, y=pd.Series(self.y, index, name="relevance"))
+
+
+def feature_names(n_features: int) -> np.ndarray:
+    """The names ``"1"``, ``"2"``, … that LETOR text gives its features."""
+    return np.array([str(i) for i in range(1, n_features + 1)], dtype=object)
+
+
+def as_text_list(values: Sequence, name: str, forbidden: str) -> list[bytes]:
+    """Strings or numbers of one value per row as UTF-8, checked for separators."""
+    encoded = [str(value).encode() for value in values]
+    pattern = re.compile(forbidden.encode())
+    for row, value in enumerate(encoded):
+        if pattern.search(value):
+            raise ValueError(
+                f"{name} must not contain what separates fields or lines; row {row} "
+                f"has {value.decode()!r}"
+            )
+    return encoded

@@ -1,0 +1,111 @@
+"""What an energy is: a family of scoring functions with parameters in one vector.
+
+An energy E(q, d) is low for documents that suit the query (Fang & Liu 2016, eq. 2).
+Losses, measures and users think in scores, where higher is better, so an energy object
+computes scores and the energy is their negative.
+
+An energy knows neither labels nor losses. It offers its scores and, for a solver, the
+product of a gradient with respect to the scores and its Jacobian.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class BaseEnergy(BaseEstimator):
+    """Base class of scoring functions with a flat parameter vector.
+
+    Subclasses implement `n_params`, `init_params`, `scores` and `scores_and_vjp`.
+    """
+
+    #: Whether ``X`` may be a CSR matrix.
+    accepts_sparse = False
+    #: Whether scores are linear in the parameters, so convex losses stay convex.
+    linear = False
+
+    def setup(self, X, rng=None):
+        """Learn what does not depend on labels, such as the scale of features.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Training rows.
+        rng : RandomState, default=None
+            Source of randomness, such as the choice of landmarks.
+
+        Returns
+        -------
+        BaseEnergy
+            The energy itself, with attributes that end in an underscore.
+        """
+        return self
+
+    def transform(self, X):
+        """Rows as the other methods take them; done once per data set.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_documents, n_transformed)
+            ``X`` itself unless the energy has features of its own.
+        """
+        return X
+
+    def n_params(self, n_features: int) -> int:
+        """Length of the parameter vector for ``n_features`` features."""
+        raise NotImplementedError
+
+    def init_params(self, n_features: int, rng):
+        """Parameters to start from, shape (n_params,), float64."""
+        raise NotImplementedError
+
+    def scores(self, params, X):
+        """Scores of documents, shape (n_documents,), float64."""
+        raise NotImplementedError
+
+    def scores_and_vjp(self, params, X, rng=None):
+        """Scores, and the function that pulls a gradient back to the parameters.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Rows.
+        rng : RandomState, default=None
+            Given while training with noise, such as dropout.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents,)
+            Scores.
+        vjp : callable
+            ``vjp(gradient)`` is the gradient with respect to the parameters.
+        """
+        raise NotImplementedError
+
+    def penalty_mask(self, n_features: int):
+        """Which parameters the L2 penalty shrinks: ones and zeros, (n_params,)."""
+        return np.ones(self.n_params(n_features))
+
+    def coordinates(self, X, alpha: float = 0.0):
+        """Coordinates in which a loss of these scores is well conditioned, or None.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Training rows.
+        alpha : float, default=0.0
+            Strength of the L2 penalty.
+
+        Returns
+        -------
+        object or None
+            With methods ``to_params(v)``, ``from_params(params)`` and
+            ``pull(gradient)``; None when the parameters serve as they are.
+        """
+        return None

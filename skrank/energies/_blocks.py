@@ -1,0 +1,59 @@
+"""Work on blocks of rows by threads, with results that do not depend on their number.
+
+Matrix products of BLAS round differently for different numbers of threads. Here the
+blocks are the same for any number of threads and each is computed by one of them, so
+equal input gives equal bits.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache
+
+from skrank._core._threads import blas_threads
+
+
+def row_blocks(n_rows: int, n_block_rows: int) -> list[slice]:
+    """Cut rows into slices of ``n_block_rows``, the last one possibly shorter."""
+    starts = range(0, n_rows, n_block_rows)
+    return [slice(start, min(start + n_block_rows, n_rows)) for start in starts]
+
+
+@cache
+def _pool(n_threads):
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="skrank")
+
+
+# The threads of a pool do not live on in a forked process.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def map_blocks(function: Callable, *arguments, n_threads: int):
+    """Yield ``function`` of each block's arguments in order; one BLAS thread each.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one item of each of ``arguments``.
+    *arguments : list
+        Lists of equal length, one item per block.
+    n_threads : int
+        Number of threads.
+
+    Yields
+    ------
+    object
+        What ``function`` returned, in the order of the blocks.
+    """
+    with blas_threads(1):
+        if n_threads == 1 or len(arguments[0]) < 2:
+            yield from map(function, *arguments)
+            return
+        # Each thread sees the caller's numpy error state.
+        submit = _pool(n_threads).submit
+        calls = zip(*arguments, strict=True)
+        tasks = [submit(copy_context().run, function, *call) for call in calls]
+        while tasks:
+            yield tasks.pop(0).result()

@@ -1,0 +1,419 @@
+"""The multi-layer perceptron energy.
+
+Two pieces: `_Network` is the arithmetic of forward and backward passes over one block
+of rows; `MLPEnergy` cuts data into blocks, folds the standardisation of features into
+the first layer and keeps all parameters in one vector.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+from sklearn.exceptions import NotFittedError
+
+from skrank._core._threads import effective_n_threads
+from skrank.energies._base import BaseEnergy
+from skrank.energies._blocks import map_blocks, row_blocks
+from skrank.energies._feature_scale import feature_scale
+
+# Values in the widest layer of a block: a block and its gradient stay within the cache.
+_BLOCK_VALUES = 1 << 18
+# Bytes of hidden layers kept between scores and their vjp; a full batch over more rows
+# computes the layers of the remaining blocks a second time.
+_TAPE_BYTES = 1 << 28
+# Folding the mean into the bias cancels digits where |mean| >> scale; beyond this ratio
+# single precision would keep fewer than five of them.
+_MAX_OFFSET = 100.0
+
+
+class _Activation(NamedTuple):
+    apply: Callable  # in place
+    slope: Callable  # derivative as a function of the output
+    variance: Callable  # of initial weights, given (fan_in, fan_out)
+
+
+def _glorot(fan_in, fan_out):
+    return 2.0 / (fan_in + fan_out)
+
+
+_ACTIVATIONS = {
+    "relu": _Activation(
+        lambda z: np.maximum(z, 0, out=z),
+        lambda a: a > 0,
+        lambda fan_in, fan_out: 2.0 / fan_in,
+    ),
+    "tanh": _Activation(lambda z: np.tanh(z, out=z), lambda a: 1 - a * a, _glorot),
+    # The sigmoid has a quarter of the slope of tanh at 0: weights are 4 times larger.
+    "sigmoid": _Activation(
+        lambda z: expit(z, out=z),
+        lambda a: a * (1 - a),
+        lambda fan_in, fan_out: 16.0 * _glorot(fan_in, fan_out),
+    ),
+    "identity": _Activation(lambda z: z, lambda a: 1, _glorot),
+}
+
+
+class MLPEnergy(BaseEnergy):
+    r"""Scores of a multi-layer perceptron: the negative energy is a neural network.
+
+    .. math:: -E(q, d) = f(x) = w_{L}^T h_{L} + b_{L}, \quad
+              h_{l+1} = a(W_l^T h_l + b_l), \quad h_0 = (x - \mu) / \sigma
+
+    Weights start as in He et al. (2015, eq. 10) for ``"relu"`` and as in Glorot &
+    Bengio (2010, eq. 16) otherwise, biases at 0. The standardisation is folded into the
+    first layer, so rows are never copied and CSR rows stay sparse. Single precision
+    rows are multiplied in single precision, unless some feature lies further from 0
+    than 100 times its spread; parameters, scores and gradients are double precision.
+
+    Complexity: O(n p) per evaluation for p parameters, in blocks of rows. Between
+    scores and gradient up to 256 MiB of hidden layers are kept; where a full batch
+    needs more, the hidden layers of the remaining blocks are computed again.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(64,)
+        Units of each hidden layer; an empty sequence makes a linear energy.
+    activation : {"relu", "tanh", "sigmoid", "identity"}, default="relu"
+        Function of the hidden units.
+    dropout : float, default=0.0
+        Probability with which a hidden unit is left out while training; the others are
+        divided by ``1 - dropout``, so prediction needs no correction.
+    standardize : bool, default=True
+        Whether to bring training features to mean 0 and variance 1. Constant features
+        are only centred.
+    n_jobs : int, default=None
+        Number of threads over blocks of rows; None means all CPUs. Results do not
+        depend on it.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,) or None
+        Means of the training features; None without ``standardize``.
+    scale_ : ndarray of shape (n_features,) or None
+        Standard deviations of the training features, 1 for constant features.
+
+    References
+    ----------
+    Burges et al. (2005), Learning to Rank using Gradient Descent, section 4.
+    Srivastava et al. (2014), Dropout, section 4 (inverted form: section 10).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import MLPEnergy
+    >>> energy = MLPEnergy(hidden_layer_sizes=(1,), standardize=False)
+    >>> X = np.array([[3.0, 1.0], [1.0, 3.0]])
+    >>> energy = energy.setup(X)
+    >>> energy.n_params(2)
+    5
+    >>> energy.scores(np.array([1.0, -1.0, 0.5, 2.0, 0.0]), X)
+    array([5., 0.])
+    """
+
+    accepts_sparse = True
+
+    def __init__(
+        self,
+        hidden_layer_sizes: int | Sequence[int] = (64,),
+        *,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        standardize: bool = True,
+        n_jobs: int | None = None,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.dropout = dropout
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+
+    def setup(self, X):
+        """Check hyper-parameters and learn the standardisation.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Training rows.
+
+        Returns
+        -------
+        MLPEnergy
+            The energy itself, with ``mean_`` and ``scale_``.
+
+        Raises
+        ------
+        ValueError
+            If a hyper-parameter is not acceptable.
+        TypeError
+            If a hyper-parameter has a wrong type.
+        """
+        _check_activation(self.activation)
+        _check_dropout(self.dropout)
+        self._layer_sizes(X.shape[1])
+        self.mean_, self.scale_ = feature_scale(X) if self.standardize else (None, None)
+        return self
+
+    def _layer_sizes(self, n_features):
+        """Units of every layer, from the features to the score."""
+        return (n_features, *_check_hidden(self.hidden_layer_sizes), 1)
+
+    def n_params(self, n_features: int) -> int:
+        """Length of the parameter vector: per layer its weights, then its biases."""
+        sizes = self._layer_sizes(n_features)
+        return sum((a + 1) * b for a, b in pairwise(sizes))
+
+    def init_params(self, n_features: int, rng):
+        """Random weights and zero biases, shape (n_params,)."""
+        sizes = self._layer_sizes(n_features)
+        params = np.zeros(self.n_params(n_features))
+        layers = _views(params, sizes)
+        for weight, _ in layers[:-1]:
+            variance = _check_activation(self.activation).variance(*weight.shape)
+            weight[...] = rng.normal(scale=np.sqrt(variance), size=weight.shape)
+        weight = layers[-1][0]
+        weight[...] = rng.normal(
+            scale=np.sqrt(_glorot(*weight.shape)), size=weight.shape
+        )
+        return params
+
+    def penalty_mask(self, n_features: int):
+        """One for every weight, zero for every bias."""
+        mask = np.ones(self.n_params(n_features))
+        for _, bias in _views(mask, self._layer_sizes(n_features)):
+            bias[...] = 0.0
+        return mask
+
+    def scores(self, params, X):
+        """Scores without dropout, shape (n_documents,), float64."""
+        network, X, blocks = self._bind(params, X)
+
+        def forward(block):
+            return network.forward(_rows(X, block, network.dtype))[0]
+
+        return self._concatenate(self._map(forward, blocks), blocks)
+
+    def scores_and_vjp(self, params, X, rng=None):
+        """Scores, and the back-propagation of a gradient with respect to them.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Rows.
+        rng : RandomState or Generator, default=None
+            Given while training: draws the units that dropout leaves out.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents,)
+            Scores.
+        vjp : callable
+            ``vjp(gradient)`` is the gradient with respect to the parameters.
+        """
+        network, X, blocks = self._bind(params, X)
+        noisy = rng is not None and self.dropout > 0
+        # A seed per block lets a block that was not kept draw the same units again.
+        seeds = [_seed(rng) if noisy else None for _ in blocks]
+        n_kept = _TAPE_BYTES // network.tape_bytes(noisy)
+        tapes = [None] * len(blocks)
+
+        def forward(i):
+            rows = _rows(X, blocks[i], network.dtype)
+            raw, tape = network.forward(rows, seeds[i])
+            tapes[i] = tape if blocks[i].stop <= n_kept else None
+            return raw
+
+        def backward(i, gradient):
+            rows = _rows(X, blocks[i], network.dtype)
+            tape = network.forward(rows, seeds[i])[1] if tapes[i] is None else tapes[i]
+            return network.backward(rows, tape, gradient)
+
+        def vjp(gradient):
+            pulled = np.zeros(len(params))
+            layers = _views(pulled, self._layer_sizes(X.shape[1]))
+            parts = [gradient[block] for block in blocks]
+            for sums in self._map(backward, range(len(blocks)), parts):
+                for (weight, bias), (weight_part, bias_part) in zip(layers, sums):
+                    weight += weight_part
+                    bias += bias_part
+            self._unfold(*layers[0])
+            return pulled
+
+        return self._concatenate(self._map(forward, range(len(blocks))), blocks), vjp
+
+    def _map(self, function, *arguments):
+        n_threads = effective_n_threads(self.n_jobs) if len(arguments[0]) > 1 else 1
+        return map_blocks(function, *arguments, n_threads=n_threads)
+
+    @staticmethod
+    def _concatenate(parts, blocks):
+        raw = np.empty(blocks[-1].stop if blocks else 0)
+        for block, part in zip(blocks, parts):
+            raw[block] = part
+        return raw
+
+    def _bind(self, params, X):
+        """Network of these parameters, rows it can slice, and the blocks of rows."""
+        if not hasattr(self, "mean_"):
+            raise NotFittedError("MLPEnergy has no feature scale: call setup(X) first")
+        X = X.tocsr() if sparse.issparse(X) else X
+        sizes = self._layer_sizes(X.shape[1])
+        layers = _views(params, sizes)
+        layers[0] = self._fold(*layers[0])
+        network = _Network(
+            layers,
+            _check_activation(self.activation),
+            1.0 - self.dropout,
+            np.float32 if self._single_precision(X) else np.float64,
+        )
+        n_block_rows = max(1, _BLOCK_VALUES // max(sizes))
+        return network, X, row_blocks(X.shape[0], n_block_rows)
+
+    def _single_precision(self, X):
+        if X.dtype != np.float32:
+            return False
+        return self.mean_ is None or not np.any(
+            np.abs(self.mean_) > _MAX_OFFSET * self.scale_
+        )
+
+    def _fold(self, weight, bias):
+        """First layer for raw features: W' = W / scale, b' = b - mean W'."""
+        if self.mean_ is None:
+            return weight, bias
+        weight = weight / self.scale_[:, None]
+        return weight, bias - self.mean_ @ weight
+
+    def _unfold(self, weight_gradient, bias_gradient):
+        """Chain rule through `_fold`, in place."""
+        if self.mean_ is not None:
+            weight_gradient -= np.multiply.outer(self.mean_, bias_gradient)
+            weight_gradient /= self.scale_[:, None]
+
+
+class _Network:
+    """Forward and backward passes over one block of rows.
+
+    Parameters
+    ----------
+    layers : list of (weight, bias)
+        Arrays of shape (n_inputs, n_outputs) and (n_outputs,).
+    activation : _Activation
+        Function of hidden units.
+    keep : float
+        Probability with which a hidden unit stays when a seed is given.
+    dtype : type
+        float32 or float64, of all matrix products.
+    """
+
+    def __init__(self, layers, activation, keep, dtype):
+        self.layers = [
+            (weight.astype(dtype, copy=False), bias.astype(dtype, copy=False))
+            for weight, bias in layers
+        ]
+        self.activation = activation
+        self.keep = keep
+        self.dtype = dtype
+
+    def forward(self, rows, seed=None):
+        """Scores, and a tape of each hidden layer: (output, units kept or None)."""
+        noise = None if seed is None else np.random.default_rng(seed)
+        tape = []
+        for weight, bias in self.layers[:-1]:
+            rows = rows @ weight
+            rows += bias
+            self.activation.apply(rows)
+            kept = None
+            if noise is not None:
+                kept = noise.random(rows.shape, dtype=np.float32) < self.keep
+                rows *= kept
+                rows /= self.keep
+            tape.append((rows, kept))
+        weight, bias = self.layers[-1]
+        return rows @ weight[:, 0] + bias[0], tape
+
+    def tape_bytes(self, noisy):
+        """Bytes of one row of a tape (at least 1)."""
+        n_units = sum(len(bias) for _, bias in self.layers[:-1])
+        return max(1, n_units * (np.dtype(self.dtype).itemsize + bool(noisy)))
+
+    def backward(self, rows, tape, gradient):
+        """Gradients of weights and biases for a gradient of the block's scores."""
+        inputs = [rows, *(hidden for hidden, _ in tape)]
+        ones = np.ones(len(gradient), dtype=self.dtype)
+        delta = gradient.astype(self.dtype, copy=False)[:, None]
+        sums = [(inputs[-1].T @ delta, ones @ delta)]
+        for i in range(len(tape), 0, -1):
+            weight = self.layers[i][0]
+            # An outer product is cheaper element by element than by BLAS.
+            wide = weight.shape[1] > 1
+            delta = delta @ weight.T if wide else delta * weight[:, 0]
+            self._through_units(delta, *tape[i - 1])
+            sums.append((inputs[i - 1].T @ delta, ones @ delta))
+        return sums[::-1]
+
+    def _through_units(self, delta, hidden, kept):
+        """Multiply by the derivative of hidden units, in place."""
+        if kept is None:
+            delta *= self.activation.slope(hidden)
+            return
+        # Units left out have no gradient, the others had the output hidden * keep.
+        delta *= self.activation.slope(hidden * self.dtype(self.keep))
+        delta *= kept
+        delta /= self.keep
+
+
+def _views(vector, sizes):
+    """(weight, bias) of each layer as views of a flat vector."""
+    layers = []
+    end = 0
+    for n_in, n_out in pairwise(sizes):
+        start, middle = end, end + n_in * n_out
+        end = middle + n_out
+        layers.append((vector[start:middle].reshape(n_in, n_out), vector[middle:end]))
+    return layers
+
+
+def _rows(X, block, dtype):
+    whole = block.stop - block.start == X.shape[0]
+    return (X if whole else X[block]).astype(dtype, copy=False)
+
+
+def _seed(rng):
+    # `bytes` is what RandomState and Generator have in common.
+    return np.frombuffer(rng.bytes(16), dtype="<u4")
+
+
+def _check_hidden(hidden_layer_sizes):
+    sizes = hidden_layer_sizes
+    sizes = (sizes,) if isinstance(sizes, Integral) else sizes
+    try:
+        sizes = tuple(sizes)
+    except TypeError:
+        raise TypeError(
+            "hidden_layer_sizes must be an int or a sequence of ints, "
+            f"got {hidden_layer_sizes!r}"
+        ) from None
+    for size in sizes:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+            raise ValueError(
+                "hidden_layer_sizes must hold ints of at least 1, "
+                f"got {hidden_layer_sizes!r}"
+            )
+    return tuple(int(size) for size in sizes)
+
+
+def _check_activation(activation):
+    if not isinstance(activation, str) or activation not in _ACTIVATIONS:
+        accepted = ", ".join(map(repr, _ACTIVATIONS))
+        raise ValueError(f"activation must be one of {accepted}, got {activation!r}")
+    return _ACTIVATIONS[activation]
+
+
+def _check_dropout(dropout):
+    if not isinstance(dropout, Real) or not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be a number in [0, 1), got {dropout!r}")

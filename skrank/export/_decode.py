@@ -1,0 +1,182 @@
+"""From JSON values and named arrays back to objects; see `_encode` for the forms."""
+
+from collections.abc import Callable
+
+import numpy as np
+import sklearn
+from scipy import sparse
+
+from skrank.export._allowed import class_of_name
+
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+_SPARSE = {
+    ("csr", False): sparse.csr_matrix,
+    ("csr", True): sparse.csr_array,
+    ("csc", False): sparse.csc_matrix,
+    ("csc", True): sparse.csc_array,
+}
+_FLOATS = ("nan", "inf", "-inf")
+
+
+class Decoder:
+    """Builds an estimator from a JSON value; only allowed classes are constructed.
+
+    Parameters
+    ----------
+    read_array : callable
+        Returns the array of a member name.
+    """
+
+    def __init__(self, read_array: Callable[[str], np.ndarray]):
+        self._read_array = read_array
+
+    def decode(self, value):
+        """Object of a JSON value.
+
+        Parameters
+        ----------
+        value : object
+            As written by `Encoder.encode`.
+
+        Returns
+        -------
+        object
+            Equal to what was encoded.
+
+        Raises
+        ------
+        ValueError
+            If a form is unknown, a part is missing or a class is not allowed.
+        """
+        if isinstance(value, list):
+            return [self.decode(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        decode = _DECODERS.get(value.get("type"))
+        if decode is None:
+            raise ValueError(f"unknown kind of value {value.get('type')!r}")
+        return decode(self, value)
+
+    def estimator(self, value):
+        """Estimator of a JSON value."""
+        name = value["class"]
+        cls = class_of_name(name) if isinstance(name, str) else None
+        if cls is None:
+            raise ValueError(f"class {name!r} is not allowed in a model file")
+        params = self._attributes(value["params"])
+        known = set(cls._get_param_names())
+        if set(params) != known:
+            odd = ", ".join(sorted(set(params) ^ known))
+            raise ValueError(f"parameters of {name} do not match this version: {odd}")
+        estimator = cls(**params)
+        for attribute, content in self._attributes(value["state"]).items():
+            _check_attribute(cls, attribute)
+            estimator.__dict__[attribute] = content
+        _set_requests(estimator, value.get("requests", {}))
+        return estimator
+
+    def _attributes(self, values):
+        if not isinstance(values, dict):
+            raise ValueError(f"attributes must be an object, got {values!r:.50}")
+        return {name: self.decode(content) for name, content in values.items()}
+
+    def _float(self, value):
+        if value["value"] not in _FLOATS:
+            raise ValueError(f"unknown float {value['value']!r}")
+        return float(value["value"])
+
+    def _bytes(self, value):
+        return bytes.fromhex(value["hex"])
+
+    def _tuple(self, value):
+        return tuple(self.decode(value["items"]))
+
+    def _set(self, value):
+        return set(self.decode(value["items"]))
+
+    def _frozenset(self, value):
+        return frozenset(self.decode(value["items"]))
+
+    def _dict(self, value):
+        return {self.decode(k): self.decode(v) for k, v in value["items"]}
+
+    def _slice(self, value):
+        return slice(*self.decode(value["items"]))
+
+    def _array(self, value):
+        return self._read_array(value["member"])
+
+    def _scalar(self, value):
+        return self._read_array(value["member"])[()]
+
+    def _object_array(self, value):
+        items = self.decode(value["items"])
+        array = np.empty(len(items), dtype=object)
+        for i, item in enumerate(items):  # a slice would take tuples apart
+            array[i] = item
+        return array.reshape(value["shape"])
+
+    def _dtype(self, value):
+        return np.dtype(str(value["value"]))
+
+    def _numpy_type(self, value):
+        found = getattr(np, str(value["value"]), None)
+        if not (isinstance(found, type) and issubclass(found, np.generic)):
+            raise ValueError(f"unknown NumPy type {value['value']!r}")
+        return found
+
+    def _sparse(self, value):
+        cls = _SPARSE[value["format"], value["array"]]
+        parts = [self._read_array(value[n]) for n in ("data", "indices", "indptr")]
+        matrix = cls(tuple(parts), shape=tuple(value["shape"]))
+        # SciPy's compiled loops trust the indices.
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _random_state(self, value):
+        state = self.decode(value["state"])
+        if state["bit_generator"] not in _BIT_GENERATORS:
+            raise ValueError(f"unknown bit generator {state['bit_generator']!r}")
+        source = getattr(np.random, state["bit_generator"])()
+        if value["legacy"]:
+            random_state = np.random.RandomState(source)
+            random_state.set_state(state)
+            return random_state
+        source.state = state
+        return np.random.Generator(source)
+
+
+_DECODERS: dict[str | None, Callable] = {
+    "array": Decoder._array,
+    "bytes": Decoder._bytes,
+    "dict": Decoder._dict,
+    "dtype": Decoder._dtype,
+    "estimator": Decoder.estimator,
+    "float": Decoder._float,
+    "frozenset": Decoder._frozenset,
+    "numpy_type": Decoder._numpy_type,
+    "object_array": Decoder._object_array,
+    "random_state": Decoder._random_state,
+    "scalar": Decoder._scalar,
+    "set": Decoder._set,
+    "slice": Decoder._slice,
+    "sparse": Decoder._sparse,
+    "tuple": Decoder._tuple,
+}
+
+
+def _check_attribute(cls, name):
+    """Fitted attributes only: nothing that shadows a method or a special name."""
+    if not name.isidentifier() or name.startswith("__"):
+        raise ValueError(f"{name!r} is not an attribute of {cls.__name__}")
+    if callable(getattr(cls, name, None)):
+        raise ValueError(f"{name!r} is a method of {cls.__name__}, not an attribute")
+
+
+def _set_requests(estimator, requests):
+    with sklearn.config_context(enable_metadata_routing=True):
+        for method, params in requests.items():
+            set_request = getattr(estimator, f"set_{method}_request", None)
+            if set_request is None:
+                raise ValueError(f"unknown metadata request {method!r}")
+            set_request(**params)

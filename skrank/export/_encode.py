@@ -1,0 +1,238 @@
+"""From objects to JSON values and named arrays.
+
+JSON has fewer types than Python. Values without a JSON counterpart become an object
+with the key ``"type"``; the forms are:
+
+====================  =====================================================
+type                  other keys
+====================  =====================================================
+``float``             ``value``: "nan", "inf" or "-inf"
+``bytes``             ``hex``
+``tuple``, ``set``    ``items``
+``frozenset``         ``items``
+``dict``              ``items``: list of [key, value]
+``slice``             ``items``: start, stop, step
+``array``             ``member``: name of a .npy member of the file
+``object_array``      ``shape``, ``items``
+``scalar``            ``member``: a .npy member of shape ()
+``dtype``             ``value``, as in the .npy format
+``numpy_type``        ``value``, such as "float64"
+``sparse``            ``format``, ``array``, ``shape``, data, indices, indptr
+``random_state``      ``legacy``, ``state``
+``requests``          ``items``: method -> parameter -> request
+``estimator``         ``class``, ``params``, ``state``
+====================  =====================================================
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from skrank.export._allowed import name_of_class
+
+REQUESTS = "_metadata_request"
+_ARRAY_KINDS = "biufcSUmM"
+_SPARSE = {
+    sparse.csr_matrix: ("csr", False),
+    sparse.csr_array: ("csr", True),
+    sparse.csc_matrix: ("csc", False),
+    sparse.csc_array: ("csc", True),
+}
+
+
+class Encoder:
+    """Turns an estimator into a JSON value; arrays are put aside.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        Arrays by the name of their member.
+    """
+
+    def __init__(self):
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def encode(self, value, where: str):
+        """JSON value of an object.
+
+        Parameters
+        ----------
+        value : object
+            What to encode.
+        where : str
+            How to reach it from the model, for error messages.
+
+        Returns
+        -------
+        object
+            Made of dict, list, str, int, float, bool and None.
+
+        Raises
+        ------
+        TypeError
+            If a part of it has no safe form.
+        """
+        encode = _ENCODERS.get(type(value))
+        if encode is not None:
+            return encode(self, value, where)
+        if isinstance(value, np.generic):
+            return {"type": "scalar", "member": self._put(np.asarray(value), where)}
+        if isinstance(value, type) and issubclass(value, np.generic):
+            return {"type": "numpy_type", "value": value.__name__}
+        if isinstance(value, np.dtype):
+            return {"type": "dtype", "value": _dtype_name(value, where)}
+        if isinstance(value, BaseEstimator):
+            return self.estimator(value, where)
+        raise TypeError(f"{where} cannot be saved: {_why(value)}")
+
+    def estimator(self, estimator, where: str) -> dict:
+        """JSON value of an estimator: its class, parameters and other attributes."""
+        name = name_of_class(type(estimator))
+        if name is None:
+            raise TypeError(f"{where} cannot be saved: {_why(estimator)}")
+        params = estimator.get_params(deep=False)
+        state = {k: v for k, v in vars(estimator).items() if k not in params}
+        requests = state.pop(REQUESTS, None)
+        encoded = {
+            "type": "estimator",
+            "class": name,
+            "params": self._attributes(params, where),
+            "state": self._attributes(state, where),
+        }
+        if requests is not None:
+            encoded["requests"] = _requests(requests, where)
+        return encoded
+
+    def _attributes(self, values, where):
+        return {k: self.encode(v, f"{where}.{k}") for k, v in values.items()}
+
+    def _put(self, array, where):
+        if array.dtype.kind not in _ARRAY_KINDS:
+            raise TypeError(f"{where} cannot be saved: it has dtype {array.dtype}")
+        name = f"arrays/{len(self.arrays)}.npy"
+        self.arrays[name] = array
+        return name
+
+    def _same(self, value, where):
+        return value
+
+    def _float(self, value, where):
+        # JSON numbers are written with as many digits as identify the float.
+        return value if math.isfinite(value) else {"type": "float", "value": str(value)}
+
+    def _bytes(self, value, where):
+        return {"type": "bytes", "hex": value.hex()}
+
+    def _list(self, value, where):
+        return [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
+
+    def _items(self, value, where):
+        kind = type(value).__name__
+        if isinstance(value, (set, frozenset)):
+            value = sorted(value, key=repr)  # the same file in every process
+        return {"type": kind, "items": self._list(value, where)}
+
+    def _dict(self, value, where):
+        items = [
+            [self.encode(k, f"{where} key"), self.encode(v, f"{where}[{k!r}]")]
+            for k, v in value.items()
+        ]
+        return {"type": "dict", "items": items}
+
+    def _slice(self, value, where):
+        items = [value.start, value.stop, value.step]
+        return {"type": "slice", "items": self._list(items, where)}
+
+    def _array(self, value, where):
+        if value.dtype != object:
+            return {"type": "array", "member": self._put(np.asarray(value), where)}
+        items = self._list(value.ravel().tolist(), where)
+        return {"type": "object_array", "shape": list(value.shape), "items": items}
+
+    def _sparse(self, value, where):
+        kind, is_array = _SPARSE[type(value)]
+        parts = {
+            name: self._put(getattr(value, name), where)
+            for name in ("data", "indices", "indptr")
+        }
+        shape = [int(n) for n in value.shape]
+        return {
+            "type": "sparse",
+            "format": kind,
+            "array": is_array,
+            "shape": shape,
+            **parts,
+        }
+
+    def _random_state(self, value, where):
+        state = value.get_state(legacy=False)
+        return self._generator_state(state, True, where)
+
+    def _generator(self, value, where):
+        return self._generator_state(value.bit_generator.state, False, where)
+
+    def _generator_state(self, state, legacy, where):
+        state = self.encode(state, where)
+        return {"type": "random_state", "legacy": legacy, "state": state}
+
+
+_ENCODERS: dict[type, Callable] = {
+    type(None): Encoder._same,
+    bool: Encoder._same,
+    int: Encoder._same,
+    str: Encoder._same,
+    float: Encoder._float,
+    bytes: Encoder._bytes,
+    list: Encoder._list,
+    tuple: Encoder._items,
+    set: Encoder._items,
+    frozenset: Encoder._items,
+    dict: Encoder._dict,
+    slice: Encoder._slice,
+    np.ndarray: Encoder._array,
+    np.memmap: Encoder._array,
+    np.random.RandomState: Encoder._random_state,
+    np.random.Generator: Encoder._generator,
+    **dict.fromkeys(_SPARSE, Encoder._sparse),
+}
+
+
+def _dtype_name(dtype, where):
+    if dtype.kind not in _ARRAY_KINDS + "O":
+        raise TypeError(f"{where} cannot be saved: it is the dtype {dtype}")
+    return dtype.str
+
+
+def _requests(requests, where):
+    """Metadata requests that an estimator was given by ``set_*_request``."""
+    methods = vars(requests).items()
+    asked = {k: v.requests for k, v in methods if k != "owner" and v.requests}
+    for method, params in asked.items():
+        for name, request in params.items():
+            if not (request is None or isinstance(request, (bool, str))):
+                raise TypeError(
+                    f"{where}.set_{method}_request({name}={request!r}) cannot be saved"
+                )
+    return {method: dict(params) for method, params in asked.items()}
+
+
+def _why(value):
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if hasattr(value, "best_estimator_"):
+        return f"{name} is a search; save its best_estimator_ instead"
+    if isinstance(value, BaseEstimator):
+        return (
+            f"{name} is not one of the classes that model files may hold (public "
+            "classes of skrank and some of scikit-learn); they never hold code"
+        )
+    if callable(value):
+        label = getattr(value, "__qualname__", name)
+        return (
+            f"{label} is a function or class, and model files never hold code; set it "
+            "to None, or use an option that is a name or a number"
+        )
+    return f"objects of {name} have no safe form; model files hold plain values"

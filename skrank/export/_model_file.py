@@ -1,0 +1,163 @@
+"""Reading and writing model files.
+
+A model file is a zip archive. ``model.json`` holds a header and the model as a tree of
+plain values; arrays stand beside it in NumPy's .npy format, without pickles.
+"""
+
+import io
+import json
+import os
+import warnings
+import zipfile
+import zlib
+
+import numpy as np
+import sklearn
+from sklearn.base import BaseEstimator
+
+from skrank._version import __version__
+from skrank.export._atomic import atomic_write
+from skrank.export._decode import Decoder
+from skrank.export._encode import Encoder
+
+FORMAT = "skrank-model"
+FORMAT_VERSION = 1
+_JSON = "model.json"
+_DATE = (1980, 1, 1, 0, 0, 0)  # equal models make equal files
+
+
+def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
+    """Write an estimator to a file that is safe to load.
+
+    The file is a zip archive of ``model.json`` and .npy arrays, with a format version;
+    it holds no pickle and no code. What is saved is saved exactly: the loaded model
+    predicts the same bits.
+
+    Parameters
+    ----------
+    model : BaseEstimator
+        A public class of skrank, a pipeline, or one of the scikit-learn preprocessors
+        and linear models that consist of arrays and plain values; fitted or not.
+    path : str or path-like
+        Replaced if it exists; left alone if saving fails.
+
+    Raises
+    ------
+    TypeError
+        If the model or an attribute has no safe form, such as a function given as
+        ``callback``; the message names the attribute.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.export import load_model, save_model
+    >>> from skrank.rankers import RankSVM
+    >>> X, y, groups = make_ranking(n_queries=10, random_state=0)
+    >>> ranker = RankSVM().fit(X, y, groups)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.skrank")
+    ...     save_model(ranker, path)
+    ...     loaded = load_model(path)
+    >>> bool((loaded.predict(X) == ranker.predict(X)).all())
+    True
+    """
+    if isinstance(model, type) or not isinstance(model, BaseEstimator):
+        raise TypeError(f"model must be an estimator, got {model!r:.80}")
+    encoder = Encoder()
+    document = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "versions": _versions(),
+        "model": encoder.estimator(model, type(model).__name__),
+    }
+    text = json.dumps(document, indent=1, allow_nan=False)
+    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        _write_member(archive, _JSON, text.encode())
+        for name, array in encoder.arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            _write_member(archive, name, buffer.getbuffer())
+
+
+def load_model(path: str | os.PathLike) -> BaseEstimator:
+    """Read an estimator from a file written by `save_model`.
+
+    Only public classes of skrank and a fixed list of scikit-learn classes are
+    constructed, so loading a file from an untrusted source does not run code.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A model file.
+
+    Returns
+    -------
+    BaseEstimator
+        The model.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, is no model file, has an unknown format version or
+        names a class that is not allowed.
+    OSError
+        If the file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        If the file was written by another version of skrank.
+    """
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            document = json.loads(archive.read(_JSON))
+            _check_header(document)
+            return Decoder(_array_reader(archive)).estimator(document["model"])
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise ValueError(f"{path} is damaged or not a model file: {error}") from None
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise ValueError(f"{path} is not a valid model file: {error!r}") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not a valid model file: {error}") from None
+
+
+def _versions():
+    return {
+        "skrank": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+    }
+
+
+def _write_member(archive, name, content):
+    info = zipfile.ZipInfo(name, date_time=_DATE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, content)
+
+
+def _array_reader(archive):
+    def read(name):
+        buffer = io.BytesIO(archive.read(name))
+        return np.lib.format.read_array(buffer, allow_pickle=False)
+
+    return read
+
+
+def _check_header(document):
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(f"{_JSON} has no header of format {FORMAT!r}")
+    version = document.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"format version {version!r} is unknown; this version of skrank reads "
+            f"version {FORMAT_VERSION}"
+        )
+    written_by = document["versions"]["skrank"]
+    if written_by != __version__:
+        warnings.warn(
+            f"the model was written by skrank {written_by} and is read by "
+            f"{__version__}; check its predictions",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,150 @@
+"""Conventions of other tools, as one table.
+
+What tools call "NDCG@10" or "MAP" differs in the gain, the discount, equal scores, queries
+without relevant documents, lists shorter than the cut-off and the denominator of AP. A
+preset fills in what a call leaves open; parity tests hold every row against the tool.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+PresetOptions = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Conventions of one tool.
+
+    Attributes
+    ----------
+    description : str
+        What the tool does, in one line.
+    common : dict
+        Options of every measure that has them.
+    measures : dict
+        Options of single measures, by class name; they come before ``common``.
+    """
+
+    description: str
+    common: PresetOptions = field(default_factory=dict)
+    measures: dict[str, PresetOptions] = field(default_factory=dict)
+
+
+_CAPPED_AP = {"AP": {"denominator": "reachable"}}
+
+PRESETS: dict[str, Preset] = {
+    "skrank": Preset(
+        "gain 2^y - 1, discount 1/log2(1 + j), expected value of equal scores, queries "
+        "without relevant documents left out",
+        {
+            "gain": "exp2",
+            "discount": "log2",
+            "ties": "average",
+            "empty_query": "skip",
+        },
+    ),
+    "trec_eval": Preset(
+        "gain is the grade, discount 1/log2(1 + j), equal scores by decreasing document "
+        "id (needs docids), 0 without relevant documents, AP@k over all relevant ones, "
+        "RBP with p = 0.9",
+        {
+            "gain": "linear",
+            "discount": "log2",
+            "ties": "docid",
+            "empty_query": 0.0,
+        },
+        {"RBP": {"p": 0.9}},
+    ),
+    "letor3": Preset(
+        "gain 2^y - 1, discount 1 for ranks 1 and 2 and 1/log2(j) after, equal scores "
+        "in row order, 0 without relevant documents",
+        {
+            "gain": "exp2",
+            "discount": "letor",
+            "ties": "stable",
+            "empty_query": 0.0,
+        },
+    ),
+    "letor4": Preset(
+        "as letor3, and NDCG@k is 0 for queries with fewer than k documents",
+        {
+            "gain": "exp2",
+            "discount": "letor",
+            "ties": "stable",
+            "empty_query": 0.0,
+        },
+        {"NDCG": {"short_query": "zero"}},
+    ),
+    "mslr": Preset(
+        "as letor3 with discount 1/log2(1 + j)",
+        {
+            "gain": "exp2",
+            "discount": "log2",
+            "ties": "stable",
+            "empty_query": 0.0,
+        },
+    ),
+    "sklearn": Preset(
+        "gain is the grade, discount 1/log2(1 + j), expected value of equal scores, 0 "
+        "without relevant documents; AP over thresholds of the score",
+        {
+            "gain": "linear",
+            "discount": "log2",
+            "ties": "average",
+            "empty_query": 0.0,
+        },
+        {"AP": {"ties": "threshold"}},
+    ),
+    "lightgbm": Preset(
+        "gain 2^y - 1, discount 1/log2(1 + j), equal scores in row order, 1 without "
+        "relevant documents, AP@k over min(relevant, k)",
+        {
+            "gain": "exp2",
+            "discount": "log2",
+            "ties": "stable",
+            "empty_query": 1.0,
+        },
+        _CAPPED_AP,
+    ),
+    "xgboost": Preset(
+        "gain 2^y - 1, discount 1/log2(1 + j), equal scores in row order, 1 without "
+        "relevant documents, AP@k over min(relevant, k)",
+        {
+            "gain": "exp2",
+            "discount": "log2",
+            "ties": "stable",
+            "empty_query": 1.0,
+        },
+        _CAPPED_AP,
+    ),
+}
+
+
+def preset_options(preset: str | None, measure_class: type) -> PresetOptions:
+    """Options that a preset gives a measure.
+
+    Parameters
+    ----------
+    preset : str or None
+        Key of `PRESETS`; None means "skrank".
+    measure_class : type
+        Subclass of `BaseMeasure`.
+
+    Returns
+    -------
+    dict
+        Arguments of its constructor.
+
+    Raises
+    ------
+    ValueError
+        If the preset is unknown.
+    """
+    name = "skrank" if preset is None else preset
+    if name not in PRESETS:
+        known = ", ".join(repr(key) for key in PRESETS)
+        raise ValueError(f"preset must be one of {known}, got {preset!r}")
+    conventions = PRESETS[name]
+    accepted = measure_class._get_param_names()
+    options = {k: v for k, v in conventions.common.items() if k in accepted}
+    return {**options, **conventions.measures.get(measure_class.__name__, {})}

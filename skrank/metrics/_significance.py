@@ -1,0 +1,474 @@
+"""Tests of whether one ranker is better than another on the same queries.
+
+Every function takes per-query arrays of an evaluation measure, aligned by query. The
+randomisation tests draw their permutations in blocks, so memory stays bounded, and are
+exact where the number of queries allows full enumeration.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+from sklearn.utils import check_random_state
+
+_BLOCK = 1 << 22  # numbers drawn at a time: 32 MB of float64
+_ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+class SignificanceResult(NamedTuple):
+    """Outcome of a paired test.
+
+    Attributes
+    ----------
+    statistic : float
+        The test statistic; its sign is that of ``a - b``.
+    pvalue : float
+        Probability of a statistic at least as extreme if both rankers were equal.
+    """
+
+    statistic: float
+    pvalue: float
+
+
+def _check_values(values, name, ndim=(1,)):
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim not in ndim:
+        raise ValueError(
+            f"{name} must hold one value per query, got shape {values.shape}"
+        )
+    missing = ~np.isfinite(values)
+    if missing.any():
+        raise ValueError(
+            f"{name} has {int(missing.sum())} values that are not finite, first at "
+            f"query {int(np.argwhere(missing)[0, 0])}; leave out queries on which the "
+            "measure is undefined, or set its empty_query rule"
+        )
+    return values
+
+
+def _differences(a, b, alternative):
+    a, b = _check_values(a, "a"), _check_values(b, "b")
+    if a.shape != b.shape:
+        raise ValueError(
+            f"a and b must be aligned by query, got {len(a)} and {len(b)} values"
+        )
+    if len(a) < 2:
+        raise ValueError(f"a test needs at least 2 queries, got {len(a)}")
+    if alternative not in _ALTERNATIVES:
+        raise ValueError(
+            f"alternative must be one of {_ALTERNATIVES}, got {alternative!r}"
+        )
+    return a - b
+
+
+def _constant_difference(difference, alternative):
+    """Limit of the tests when every query has the same difference."""
+    if difference == 0:
+        return SignificanceResult(0.0, 1.0)
+    favoured = {"two-sided": True, "greater": difference > 0, "less": difference < 0}
+    statistic = np.copysign(np.inf, difference)
+    return SignificanceResult(float(statistic), 0.0 if favoured[alternative] else 1.0)
+
+
+def paired_t_test(a, b, *, alternative: str = "two-sided") -> SignificanceResult:
+    r"""Student's t-test on the differences of two rankers per query.
+
+    .. math:: t = \bar d \, \big/ \, (s_d / \sqrt{n}), \quad d_q = a_q - b_q
+
+    Parameters
+    ----------
+    a : array-like of shape (n_queries,)
+        Measure of the first ranker on every query.
+    b : array-like of shape (n_queries,)
+        Measure of the second ranker on the same queries.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Whether the mean of ``a`` differs from, exceeds or falls below that of ``b``.
+
+    Returns
+    -------
+    SignificanceResult
+        ``statistic`` t with n - 1 degrees of freedom, and ``pvalue``. Equal arrays give
+        a p-value of 1.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a value is not finite or there are fewer than 2 queries.
+
+    Examples
+    --------
+    >>> from skrank.metrics import paired_t_test
+    >>> result = paired_t_test([0.5, 0.7, 0.9], [0.4, 0.5, 0.8])
+    >>> round(result.statistic, 6), round(result.pvalue, 4)
+    (4.0, 0.0572)
+    """
+    d = _differences(a, b, alternative)
+    if np.ptp(d) == 0:
+        return _constant_difference(d[0], alternative)
+    result = stats.ttest_1samp(d, 0.0, alternative=alternative)
+    return SignificanceResult(float(result.statistic), float(result.pvalue))
+
+
+def wilcoxon_test(
+    a, b, *, zero_method: str = "wilcox", alternative: str = "two-sided"
+) -> SignificanceResult:
+    """Wilcoxon's signed-rank test on the differences of two rankers per query.
+
+    Parameters
+    ----------
+    a : array-like of shape (n_queries,)
+        Measure of the first ranker on every query.
+    b : array-like of shape (n_queries,)
+        Measure of the second ranker on the same queries.
+    zero_method : {"wilcox", "pratt", "zsplit"}, default="wilcox"
+        Treatment of queries without difference, as in `scipy.stats.wilcoxon`.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Whether ``a`` differs from, exceeds or falls below ``b``.
+
+    Returns
+    -------
+    SignificanceResult
+        ``statistic`` is the sum of ranks of positive minus that of negative
+        differences (zeros dropped); equal arrays give a p-value of 1.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a value is not finite or there are fewer than 2 queries.
+
+    Examples
+    --------
+    >>> from skrank.metrics import wilcoxon_test
+    >>> wilcoxon_test([0.5, 0.7, 0.9], [0.4, 0.5, 0.6])
+    SignificanceResult(statistic=6.0, pvalue=0.25)
+    """
+    d = _differences(a, b, alternative)
+    if not d.any():
+        return SignificanceResult(0.0, 1.0)
+    result = stats.wilcoxon(d, zero_method=zero_method, alternative=alternative)
+    changed = d[d != 0]
+    statistic = np.sum(np.sign(changed) * stats.rankdata(np.abs(changed)))
+    return SignificanceResult(float(statistic), float(result.pvalue))
+
+
+def _all_signs(n):
+    """Blocks of all 2^n sign vectors of length n as 0/1 rows."""
+    step = max(1, _BLOCK // n)
+    for start in range(0, 1 << n, step):
+        numbers = np.arange(start, min(start + step, 1 << n))[:, None]
+        yield (numbers >> np.arange(n)) & 1
+
+
+def _random_signs(n, n_permutations, rng):
+    """Blocks of random sign vectors of length n as 0/1 rows."""
+    step = max(1, _BLOCK // n)
+    for start in range(0, n_permutations, step):
+        rows = min(step, n_permutations - start)
+        n_bytes = -(-n // 8)
+        octets = np.frombuffer(rng.bytes(rows * n_bytes), dtype=np.uint8)
+        yield np.unpackbits(octets.reshape(rows, n_bytes), axis=1, count=n)
+
+
+def _at_least(sums, observed, alternative, slack):
+    """Count the sums that are at least as extreme as the observed one."""
+    if alternative == "two-sided":
+        return int(np.count_nonzero(np.abs(sums) >= abs(observed) - slack))
+    if alternative == "greater":
+        return int(np.count_nonzero(sums >= observed - slack))
+    return int(np.count_nonzero(sums <= observed + slack))
+
+
+def fisher_randomization_test(
+    a,
+    b,
+    *,
+    n_permutations: int = 100_000,
+    alternative: str = "two-sided",
+    random_state=None,
+) -> SignificanceResult:
+    r"""Fisher's randomisation test on the mean difference of two rankers.
+
+    If the rankers were equal, each query could have given :math:`d_q` or
+    :math:`-d_q` alike. The p-value is the share of sign vectors with
+
+    .. math:: \Big|\tfrac1n \sum_q s_q d_q\Big| \ge \Big|\tfrac1n \sum_q d_q\Big|.
+
+    All :math:`2^m` vectors are enumerated, m being the number of queries with a
+    difference, if they are no more than ``n_permutations``; otherwise that many are
+    drawn, and the observed one is counted as one of them.
+
+    Parameters
+    ----------
+    a : array-like of shape (n_queries,)
+        Measure of the first ranker on every query.
+    b : array-like of shape (n_queries,)
+        Measure of the second ranker on the same queries.
+    n_permutations : int, default=100_000
+        Largest number of sign vectors.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Whether the mean of ``a`` differs from, exceeds or falls below that of ``b``.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    SignificanceResult
+        ``statistic`` is the mean difference. Complexity: O(n n_permutations).
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a value is not finite, there are fewer than 2 queries or
+        ``n_permutations`` is below 1.
+
+    References
+    ----------
+    Smucker, M., Allan, J. & Carterette, B. (2007). A comparison of statistical
+    significance tests for information retrieval evaluation. *CIKM*, 623-632.
+
+    Examples
+    --------
+    >>> from skrank.metrics import fisher_randomization_test
+    >>> result = fisher_randomization_test([0.5, 0.7, 0.9], [0.4, 0.5, 0.6])
+    >>> round(result.statistic, 6), result.pvalue
+    (0.2, 0.25)
+    """
+    _check_n(n_permutations, "n_permutations")
+    d = _differences(a, b, alternative)
+    changed = d[d != 0]
+    m = len(changed)
+    if m == 0:
+        return SignificanceResult(0.0, 1.0)
+    exact = m < 62 and 1 << m <= n_permutations
+    rng = check_random_state(random_state)
+    blocks = _all_signs(m) if exact else _random_signs(m, n_permutations, rng)
+    total = changed.sum()
+    slack = 1e-12 * np.abs(changed).sum()  # sums that are equal but for rounding
+    hits = sum(
+        _at_least(total - 2.0 * (block @ changed), total, alternative, slack)
+        for block in (block.astype(np.float64) for block in blocks)
+    )
+    pvalue = hits / (1 << m) if exact else (hits + 1) / (n_permutations + 1)
+    return SignificanceResult(float(d.mean()), pvalue)
+
+
+def _check_n(value, name):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def _resampled_means(values, n_resamples, rng):
+    """Means of bootstrap samples of the rows, shape (n_resamples, n_columns)."""
+    n = len(values)
+    step = max(1, _BLOCK // n)
+    means = np.empty((n_resamples, values.shape[1]))
+    for start in range(0, n_resamples, step):
+        rows = min(step, n_resamples - start)
+        cells = rng.randint(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        counts = np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n)
+        means[start : start + rows] = counts.astype(np.float64) @ values / n
+    return means
+
+
+def _bca_levels(values, means, levels):
+    """Percentile levels corrected for bias and skewness, (2, n_columns)."""
+    centre = values.mean(axis=0)
+    below = (means < centre).mean(axis=0) + 0.5 * (means == centre).mean(axis=0)
+    bias = stats.norm.ppf(np.clip(below, 1e-12, 1 - 1e-12))
+    deviation = values - centre
+    spread = np.sum(deviation**2, axis=0) ** 1.5
+    skew = np.sum(deviation**3, axis=0) / np.where(spread > 0, 6 * spread, 1.0)
+    z = bias + stats.norm.ppf(levels)[:, None]
+    return stats.norm.cdf(bias + z / (1 - skew * z))
+
+
+def bootstrap_interval(
+    values,
+    *,
+    confidence: float = 0.95,
+    n_resamples: int = 10_000,
+    method: str = "bca",
+    random_state=None,
+) -> np.ndarray:
+    """Bootstrap confidence interval of the mean over queries.
+
+    Queries are drawn with replacement. ``"bca"`` corrects the percentiles for bias and
+    skewness (Efron 1987), whose acceleration has a closed form for the mean.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_queries,) or (n_queries, n_systems)
+        Measure on every query. All columns share the same resamples.
+    confidence : float, default=0.95
+        Coverage of the interval, in (0, 1).
+    n_resamples : int, default=10_000
+        Number of bootstrap samples.
+    method : {"bca", "percentile"}, default="bca"
+        Kind of the interval.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    ndarray of shape (2,) or (n_systems, 2)
+        Lower and upper end. Complexity: O(n_queries n_resamples n_systems).
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, there are fewer than 2 queries or an option is
+        unknown.
+
+    References
+    ----------
+    Efron, B. (1987). Better bootstrap confidence intervals. *Journal of the American
+    Statistical Association* 82, 171-185.
+
+    Examples
+    --------
+    >>> from skrank.metrics import bootstrap_interval
+    >>> bootstrap_interval([0.5] * 10, random_state=0)
+    array([0.5, 0.5])
+    """
+    _check_n(n_resamples, "n_resamples")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie in (0, 1), got {confidence!r}")
+    if method not in ("bca", "percentile"):
+        raise ValueError(f"method must be 'bca' or 'percentile', got {method!r}")
+    values = _check_values(values, "values", ndim=(1, 2))
+    if len(values) < 2:
+        raise ValueError(f"an interval needs at least 2 queries, got {len(values)}")
+    columns = values.reshape(len(values), -1)
+    means = _resampled_means(columns, n_resamples, check_random_state(random_state))
+    levels = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
+    if method == "bca":
+        levels = _bca_levels(columns, means, levels)
+    else:
+        levels = np.repeat(levels[:, None], columns.shape[1], axis=1)
+    ends = [np.quantile(means[:, i], levels[:, i]) for i in range(columns.shape[1])]
+    constant = np.ptp(columns, axis=0) == 0  # free of rounding in the resampled sums
+    interval = np.where(constant[:, None], columns[0][:, None], np.array(ends))
+    return interval[0] if values.ndim == 1 else interval
+
+
+def holm_correction(pvalues) -> np.ndarray:
+    r"""Adjust p-values for several tests by Holm's step-down method.
+
+    .. math:: \tilde p_{(i)} = \min\big(1, \max_{j \le i} (m - j + 1)\, p_{(j)}\big)
+
+    Parameters
+    ----------
+    pvalues : array-like of shape (n_tests,)
+        P-values of one family of tests.
+
+    Returns
+    -------
+    ndarray of shape (n_tests,)
+        Adjusted p-values, in the order of the input; comparing them with a level
+        bounds the probability of any false discovery by that level.
+
+    Raises
+    ------
+    ValueError
+        If a value does not lie in [0, 1].
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure.
+    *Scandinavian Journal of Statistics* 6, 65-70.
+
+    Examples
+    --------
+    >>> from skrank.metrics import holm_correction
+    >>> holm_correction([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(pvalues, dtype=np.float64)
+    if p.ndim != 1 or not np.all((p >= 0) & (p <= 1)):
+        raise ValueError(
+            f"pvalues must be a vector of numbers in [0, 1], got {pvalues!r}"
+        )
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def _permuted_ranges(values, n_permutations, rng) -> Iterator[np.ndarray]:
+    """Blocks of max - min of the column means after shuffling within each row."""
+    n, k = values.shape
+    step = max(1, _BLOCK // (n * k))
+    for start in range(0, n_permutations, step):
+        rows = min(step, n_permutations - start)
+        places = rng.random_sample((rows, n, k)).argsort(axis=2)
+        means = np.take_along_axis(values[None], places, axis=2).mean(axis=1)
+        yield np.ptp(means, axis=1)
+
+
+def tukey_hsd(values, *, n_permutations: int = 10_000, random_state=None) -> np.ndarray:
+    r"""Randomised Tukey test of all pairs of several rankers.
+
+    Under the hypothesis that all rankers are equal, the values of a query may be
+    exchanged among them. The p-value of a pair is the share of permutations whose
+    largest difference of means reaches the observed difference of the pair:
+
+    .. math:: p_{ij} = \Pr\big(\max_k \bar x^*_k - \min_k \bar x^*_k
+                \ge |\bar x_i - \bar x_j|\big),
+
+    which controls the probability of any false discovery over all pairs.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_queries, n_systems)
+        Measure of each ranker (columns) on every query (rows).
+    n_permutations : int, default=10_000
+        Number of permutations; the observed one is counted besides.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_systems, n_systems)
+        Symmetric matrix of p-values, 1 on the diagonal.
+        Complexity: O(n_queries n_systems log(n_systems) n_permutations).
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, or there are fewer than 2 queries or systems.
+
+    References
+    ----------
+    Carterette, B. (2012). Multiple testing in statistical analysis of systems-based
+    information retrieval experiments. *ACM TOIS* 30(1), algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import tukey_hsd
+    >>> values = np.repeat([[0.1, 0.1, 0.9]], 40, axis=0)
+    >>> tukey_hsd(values, n_permutations=999, random_state=0)
+    array([[1.   , 1.   , 0.001],
+           [1.   , 1.   , 0.001],
+           [0.001, 0.001, 1.   ]])
+    """
+    _check_n(n_permutations, "n_permutations")
+    values = _check_values(values, "values", ndim=(2,))
+    if min(values.shape) < 2:
+        raise ValueError(
+            "values must have at least 2 queries (rows) and 2 systems (columns), got "
+            f"shape {values.shape}"
+        )
+    means = values.mean(axis=0)
+    observed = np.abs(means[:, None] - means)
+    threshold = observed - 1e-12 * np.abs(values).max()
+    hits = np.ones(observed.shape)
+    for ranges in _permuted_ranges(
+        values, n_permutations, check_random_state(random_state)
+    ):
+        hits += (ranges[:, None, None] >= threshold).sum(axis=0)
+    return hits / (n_permutations + 1)

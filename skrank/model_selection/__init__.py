@@ -1,0 +1,29 @@
+"""Splitters that keep queries whole, and curves over numbers of queries."""
+
+from skrank.model_selection._kfold import (
+    QueryKFold,
+    RepeatedQueryKFold,
+    StratifiedQueryKFold,
+)
+from skrank.model_selection._learning_curve import (
+    QueryLearningCurve,
+    query_learning_curve,
+)
+from skrank.model_selection._letor import LetorFolds
+from skrank.model_selection._shuffle import (
+    QueryShuffleSplit,
+    train_test_query_split,
+)
+from skrank.model_selection._subsample import QuerySubsample
+
+__all__ = [
+    "LetorFolds",
+    "QueryKFold",
+    "QueryLearningCurve",
+    "QueryShuffleSplit",
+    "QuerySubsample",
+    "RepeatedQueryKFold",
+    "StratifiedQueryKFold",
+    "query_learning_curve",
+    "train_test_query_split",
+]

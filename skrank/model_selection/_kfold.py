@@ -1,0 +1,229 @@
+"""K folds of whole queries: plain, stratified and repeated."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skrank._core._validation import check_grades, n_rows
+from skrank.model_selection._base import (
+    BaseQuerySplitter,
+    check_count,
+    check_enough_queries,
+    complement,
+)
+
+_MAX_STRATA = 32
+
+
+class QueryKFold(BaseQuerySplitter):
+    """K folds of whole queries, each used once as the test set.
+
+    The queries are cut into ``n_splits`` consecutive parts whose numbers of queries
+    differ by at most one, in the order of their ids or, with ``shuffle=True``, in
+    random order. The order of the rows does not matter.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    shuffle : bool, default=False
+        Whether to shuffle the queries before cutting.
+    random_state : int, RandomState instance or None, default=None
+        Source of the shuffle; an integer gives the same folds in every call.
+
+    See Also
+    --------
+    StratifiedQueryKFold : Folds with about the same distribution of grades.
+    LetorFolds : Folds with a validation part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import QueryKFold
+    >>> groups = np.array(["b", "a", "a", "c", "b", "c"])
+    >>> X = np.zeros((6, 1))
+    >>> for train, test in QueryKFold(3).split(X, groups=groups):
+    ...     print(groups[train], groups[test])
+    ['b' 'b' 'c' 'c'] ['a' 'a']
+    ['a' 'a' 'c' 'c'] ['b' 'b']
+    ['a' 'a' 'b' 'b'] ['c' 'c']
+    """
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state=None):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _split_queries(self, queries, X, y):
+        check_count(self.n_splits, "n_splits", 2)
+        check_enough_queries(len(queries), self.n_splits, repr(self))
+        order = np.arange(len(queries))
+        if self.shuffle:
+            check_random_state(self.random_state).shuffle(order)
+        for test in np.array_split(order, self.n_splits):
+            yield complement(len(queries), test), test
+
+
+class RepeatedQueryKFold(BaseQuerySplitter):
+    """K folds of whole queries, repeated with a new shuffle each time.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    n_repeats : int, default=10
+        Number of times the folds are drawn.
+    random_state : int, RandomState instance or None, default=None
+        Source of the shuffles.
+
+    Examples
+    --------
+    >>> from skrank.model_selection import RepeatedQueryKFold
+    >>> RepeatedQueryKFold(n_splits=2, n_repeats=3).get_n_splits()
+    6
+    """
+
+    def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state=None):
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.random_state = random_state
+
+    def _split_queries(self, queries, X, y):
+        check_count(self.n_repeats, "n_repeats", 1)
+        rng = check_random_state(self.random_state)
+        fold = QueryKFold(self.n_splits, shuffle=True, random_state=rng)
+        for _ in range(self.n_repeats):
+            yield from fold._split_queries(queries, X, y)
+
+    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+        """Return the number of splits, folds times repeats.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : object, default=None
+            Ignored.
+        groups : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        int
+            How many pairs ``split`` yields.
+        """
+        return self.n_splits * self.n_repeats
+
+
+class StratifiedQueryKFold(BaseQuerySplitter):
+    r"""K folds of whole queries with about the same content in every fold.
+
+    Every query has a vector of contents :math:`c_q` (see ``by``), scaled so that each
+    component sums to one over all queries. Queries are taken in blocks of ``n_splits``
+    from the fullest to the emptiest; each fold receives one query of a block, the one
+    in turn going to the open fold :math:`f` that minimises
+    :math:`\sum_{q' \in f} c_{q'}^\top c_q`, which is the choice that least increases
+    the sum of the squared contents of the folds. Numbers of queries differ by at most
+    one between folds.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    by : {"grades", "relevant", "size"}, default="grades"
+        What to balance: the number of documents of each grade (real-valued grades with
+        more than 32 values are binned by quantiles), the number of documents of grade
+        above 0, or the number of documents.
+    shuffle : bool, default=False
+        Whether the queries of a block take their turn in random order.
+    random_state : int, RandomState instance or None, default=None
+        Source of the shuffle.
+
+    Notes
+    -----
+    Complexity: O(n log n + Q K G) for Q queries, K folds and G grades.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import StratifiedQueryKFold
+    >>> groups = np.repeat(np.arange(4), [9, 8, 2, 1])
+    >>> X = np.zeros((20, 1))
+    >>> for train, test in StratifiedQueryKFold(2, by="size").split(X, groups=groups):
+    ...     print(np.unique(groups[test]), len(test))
+    [0 3] 10
+    [1 2] 10
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        by: str = "grades",
+        shuffle: bool = False,
+        random_state=None,
+    ):
+        self.n_splits = n_splits
+        self.by = by
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _split_queries(self, queries, X, y):
+        check_count(self.n_splits, "n_splits", 2)
+        check_enough_queries(len(queries), self.n_splits, repr(self))
+        content = _contents(self.by, queries, X, y)
+        rng = check_random_state(self.random_state) if self.shuffle else None
+        fold_of = _balance(content, self.n_splits, rng)
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+
+
+def _contents(by, queries, X, y):
+    """Content of each query, (n_queries, n_components), columns summing to one."""
+    if by == "size":
+        content = queries.sizes[:, None].astype(float)
+    elif by in ("grades", "relevant"):
+        if y is None:
+            raise ValueError(f"StratifiedQueryKFold(by={by!r}) needs y, got None")
+        strata = _strata(check_grades(y, n_samples=n_rows(X)), by)
+        content = np.zeros((len(queries), strata.max() + 1))
+        np.add.at(content, (queries.codes, strata), 1.0)
+        if by == "relevant":
+            content = content[:, -1:] if strata.any() else np.ones_like(content)
+    else:
+        raise ValueError(f"by must be 'grades', 'relevant' or 'size', got {by!r}")
+    return content / np.maximum(content.sum(axis=0), 1.0)
+
+
+def _strata(y, by):
+    """Number of the stratum of each document."""
+    if by == "relevant":
+        return (y > 0).astype(np.intp)
+    grades, strata = np.unique(y, return_inverse=True)
+    if len(grades) > _MAX_STRATA:
+        edges = np.quantile(y, np.linspace(0, 1, _MAX_STRATA + 1)[1:-1])
+        _, strata = np.unique(np.searchsorted(edges, y), return_inverse=True)
+    return strata
+
+
+def _balance(content, n_splits, rng):
+    """Fold of each query."""
+    order = np.arange(len(content))
+    preference = np.arange(n_splits)  # decides between folds of equal cost
+    if rng is not None:
+        rng.shuffle(order)
+        rng.shuffle(preference)
+    order = order[np.argsort(-content[order].sum(axis=1), kind="stable")]
+    fold_of = np.empty(len(content), dtype=np.intp)
+    held = np.zeros((n_splits, content.shape[1]))
+    for start in range(0, len(order), n_splits):
+        block = order[start : start + n_splits]
+        if rng is not None:
+            rng.shuffle(block)
+        is_open = np.ones(n_splits, dtype=bool)
+        for query in block:
+            cost = np.where(is_open, held @ content[query], np.inf)[preference]
+            fold = preference[np.argmin(cost)]
+            is_open[fold] = False
+            fold_of[query] = fold
+            held[fold] += content[query]
+    return fold_of

@@ -1,0 +1,171 @@
+"""Random splits of whole queries."""
+
+import numbers
+from math import ceil, floor
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skrank._core._validation import n_rows, resolve_groups
+from skrank.model_selection._base import (
+    BaseQuerySplitter,
+    Queries,
+    check_count,
+    take_rows,
+)
+
+
+class QueryShuffleSplit(BaseQuerySplitter):
+    """Random test sets of whole queries, drawn anew for each split.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of splits.
+    test_size : float or int, default=None
+        Share (float in (0, 1)) or number (int) of the queries in the test set. None is
+        what ``train_size`` leaves, or 0.2.
+    train_size : float or int, default=None
+        Share or number of the queries in the training set; None is what the test set
+        leaves.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draws; an integer gives the same splits in every call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import QueryShuffleSplit
+    >>> groups = np.repeat(np.arange(10), 3)
+    >>> splitter = QueryShuffleSplit(2, test_size=0.2, random_state=0)
+    >>> for train, test in splitter.split(np.zeros((30, 1)), groups=groups):
+    ...     print(np.unique(groups[test]), len(train))
+    [2 8] 24
+    [3 5] 24
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        test_size: float | None = None,
+        train_size: float | None = None,
+        random_state=None,
+    ):
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.train_size = train_size
+        self.random_state = random_state
+
+    def _split_queries(self, queries, X, y):
+        check_count(self.n_splits, "n_splits", 1)
+        n_train, n_test = _set_sizes(len(queries), self.test_size, self.train_size, 0.2)
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            order = rng.permutation(len(queries))
+            yield order[n_test : n_test + n_train], order[:n_test]
+
+
+def _n_chosen(size, n_queries, name, rounding):
+    """Number of queries that a share or a number asks for."""
+    if isinstance(size, bool) or not isinstance(size, numbers.Real):
+        raise TypeError(f"{name} must be a float, an int or None, got {size!r}")
+    if isinstance(size, numbers.Integral):
+        if not 0 < size < n_queries:
+            raise ValueError(
+                f"{name} as a number of queries must lie between 1 and "
+                f"{n_queries - 1} for {n_queries} queries, got {size}"
+            )
+        return int(size)
+    if not 0 < size < 1:
+        raise ValueError(f"{name} as a share must lie in (0, 1), got {size!r}")
+    return rounding(size * n_queries)
+
+
+def _set_sizes(n_queries, test_size, train_size, default):
+    """Numbers of training and of test queries."""
+    n_train = n_test = None
+    if test_size is None and train_size is None:
+        test_size = default
+    if test_size is not None:
+        n_test = _n_chosen(test_size, n_queries, "test_size", ceil)
+    if train_size is not None:
+        n_train = _n_chosen(train_size, n_queries, "train_size", floor)
+    n_test = n_queries - n_train if n_test is None else n_test
+    n_train = n_queries - n_test if n_train is None else n_train
+    if n_train + n_test > n_queries or n_train < 1 or n_test < 1:
+        raise ValueError(
+            f"test_size={test_size!r} and train_size={train_size!r} ask for {n_train} "
+            f"training and {n_test} test queries; there are {n_queries}, and each set "
+            "needs one at least"
+        )
+    return n_train, n_test
+
+
+def train_test_query_split(
+    *arrays,
+    groups=None,
+    test_size: float | None = None,
+    train_size: float | None = None,
+    shuffle: bool = True,
+    random_state=None,
+) -> list:
+    """Split arrays into a training and a test part without cutting a query.
+
+    Parameters
+    ----------
+    *arrays : sequence of indexables with n_samples rows
+        Arrays, data frames, sparse matrices or lists.
+    groups : array-like of shape (n_samples,), default=None
+        One query id per row. None reads them from the first pandas object whose index
+        has a level named ``qid``.
+    test_size : float or int, default=None
+        Share or number of the queries in the test part; None is what ``train_size``
+        leaves, or 0.25.
+    train_size : float or int, default=None
+        Share or number of the queries in the training part.
+    shuffle : bool, default=True
+        Whether the test queries are drawn at random. If False, they are the last ones
+        in the order of the ids.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draw.
+
+    Returns
+    -------
+    list
+        Training and test part of each array in turn, followed by those of ``groups``
+        if it was given. Rows come query after query in the order of the ids.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, there are no groups, or a part would have no query.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.model_selection import train_test_query_split
+    >>> X, groups = np.arange(8), np.repeat([1, 2, 3, 4], 2)
+    >>> X_train, X_test, g_train, g_test = train_test_query_split(
+    ...     X, groups=groups, test_size=0.5, random_state=0)
+    >>> g_train, g_test
+    (array([1, 1, 2, 2]), array([3, 3, 4, 4]))
+    """
+    if not arrays:
+        raise ValueError("train_test_query_split needs at least one array to split")
+    lengths = [n_rows(array) for array in arrays]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"arrays must have the same number of rows, got {lengths}")
+    ids = resolve_groups(
+        groups, *arrays, n_samples=lengths[0], caller="train_test_query_split"
+    )
+    queries = Queries(ids)
+    n_train, n_test = _set_sizes(len(queries), test_size, train_size, 0.25)
+    if shuffle:
+        order = check_random_state(random_state).permutation(len(queries))
+    else:
+        order = np.arange(len(queries))[::-1]
+    test = queries.rows(order[:n_test])
+    train = queries.rows(order[n_test : n_test + n_train])
+    if groups is not None:
+        arrays = (*arrays, ids)
+    return [take_rows(array, rows) for array in arrays for rows in (train, test)]

@@ -1,0 +1,280 @@
+"""Features normalised within each query.
+
+Features of different queries are often not comparable: BM25 of a long query is larger
+than of a short one, whatever the documents. Rankers only compare documents of the same
+query, so each feature may be put on a common scale query by query. Nothing is learned
+from the training data; `transform` needs the queries of the rows that it is given.
+"""
+
+from abc import ABCMeta, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skrank._core._queries import QueryIndex
+from skrank._core._validation import (
+    check_groups,
+    n_rows,
+    qid_of_index,
+    resolve_groups,
+)
+
+_BLOCK_VALUES = 1 << 16  # values normalised at once, so that temporaries stay in cache
+
+
+class _BaseQueryScaler(
+    OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """Affine map of every feature within every query."""
+
+    __metadata_request__fit = {"groups": True}
+    __metadata_request__transform = {"groups": True}
+
+    @abstractmethod
+    def _location_scale(self, X, starts, sizes):
+        """Return what to subtract and what to multiply by, (n_queries, n_features)."""
+
+    def fit(self, X, y=None, groups=None):
+        """Remember the features; nothing else is learned.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            Features; NaN where missing.
+        y : None
+            Ignored.
+        groups : array-like of shape (n_documents,), default=None
+            Checked if given, not used.
+
+        Returns
+        -------
+        object
+            The scaler itself.
+        """
+        self._check_parameters()
+        checked = self._validate(X, reset=True)
+        if groups is not None:
+            check_groups(groups, n_rows(checked))
+        return self
+
+    def transform(self, X, groups=None):
+        """Normalise every feature within every query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            Features; NaN stays NaN and is left out of the statistics.
+        groups : array-like of shape (n_documents,), default=None
+            One query id per row, in any order; None reads the level ``"qid"`` of the
+            index of a data frame.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_features)
+            The normalised features, float32 if X is. Complexity: O(n d).
+
+        Raises
+        ------
+        ValueError
+            If the queries are not known, or X has other features than in `fit`.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        checked = self._validate(X, reset=False)
+        groups = resolve_groups(
+            groups,
+            X,
+            n_samples=n_rows(checked),
+            caller=f"{type(self).__name__}.transform",
+        )
+        index = QueryIndex.from_groups(groups)
+        return index.restore(self._scale_grouped(index.take(checked), index.ptr))
+
+    def fit_transform(self, X, y=None, groups=None):
+        """Remember the features, then normalise them within every query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            Features; NaN stays NaN and is left out of the statistics.
+        y : array-like of shape (n_documents,), default=None
+            Only asked for its index: the level ``"qid"``, if X has none.
+        groups : array-like of shape (n_documents,), default=None
+            One query id per row; None reads a pandas index.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_features)
+            The normalised features.
+        """
+        self.fit(X, y)
+        if groups is None:
+            groups = qid_of_index(X, y)
+        return self.transform(X, groups=groups)
+
+    def _check_parameters(self):
+        """Raise where a parameter is not accepted."""
+
+    def _validate(self, X, reset):
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )
+
+    def _scale_grouped(self, X, ptr):
+        """Normalise rows grouped by query, block by block of whole queries."""
+        scaled = np.empty_like(X)
+        rows_per_block = max(1, _BLOCK_VALUES // X.shape[1])
+        first = 0
+        while first < len(ptr) - 1:
+            last = np.searchsorted(ptr, ptr[first] + rows_per_block, side="right") - 1
+            last = max(int(last), first + 1)
+            rows = slice(ptr[first], ptr[last])
+            sizes = np.diff(ptr[first : last + 1])
+            starts = ptr[first:last] - ptr[first]
+            location, scale = self._location_scale(X[rows], starts, sizes)
+            np.subtract(X[rows], np.repeat(location, sizes, axis=0), out=scaled[rows])
+            scaled[rows] *= np.repeat(scale, sizes, axis=0)
+            self._finish(scaled[rows])
+            first = last
+        return scaled
+
+    def _finish(self, block):
+        """Change normalised rows in place."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class QueryMinMaxScaler(_BaseQueryScaler):
+    r"""Bring every feature to a given range within each query.
+
+    .. math:: x' = a + (b - a)\,
+        \frac{x - \min_{i \in q} x_i}{\max_{i \in q} x_i - \min_{i \in q} x_i}
+
+    as in the "query-level normalised" versions of LETOR. A feature that is constant
+    within a query becomes a.
+
+    Parameters
+    ----------
+    feature_range : tuple (a, b), default=(0, 1)
+        The range.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X was a data frame.
+
+    See Also
+    --------
+    QueryStandardScaler : Zero mean and unit variance within each query.
+
+    References
+    ----------
+    T. Qin, T.-Y. Liu, J. Xu and H. Li, "LETOR: a benchmark collection for research on
+    learning to rank for information retrieval", Information Retrieval 13, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.preprocessing import QueryMinMaxScaler
+    >>> X = np.array([[1.0], [3.0], [2.0], [50.0], [50.0]])
+    >>> QueryMinMaxScaler().fit_transform(X, groups=[7, 7, 7, 8, 8]).ravel()
+    array([0. , 1. , 0.5, 0. , 0. ])
+    """
+
+    def __init__(self, feature_range: tuple[float, float] = (0, 1)):
+        self.feature_range = feature_range
+
+    def _check_parameters(self):
+        low, high = self.feature_range
+        if not low < high:
+            raise ValueError(
+                "feature_range must hold a minimum below the maximum, got "
+                f"{self.feature_range!r}"
+            )
+
+    def _location_scale(self, X, starts, sizes):
+        low = np.fmin.reduceat(X, starts, axis=0)
+        high = np.fmax.reduceat(X, starts, axis=0)
+        width = high - low
+        return low, np.divide(1, width, out=np.zeros_like(width), where=width > 0)
+
+    def _finish(self, block):
+        # rounding of x * (1 / x) may leave the range by one unit in the last place
+        np.minimum(block, 1, out=block)
+        low, high = self.feature_range
+        if (low, high) != (0, 1):
+            block *= high - low
+            block += low
+            np.minimum(block, high, out=block)
+
+
+class QueryStandardScaler(_BaseQueryScaler):
+    r"""Bring every feature to zero mean and unit variance within each query.
+
+    .. math:: x' = \frac{x - \mu_q}{\sigma_q}
+
+    with the mean and the (biased) standard deviation over the documents of the query. A
+    feature that is constant within a query becomes 0.
+
+    Parameters
+    ----------
+    with_mean : bool, default=True
+        Whether to subtract the mean.
+    with_std : bool, default=True
+        Whether to divide by the standard deviation.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X was a data frame.
+
+    See Also
+    --------
+    QueryMinMaxScaler : A range from 0 to 1 within each query, as in LETOR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.preprocessing import QueryStandardScaler
+    >>> X = np.array([[1.0], [3.0], [2.0], [4.0]])
+    >>> QueryStandardScaler().fit_transform(X, groups=["a", "a", "b", "b"]).ravel()
+    array([-1.,  1., -1.,  1.])
+    """
+
+    def __init__(self, *, with_mean: bool = True, with_std: bool = True):
+        self.with_mean = with_mean
+        self.with_std = with_std
+
+    def _location_scale(self, X, starts, sizes):
+        present = ~np.isnan(X)
+        count = np.maximum(np.add.reduceat(present, starts, axis=0, dtype=np.intp), 1)
+        mean = _segment_means(np.where(present, X, 0), starts, count)
+        location = mean if self.with_mean else np.zeros_like(mean)
+        if not self.with_std:
+            return location, np.ones_like(mean)
+        centred = np.where(present, X - np.repeat(mean, sizes, axis=0), 0)
+        std = np.sqrt(_segment_means(centred**2, starts, count))
+        # a constant column leaves rounding errors of its mean, not an exact zero
+        noise = 10 * np.finfo(X.dtype).eps * np.abs(mean)
+        varies = std > noise
+        scale = np.divide(1, std, out=np.zeros_like(std), where=varies)
+        if not self.with_mean:
+            scale[~varies] = 1
+        return location, scale
+
+
+def _segment_means(values, starts, count):
+    return np.add.reduceat(values, starts, axis=0, dtype=np.float64) / count

@@ -1,0 +1,308 @@
+"""Rankers made of an energy, a loss and a solver."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._core._threads import blas_threads, effective_n_threads
+from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
+from skrank._objective import Objective, RankingData
+from skrank._shared_parameters import shares_parameters
+from skrank.base import BaseRanker
+from skrank.energies import LinearEnergy, MLPEnergy
+from skrank.losses import RankNetLoss
+from skrank.metrics import get_measure
+from skrank.solvers import LBFGS, Adam
+
+
+class BaseEnergyRanker(BaseRanker):
+    """Rankers that minimise a loss of an energy's scores.
+
+    A subclass names its parts in ``_parts()``; everything else is here: the objective,
+    early stopping on validation queries, warm starts, progress.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Strength of the L2 penalty, relative to the mean loss.
+    solver : BaseSolver, default=None
+        None means `LBFGS` for linear energies and `Adam` otherwise.
+    max_iter : int, default=None
+        Iterations or epochs at most; None leaves the solver's own.
+    tol : float, default=None
+        Tolerance of the solver; None leaves the solver's own.
+    early_stopping : bool, default=False
+        Whether to hold out queries for validation when `fit` is given none.
+    validation_fraction : float, default=0.1
+        Fraction of the queries to hold out.
+    n_iter_no_change : int, default=10
+        With validation queries, stop after so many iterations without improvement.
+    validation_measure : str or BaseMeasure, default="ndcg@10"
+        What is measured on validation queries.
+    warm_start : bool, default=False
+        Whether to start from the parameters of the last `fit`.
+    random_state : int, RandomState or None, default=None
+        Source of all randomness.
+    n_jobs : int, default=None
+        Number of threads; None means all CPUs. Results do not depend on it.
+    verbose : int, default=0
+        1 prints some iterations, 2 all.
+    callback : callable, default=None
+        Called after each iteration with a dict of what happened.
+
+    Attributes
+    ----------
+    params_ : ndarray of shape (n_params,)
+        Learned parameters.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients, for linear energies.
+    n_iter_ : int
+        Iterations of the solver.
+    converged_ : bool
+        Whether the solver met its own criterion or was stopped early.
+    loss_curve_ : ndarray of shape (n_iter_,)
+        Objective after each iteration.
+    validation_curve_ : ndarray
+        Validation measure after each iteration, if there were validation queries.
+    best_iteration_ : int
+        Iteration whose parameters were kept.
+    query_ids_ : ndarray of shape (n_queries,)
+        Queries seen in `fit`.
+    n_queries_without_preference_ : int
+        Training queries whose documents all have the same grade; pairwise losses
+        learn nothing from them.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-4,
+        solver=None,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = 10,
+        validation_measure="ndcg@10",
+        warm_start: bool = False,
+        random_state=None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback=None,
+    ):
+        self.alpha = alpha
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_measure = validation_measure
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def _parts(self):
+        """Return the energy and the loss of this ranker; never fitted ones."""
+        raise NotImplementedError
+
+    def _clone_parts(self):
+        energy, loss = self._parts()
+        return clone(energy), clone(loss)
+
+    def _network(self, hidden_layer_sizes, activation, dropout):
+        """Linear scores for no hidden layer, a network otherwise."""
+        if not len(hidden_layer_sizes):
+            return LinearEnergy(n_jobs=self.n_jobs)
+        return MLPEnergy(
+            hidden_layer_sizes=tuple(hidden_layer_sizes),
+            activation=activation,
+            dropout=dropout,
+        )
+
+    def _default_solver(self, energy):
+        return LBFGS() if energy.linear else Adam()
+
+    def _resolve_solver(self, energy):
+        solver = self.solver
+        solver = self._default_solver(energy) if solver is None else clone(solver)
+        limits = {"max_iter": self.max_iter, "tol": self.tol}
+        return solver.set_params(**{k: v for k, v in limits.items() if v is not None})
+
+    def _check_params(self):
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must be >= 0, got {self.alpha!r}")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                "validation_fraction must lie strictly between 0 and 1, got "
+                f"{self.validation_fraction!r}"
+            )
+
+    def _fit(self, data, validation):
+        self._check_params()
+        rng = check_random_state(self.random_state)
+        if validation is None and self.early_stopping:
+            data, validation = self._hold_out(data, rng)
+        self._store(*self._minimise(*self._clone_parts(), data, validation, rng))
+
+    def _minimise(self, energy, loss, data, validation, rng):
+        """Fit an energy under a loss; return both, the solver's result, the monitor."""
+        solver = self._resolve_solver(energy)
+        energy.setup(data.X, rng)
+        data = replace(data, X=energy.transform(data.X))
+        if validation is not None:
+            validation = replace(validation, X=energy.transform(validation.X))
+        params = self._start(energy, data.X.shape[1], rng)
+        monitor = self._monitor(energy, loss, data, validation)
+        n_threads = effective_n_threads(self.n_jobs)
+        # Own threads and those of BLAS slow each other down: one kind at a time.
+        kernel_threads, blas = (n_threads, 1) if energy.linear else (1, n_threads)
+        with blas_threads(blas):
+            objective = Objective(
+                energy, loss, data, self.alpha, n_threads=kernel_threads
+            )
+            result = solver.solve(
+                objective, params, rng, monitor if monitor.needed else None
+            )
+        return energy, loss, result, monitor
+
+    def _hold_out(self, data: RankingData, rng):
+        """Split the queries into training and validation queries."""
+        n_held = int(np.ceil(self.validation_fraction * data.n_queries))
+        if n_held >= data.n_queries:
+            raise ValueError(
+                f"early_stopping needs queries to hold out: {data.n_queries} queries "
+                f"and validation_fraction={self.validation_fraction} leave none to "
+                "train on; pass X_val, y_val and groups_val, or more queries"
+            )
+        held = rng.permutation(data.n_queries)[:n_held]
+        chosen = np.zeros(data.n_queries, dtype=bool)
+        chosen[held] = True
+        train, held = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+        return data.subset(train), data.subset(held)
+
+    def _start(self, energy, n_features, rng):
+        if self.warm_start and hasattr(self, "params_"):
+            if len(self.params_) == energy.n_params(n_features):
+                return self.params_
+            raise ValueError(
+                f"warm_start=True: the last fit has {len(self.params_)} parameters, "
+                f"this one {energy.n_params(n_features)}; keep the features and the "
+                "energy, or set warm_start=False"
+            )
+        return energy.init_params(n_features, rng)
+
+    def _monitor(self, energy, loss, data, validation):
+        evaluate = None
+        if validation is not None:
+            measure = get_measure(self.validation_measure)
+
+            def evaluate(params):
+                scores = loss.to_scores(energy.scores(params, validation.X))
+                per_query = measure.per_query(validation.y, scores, validation.ptr)
+                return measure.mean(per_query)
+
+        report = []
+        if self.verbose:
+            report.append(PrintProgress(type(self).__name__, self.verbose))
+        if self.callback is not None:
+            report.append(self.callback)
+        if self._callback_context is not None and hasattr(self, "_skl_callbacks"):
+            report.append(ReportToScikitLearn(self._callback_context, self, data))
+        return Monitor(evaluate, self.n_iter_no_change, report)
+
+    def _store(self, energy, loss, result, monitor):
+        self.energy_ = energy
+        self.loss_ = loss
+        self.params_ = result.params
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.loss_curve_ = np.asarray(result.history)
+        self.best_iteration_ = result.n_iter
+        self.validation_curve_ = np.asarray(monitor.curve)
+        if monitor.best_params is not None:
+            self.params_ = monitor.best_params
+            self.best_iteration_ = monitor.best_iteration
+        if energy.linear:
+            self._store_coef(energy)
+
+    def _store_coef(self, energy):
+        n_coef = len(self.params_) - bool(energy.fit_intercept)
+        self.coef_ = self.params_[:n_coef]
+        self.intercept_ = float(self.params_[-1]) if energy.fit_intercept else 0.0
+
+    def _predict(self, X):
+        raw = self.energy_.scores(self.params_, self.energy_.transform(X))
+        return self.loss_.to_scores(raw)
+
+    def energies(self, X):
+        r"""Energies of documents, the negative of their scores.
+
+        .. math:: E(q, d) = -f(x)
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Lower is better (Fang & Liu 2016, eq. 2).
+        """
+        check_is_fitted(self)
+        return -self.predict(X)
+
+
+@shares_parameters
+class EnergyRanker(BaseEnergyRanker):
+    r"""Free composition of an energy, a loss and a solver.
+
+    .. math:: \hat w = \arg\min_w \frac{1}{W} \sum_q \ell_q(f_w(x_q), y_q)
+              + \frac{\alpha}{2} \lVert w \rVert^2, \qquad E(q, d) = -f_w(x)
+
+    Every ranker of this package that fits the scheme is one choice of the three parts.
+    They are estimators themselves, so their parameters can be searched.
+
+    Parameters
+    ----------
+    energy : BaseEnergy, default=None
+        Family of scoring functions; None means `LinearEnergy`.
+    loss : BaseLoss, default=None
+        None means `RankNetLoss`.
+    solver : BaseSolver, default=None
+        None means `LBFGS` for linear energies and `Adam` otherwise.
+
+    References
+    ----------
+    Fang & Liu (2016), section 4, eq. 2-4.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.energies import LinearEnergy
+    >>> from skrank.losses import ListNetLoss, RankNetLoss
+    >>> from skrank.rankers import EnergyRanker
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = EnergyRanker(LinearEnergy(), ListNetLoss()).fit(X, y, groups)
+    >>> ranker.score(X, y, groups) > 0.7
+    True
+    """
+
+    approach = "any"
+
+    def __init__(self, energy=None, loss=None, solver=None, **shared):
+        super().__init__(solver=solver, **shared)
+        self.energy = energy
+        self.loss = loss
+
+    def _parts(self):
+        energy = LinearEnergy(n_jobs=self.n_jobs) if self.energy is None else self.energy
+        loss = RankNetLoss() if self.loss is None else self.loss
+        return energy, loss

@@ -1,0 +1,89 @@
+"""LambdaRank."""
+
+from collections.abc import Sequence
+
+from skrank._shared_parameters import shares_parameters
+from skrank.losses import LambdaLoss
+from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.solvers import Adam
+
+
+@shares_parameters
+class LambdaRank(BaseEnergyRanker):
+    r"""LambdaRank: RankNet's pairs weighted by what swapping them does to a measure.
+
+    .. math:: \lambda_{uv} = \frac{-\sigma \, |\Delta M_{uv}|}
+              {1 + e^{\sigma (f(x_u) - f(x_v))}}, \qquad u \succ v
+
+    The changes :math:`\Delta M` are taken at the current ranking and held fixed in the
+    gradient, so there is no function whose minimum is sought and no line search:
+    the solver is `Adam` over mini-batches of queries.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=()
+        Hidden layers of the scoring network; none means linear scores.
+    measure : str or BaseMeasure, default="ndcg@10"
+        Any measure with swap deltas: NDCG, DCG, MAP, MRR, ERR, RBP, P@k.
+    truncation : int, default=None
+        Keep the pairs with at least one document in the top ``truncation``; None
+        keeps all pairs.
+    normalize : bool, default=False
+        Whether to scale the lambdas of each query so that their sum grows only with
+        its logarithm.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        Of the hidden layers.
+    dropout : float, default=0.0
+        Fraction of hidden units left out in training.
+    sigma : float, default=1.0
+        Steepness of the logistic function.
+
+    References
+    ----------
+    Liu (2011), section 3.3.6, eq. 3.30-3.31; Burges et al. (2006).
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import LambdaRank
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = LambdaRank(measure="map", random_state=0, max_iter=20)
+    >>> ranker.fit(X, y, groups).predict(X).shape == y.shape
+    True
+    """
+
+    approach = "pairwise"
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (),
+        *,
+        measure="ndcg@10",
+        truncation: int | None = None,
+        normalize: bool = False,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        sigma: float = 1.0,
+        **shared,
+    ):
+        super().__init__(**shared)
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.measure = measure
+        self.truncation = truncation
+        self.normalize = normalize
+        self.activation = activation
+        self.dropout = dropout
+        self.sigma = sigma
+
+    def _parts(self):
+        energy = self._network(self.hidden_layer_sizes, self.activation, self.dropout)
+        loss = LambdaLoss(
+            measure=self.measure,
+            truncation=self.truncation,
+            sigma=self.sigma,
+            normalize=self.normalize,
+        )
+        return energy, loss
+
+    def _default_solver(self, energy):
+        return Adam()

@@ -1,0 +1,69 @@
+"""ListNet."""
+
+from collections.abc import Sequence
+
+from skrank._shared_parameters import shares_parameters
+from skrank.losses import ListNetLoss
+from skrank.rankers._energy_ranker import BaseEnergyRanker
+
+
+@shares_parameters
+class ListNet(BaseEnergyRanker):
+    r"""ListNet: cross entropy between two distributions over top-k lists.
+
+    .. math:: \ell_q = -\sum_{g \in G_k} P_y(g) \log P_f(g), \qquad
+              P_f(g) = \prod_{j=1}^{k} \frac{e^{f(x_{g_j})}}
+              {\sum_{t=j}^{m} e^{f(x_{g_t})}}
+
+    For ``top_k=1`` both are softmax distributions over the documents of the query and
+    the cost is O(m).
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=()
+        Hidden layers of the scoring network; none means linear scores.
+    top_k : int, default=1
+        Length of the lists that are compared.
+    gain : str or callable, default="identity"
+        What turns a grade into the score of the ideal list.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        Of the hidden layers.
+    dropout : float, default=0.0
+        Fraction of hidden units left out in training.
+
+    References
+    ----------
+    Liu (2011), section 4.3.1, eq. 4.22-4.23 (the denominator of 4.22 runs from j to
+    m); Cao et al. (2007).
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import ListNet
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ListNet().fit(X, y, groups).predict(X).shape == y.shape
+    True
+    """
+
+    approach = "listwise"
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (),
+        *,
+        top_k: int = 1,
+        gain="identity",
+        activation: str = "relu",
+        dropout: float = 0.0,
+        **shared,
+    ):
+        super().__init__(**shared)
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.top_k = top_k
+        self.gain = gain
+        self.activation = activation
+        self.dropout = dropout
+
+    def _parts(self):
+        energy = self._network(self.hidden_layer_sizes, self.activation, self.dropout)
+        return energy, ListNetLoss(top_k=self.top_k, gain=self.gain)

@@ -1,0 +1,9 @@
+"""Solvers: ways to minimise an objective, whatever its energy and loss."""
+
+from skrank.solvers._adam import Adam
+from skrank.solvers._base import BaseSolver, SolverResult
+from skrank.solvers._homotopy import SmoothingHomotopy
+from skrank.solvers._lbfgs import LBFGS
+from skrank.solvers._sgd import SGD
+
+__all__ = ["LBFGS", "SGD", "Adam", "BaseSolver", "SmoothingHomotopy", "SolverResult"]

@@ -1,0 +1,93 @@
+"""Query terms looked up in chosen documents.
+
+All features and scores of (query, document) pairs are segmented reductions over the
+same look-ups, which are therefore made once and shared.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank._core._queries import rows_of_queries
+from skrank.text._segments import segment_reduce
+
+
+@dataclass(frozen=True, eq=False)
+class TermMatches:
+    """The terms of the query of every pair, looked up in the document of the pair.
+
+    Attributes
+    ----------
+    ptr : ndarray of shape (n_pairs + 1,), dtype intp
+        Look-ups of pair ``p`` are ``ptr[p]:ptr[p + 1]``, one per query term.
+    entry : ndarray of shape (n_lookups,), dtype intp
+        Where the query term stands among the non-zeros of the query counts.
+    posting : ndarray of shape (n_lookups,), dtype intp
+        Where it stands among the postings; -1 if the document does not contain it.
+    """
+
+    ptr: np.ndarray
+    entry: np.ndarray
+    posting: np.ndarray
+
+    def of_postings(self, values):
+        """Values of postings at each look-up, 0 where the term is missing."""
+        if len(values) == 0:
+            return np.zeros(len(self.posting))
+        found = values[self.posting]
+        found[self.posting < 0] = 0.0
+        return found
+
+    def reduce(self, ufunc, values):
+        """Reduce one value per look-up to one per pair; 0 without query terms."""
+        return segment_reduce(ufunc, values, self.ptr)
+
+
+def match_pairs(counts, postings, query_of, document_of) -> TermMatches:
+    """Look up the terms of queries in documents.
+
+    Parameters
+    ----------
+    counts : csr_array of shape (n_queries, n_terms)
+        Term counts of the queries, from `InvertedIndex.count_queries`.
+    postings : Postings
+        The field to look into.
+    query_of, document_of : ndarray of shape (n_pairs,), dtype intp
+        Query and document of each pair.
+
+    Returns
+    -------
+    TermMatches
+        Complexity: O(L log P) for L query terms over all pairs and P postings.
+    """
+    entry, ptr = rows_of_queries(counts.indptr.astype(np.intp), query_of)
+    documents = np.repeat(document_of, np.diff(ptr))
+    posting = postings.find(counts.indices[entry].astype(np.int64), documents)
+    return TermMatches(ptr, entry, posting)
+
+
+def check_pairs(query_of, document_of, n_queries, n_documents):
+    """Check the two arrays that name (query, document) pairs."""
+    query_of = _check_numbers(query_of, n_queries, "query_of")
+    document_of = _check_numbers(document_of, n_documents, "document_of")
+    if len(query_of) != len(document_of):
+        raise ValueError(
+            "query_of and document_of must name one query and one document per pair, "
+            f"got {len(query_of)} queries and {len(document_of)} documents"
+        )
+    return query_of, document_of
+
+
+def _check_numbers(numbers, bound, name):
+    numbers = np.asarray(numbers)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{name} must be a one-dimensional array of integers, got an array of "
+            f"shape {numbers.shape} and dtype {numbers.dtype}"
+        )
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < bound):
+        raise ValueError(
+            f"{name} must hold numbers from 0 to {bound - 1}, "
+            f"found {numbers.min()} to {numbers.max()}"
+        )
+    return numbers.astype(np.intp)

@@ -1,0 +1,42 @@
+"""A light stemmer: English plurals to singulars."""
+
+
+def stem_plural(word: str) -> str:
+    """Strip the ending of an English plural.
+
+    The first of these rules whose ending matches decides, and its exceptions leave the
+    word as it is:
+
+    1. ``-ies`` to ``-y``, except after ``e`` or ``a``;
+    2. ``-es`` to ``-e``, except after ``a``, ``e`` or ``o``;
+    3. ``-s`` removed, except after ``u`` or ``s``.
+
+    Words of three letters or fewer are left alone.
+
+    Parameters
+    ----------
+    word : str
+        A lower-case word.
+
+    Returns
+    -------
+    str
+        The stem.
+
+    References
+    ----------
+    D. Harman, "How effective is suffixing?", Journal of the American Society for
+    Information Science 42(1), 1991, table 1 (the "S" stemmer).
+
+    Examples
+    --------
+    >>> [stem_plural(w) for w in ["matrices", "queries", "values", "class", "bias"]]
+    ['matrice', 'query', 'value', 'class', 'bia']
+    """
+    if len(word) <= 3 or not word.endswith("s"):
+        return word
+    if word.endswith("ies"):
+        return word if word.endswith(("eies", "aies")) else word[:-3] + "y"
+    if word.endswith("es"):
+        return word if word.endswith(("aes", "ees", "oes")) else word[:-1]
+    return word if word.endswith(("us", "ss")) else word[:-1]

@@ -1,0 +1,86 @@
+"""Grouping rows by query."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skrank._core._queries import QueryIndex, rows_of_queries
+
+
+def reference_groups(groups, canonical):
+    """Rows of each id: in order of the ids if canonical, else of appearance."""
+    ids = sorted(set(groups)) if canonical else list(dict.fromkeys(groups))
+    return ids, [[i for i, g in enumerate(groups) if g == name] for name in ids]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40))
+def test_canonical_index_groups_rows_by_sorted_id(groups):
+    index = QueryIndex.from_groups(np.array(groups), canonical=True)
+    ids, rows = reference_groups(groups, canonical=True)
+    order = np.arange(len(groups)) if index.order is None else index.order
+    assert index.ids.tolist() == ids
+    assert [order[a:b].tolist() for a, b in zip(index.ptr, index.ptr[1:])] == rows
+    assert index.n_documents == len(groups)
+    assert index.sizes.tolist() == [len(r) for r in rows]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40))
+def test_take_and_restore_are_inverse(groups):
+    index = QueryIndex.from_groups(np.array(groups))
+    values = np.arange(len(groups)) * 1.5
+    np.testing.assert_array_equal(index.restore(index.take(values)), values)
+    grouped = index.take(np.array(groups))
+    assert (grouped == index.ids[index.codes]).all()
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [np.array([3, 3, 1, 1, 1, 2]), np.array(["b", "b", "a"]), np.array([7])],
+)
+def test_contiguous_rows_are_not_moved(groups):
+    index = QueryIndex.from_groups(groups)
+    assert index.order is None
+    X = np.ones((len(groups), 2))
+    assert index.take(X) is X
+
+
+def test_canonical_moves_queries_that_are_not_ascending():
+    index = QueryIndex.from_groups(np.array([3, 3, 1]), canonical=True)
+    assert index.ids.tolist() == [1, 3]
+    assert index.order.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [("a", 1), ("b", 2), ("a", 1)],
+        ["x", 1, "x"],
+        [frozenset([1]), frozenset([2]), frozenset([1])],
+    ],
+)
+def test_any_hashable_id(values):
+    groups = np.empty(3, dtype=object)
+    groups[:] = values
+    index = QueryIndex.from_groups(groups, canonical=True)
+    assert index.sizes.tolist().count(2) == 1
+    assert index.n_queries == 2
+    order = index.order
+    assert order[index.ptr[np.argmax(index.sizes)]] == 0
+
+
+def test_index_is_frozen():
+    index = QueryIndex.from_groups(np.array([0, 0, 1]))
+    with pytest.raises(AttributeError):
+        index.ptr = None
+    with pytest.raises(ValueError, match="read-only"):
+        index.ptr[0] = 1
+
+
+def test_rows_of_queries():
+    ptr = np.array([0, 2, 5, 6])
+    rows, chosen = rows_of_queries(ptr, np.array([2, 0]))
+    assert rows.tolist() == [5, 0, 1]
+    assert chosen.tolist() == [0, 1, 3]

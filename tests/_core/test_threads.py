@@ -1,0 +1,32 @@
+"""How many threads are used."""
+
+import joblib
+import pytest
+from threadpoolctl import threadpool_info
+
+from skrank._core._threads import blas_threads, effective_n_threads
+
+
+def test_environment_limits_the_default(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert effective_n_threads(None) == 1
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert effective_n_threads(None) == joblib.cpu_count()
+
+
+def test_numbers_count_as_in_scikit_learn():
+    assert effective_n_threads(3) == 3
+    assert effective_n_threads(-1) == joblib.cpu_count()
+    assert effective_n_threads(-1000) == 1
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        effective_n_threads(0)
+
+
+def test_blas_is_capped_inside_only():
+    def counts():
+        return [i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"]
+
+    before = counts()
+    with blas_threads(1):
+        assert set(counts()) <= {1}
+    assert counts() == before

@@ -1,0 +1,141 @@
+"""What users may pass, and what they are told when it is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import skrank
+from skrank._core._validation import (
+    check_grades,
+    check_groups,
+    check_scores,
+    check_weights,
+    resolve_groups,
+)
+
+
+def test_group_sizes_get_a_hint():
+    with pytest.raises(ValueError, match=r"3 ids for 6 rows.*look like group sizes"):
+        check_groups([1, 2, 3], 6)
+
+
+def test_wrong_length_without_hint():
+    with pytest.raises(ValueError, match="2 ids for 6 rows") as caught:
+        check_groups([1, 2], 6)
+    assert "sizes" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1.0, np.nan, 2.0], "row 1 has none"),
+        (["a", None, "b"], "row 1 has none"),
+        (np.zeros((3, 2)), r"one-dimensional.*\(3, 2\)"),
+        (np.array(["2020-01-01", "NaT", "2020-01-02"], "datetime64[D]"), "row 1"),
+    ],
+)
+def test_bad_groups(groups, message):
+    with pytest.raises(ValueError, match=message):
+        check_groups(groups, 3)
+
+
+def test_sparse_and_unhashable_groups():
+    with pytest.raises(TypeError, match="sparse"):
+        check_groups(sparse.csr_matrix(np.ones((3, 1))), 3)
+    unhashable = np.empty(2, dtype=object)
+    unhashable[:] = [[1], [2]]
+    with pytest.raises(TypeError, match="hashable"):
+        check_groups(unhashable, 2)
+
+
+def test_mixed_ids_stay_apart():
+    ids = check_groups([1, "1", 1], 3)
+    assert len(set(ids.tolist())) == 2
+
+
+def test_tuples_are_ids():
+    ids = check_groups([("a", 1), ("a", 2), ("a", 1)], 3)
+    assert ids.shape == (3,)
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_missing_groups_name_both_ways():
+    with pytest.raises(ValueError, match="RankSVM.fit") as caught:
+        resolve_groups(None, n_samples=3, caller="RankSVM.fit")
+    message = str(caught.value)
+    assert "enable_metadata_routing" in message
+    assert "'qid'" in message
+    assert "assume_single_query" in message
+
+
+def test_single_query_only_inside_the_context():
+    with skrank.config_context(assume_single_query=True):
+        assert resolve_groups(None, n_samples=3, caller="x").tolist() == [0, 0, 0]
+    assert skrank.get_config() == {"assume_single_query": False}
+
+
+def test_qid_level_of_a_pandas_index():
+    index = pd.MultiIndex.from_arrays([["a", "a", "b"], [0, 1, 2]], names=["qid", "row"])
+    y = pd.Series([1, 0, 2], index=index)
+    assert resolve_groups(None, y, n_samples=3, caller="x").tolist() == ["a", "a", "b"]
+    X = pd.DataFrame({"f": [1.0, 2.0, 3.0]}, index=pd.Index([5, 5, 6], name="qid"))
+    assert resolve_groups(None, [1, 0, 1], X, n_samples=3, caller="x").tolist() == [
+        5,
+        5,
+        6,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0, np.nan, 1], "contains NaN.*row 1, 1 in all"),
+        ([0, np.inf, 1], "contains infinity"),
+        ([0, -1, 1], "grades >= 0; row 1 has -1"),
+        (["a", "b", "c"], "numeric"),
+        ([], "empty"),
+    ],
+)
+def test_bad_grades(y, message):
+    with pytest.raises(ValueError, match=message):
+        check_grades(y)
+
+
+@pytest.mark.parametrize("y", [[0, 1, 40], [0.5, 2.25, 0.0], [True, False, True]])
+def test_any_grade_from_zero(y):
+    assert check_grades(y).dtype == np.float64
+    np.testing.assert_array_equal(check_grades(y), np.asarray(y, dtype=float))
+
+
+def test_grades_length():
+    with pytest.raises(ValueError, match="y has 2 grades for 3 rows"):
+        check_grades([0, 1], n_samples=3)
+
+
+def test_bad_scores():
+    with pytest.raises(ValueError, match="contains NaN: 1 of 2"):
+        check_scores([0.0, np.nan], 2)
+    with pytest.raises(ValueError, match="1 scores for 2 documents"):
+        check_scores([0.0], 2)
+    assert np.isinf(check_scores([np.inf, -np.inf], 2)).all()
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, -1.0], "negative"),
+        ([0.0, 0.0], "zero everywhere"),
+        ([1.0, np.nan], "NaN"),
+        ([1.0], "one weight per row"),
+        ([[1.0], [2.0]], "1D array or scalar"),
+    ],
+)
+def test_bad_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights(weight, 2)
+
+
+def test_scalar_weight():
+    assert check_weights(2, 3).tolist() == [2.0, 2.0, 2.0]
+    assert check_weights(None, 3) is None

@@ -1,0 +1,76 @@
+"""The linear energy, its kernel relative, and whitened coordinates."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+
+from skrank.energies import KernelEnergy, LinearEnergy
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(60, 5))
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, np.float32])
+def test_scores_and_gradient(X, fit_intercept, container):
+    rng = np.random.default_rng(1)
+    energy = LinearEnergy(fit_intercept=fit_intercept)
+    params = rng.normal(size=energy.n_params(5))
+    rows = container(X)
+    scores, vjp = energy.scores_and_vjp(params, rows)
+    expected = X @ params[:5] + (params[5] if fit_intercept else 0.0)
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    np.testing.assert_array_equal(scores, energy.scores(params, rows))
+    gradient = rng.normal(size=60)
+    full = np.append(X.T @ gradient, gradient.sum())[: len(params)]
+    np.testing.assert_allclose(vjp(gradient), full, atol=1e-5)
+    assert energy.penalty_mask(5).tolist() == [1.0] * 5 + [0.0] * fit_intercept
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_whitened_coordinates_round_trip(X, fit_intercept):
+    rng = np.random.default_rng(2)
+    energy = LinearEnergy(fit_intercept=fit_intercept)
+    frame = energy.coordinates(X * np.logspace(0, -3, 5), alpha=0.0)
+    params = rng.normal(size=energy.n_params(5))
+    np.testing.assert_allclose(
+        frame.to_params(frame.from_params(params)), params, rtol=1e-8
+    )
+    # <gradient, params> does not depend on the coordinates.
+    gradient = rng.normal(size=len(params))
+    v = frame.from_params(params)
+    np.testing.assert_allclose(frame.pull(gradient) @ v, gradient @ params, rtol=1e-8)
+
+
+def test_whitened_features_have_unit_covariance(X):
+    skewed = X @ np.triu(np.ones((5, 5))) * np.logspace(0, -3, 5)
+    frame = LinearEnergy().coordinates(skewed)
+    basis = np.column_stack([frame.to_params(e) for e in np.eye(5)])
+    covariance = np.cov((skewed @ basis).T, bias=True)
+    np.testing.assert_allclose(covariance, np.eye(5), atol=1e-3)
+
+
+def test_sparse_and_wide_rows_get_a_diagonal():
+    wide = np.random.default_rng(0).normal(size=(30, 1200))
+    assert LinearEnergy().coordinates(wide).factor.ndim == 1
+    assert LinearEnergy().coordinates(sparse.csr_matrix(wide[:, :4])).factor.ndim == 1
+
+
+def test_constant_features_do_not_break_the_factor():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    X[:, 1] = 0.0
+    X[:, 3] = X[:, 0]
+    frame = LinearEnergy().coordinates(X)
+    assert np.isfinite(frame.to_params(np.ones(4))).all()
+    assert np.isfinite(LinearEnergy().coordinates(np.zeros((5, 2))).factor).all()
+
+
+def test_kernel_features_approximate_the_kernel(X):
+    energy = KernelEnergy(kernel="rbf", kernel_params={"gamma": 0.1}, n_components=60)
+    features = energy.setup(X, np.random.RandomState(0)).transform(X)
+    np.testing.assert_allclose(
+        features @ features.T, rbf_kernel(X, gamma=0.1), atol=1e-6
+    )

@@ -1,0 +1,228 @@
+"""Significance tests against SciPy, enumeration and closed forms."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skrank.metrics._significance import (
+    bootstrap_interval,
+    fisher_randomization_test,
+    holm_correction,
+    paired_t_test,
+    tukey_hsd,
+    wilcoxon_test,
+)
+
+ALTERNATIVES = ["two-sided", "greater", "less"]
+PAIRED = [paired_t_test, wilcoxon_test, fisher_randomization_test]
+
+
+@pytest.fixture
+def pair(rng):
+    a = rng.uniform(size=12)
+    return a, np.clip(a + rng.normal(0.05, 0.1, size=12), 0, 1)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_paired_t_is_scipys(pair, alternative):
+    expected = stats.ttest_rel(*pair, alternative=alternative)
+    result = paired_t_test(*pair, alternative=alternative)
+    np.testing.assert_allclose(result, [expected.statistic, expected.pvalue])
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_wilcoxon_is_scipys(pair, alternative):
+    a, b = pair
+    b[3] = a[3]
+    expected = stats.wilcoxon(a, b, alternative=alternative)
+    result = wilcoxon_test(a, b, alternative=alternative)
+    assert result.pvalue == pytest.approx(expected.pvalue)
+    ranks = stats.rankdata(np.abs(np.delete(a - b, 3)))
+    positive = ranks[np.delete(a - b, 3) > 0].sum()
+    assert result.statistic == pytest.approx(2 * positive - ranks.sum())
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_fisher_enumerates_all_signs(pair, alternative):
+    a, b = pair
+    expected = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+        alternative=alternative,
+    )
+    result = fisher_randomization_test(a, b, alternative=alternative)
+    np.testing.assert_allclose(result, [expected.statistic, expected.pvalue])
+
+
+def test_fisher_by_hand_counts_ties():
+    # differences 1, 1, 2: sums of 8 sign vectors are 4, 2, 2, 0, 0, -2, -2, -4
+    d = np.array([1.0, 1.0, 2.0])
+    sums = [np.dot(s, d) for s in itertools.product([1, -1], repeat=3)]
+    for signs in itertools.product([1, -1], repeat=3):
+        observed = np.dot(signs, d)
+        expected = np.mean(np.abs(sums) >= abs(observed))
+        result = fisher_randomization_test(d * signs, np.zeros(3))
+        assert result.pvalue == expected
+
+
+def test_fisher_ignores_queries_without_difference(pair):
+    a, b = pair
+    padded = fisher_randomization_test(np.r_[a, np.ones(500)], np.r_[b, np.ones(500)])
+    assert padded.pvalue == fisher_randomization_test(a, b).pvalue  # stays exact
+    assert padded.statistic == pytest.approx((a - b).sum() / 512)
+
+
+def test_fisher_draws_come_near_the_enumeration(pair):
+    exact = fisher_randomization_test(*pair).pvalue
+    n = 4000  # fewer than 2^12, so that signs are drawn
+    drawn = fisher_randomization_test(*pair, n_permutations=n, random_state=0).pvalue
+    assert abs(drawn - exact) < 4 * np.sqrt(exact * (1 - exact) / n) + 1 / n
+    again = fisher_randomization_test(*pair, n_permutations=n, random_state=0).pvalue
+    assert drawn == again
+
+
+def test_fisher_draws_over_several_blocks_agree_with_the_t_test(rng):
+    d = rng.normal(0.03, 1.0, size=3000)  # 2e7 signs: five blocks
+    result = fisher_randomization_test(
+        d, np.zeros(3000), n_permutations=7000, random_state=0
+    )
+    assert result.pvalue == pytest.approx(stats.ttest_1samp(d, 0).pvalue, abs=0.03)
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_swapping_changes_only_the_sign(test, pair):
+    a, b = pair
+    there, back = test(a, b), test(b, a)
+    assert there.statistic == pytest.approx(-back.statistic)
+    assert there.pvalue == pytest.approx(back.pvalue)
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_equal_rankers_have_p_one(test):
+    assert test([0.1, 0.2, 0.3], [0.1, 0.2, 0.3]) == (0.0, 1.0)
+
+
+def test_constant_difference_is_the_limit_of_the_t_test():
+    assert paired_t_test([1.0, 1.0], [0.5, 0.5]) == (np.inf, 0.0)
+    assert paired_t_test([1.0, 1.0], [0.5, 0.5], alternative="less").pvalue == 1.0
+
+
+@pytest.mark.parametrize("test", PAIRED)
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([1.0, 2.0], [1.0], "aligned by query, got 2 and 1"),
+        ([1.0, np.nan], [1.0, 2.0], "a has 1 values that are not finite, first at"),
+        ([1.0], [1.0], "at least 2 queries, got 1"),
+        ([[1.0]], [1.0], "a must hold one value per query"),
+    ],
+)
+def test_bad_input_of_paired_tests(test, a, b, message):
+    with pytest.raises(ValueError, match=message):
+        test(a, b)
+    with pytest.raises(ValueError, match="alternative must be one of"):
+        test([1.0, 2.0], [2.0, 3.0], alternative="more")
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_bootstrap_is_scipys_up_to_the_draws(rng, method):
+    values = rng.beta(0.6, 2.0, size=60)  # skewed, so that BCa differs
+    expected = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=20_000,
+        method=method,
+        vectorized=True,
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    got = bootstrap_interval(values, n_resamples=20_000, method=method, random_state=0)
+    np.testing.assert_allclose(got, expected, atol=0.02 * np.ptp(expected))
+
+
+def test_bootstrap_columns_are_columns_alone(rng):
+    values = rng.uniform(size=(30, 3))
+    together = bootstrap_interval(values, n_resamples=500, random_state=0)
+    alone = [bootstrap_interval(v, n_resamples=500, random_state=0) for v in values.T]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
+def test_bootstrap_covers_the_mean_as_often_as_promised(rng):
+    samples = rng.exponential(size=(300, 40))
+    intervals = [
+        bootstrap_interval(s, n_resamples=400, confidence=0.9, random_state=i)
+        for i, s in enumerate(samples)
+    ]
+    covered = np.mean([low <= 1.0 <= high for low, high in intervals])
+    assert 0.82 < covered < 0.95
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": 95}, "confidence must lie in"),
+        ({"method": "basic"}, "method must be"),
+        ({"n_resamples": 0}, "n_resamples must be at least 1"),
+    ],
+)
+def test_bad_options_of_the_bootstrap(options, message):
+    with pytest.raises(ValueError, match=message):
+        bootstrap_interval([0.1, 0.2], **options)
+    with pytest.raises(ValueError, match="at least 2 queries"):
+        bootstrap_interval([0.1])
+
+
+def test_holm_by_its_definition(rng):
+    p = rng.uniform(size=9) ** 2
+    order = np.argsort(p)
+    expected = np.empty(9)
+    for i in range(9):
+        steps = [(9 - j) * p[order[j]] for j in range(i + 1)]
+        expected[order[i]] = min(1.0, max(steps))
+    np.testing.assert_allclose(holm_correction(p), expected)
+    assert holm_correction([]).shape == (0,)
+    with pytest.raises(ValueError, match=r"numbers in \[0, 1\]"):
+        holm_correction([0.1, np.nan])
+
+
+def test_tukey_of_two_systems_is_fishers_test(pair):
+    values = np.column_stack(pair)
+    n = 20_000
+    p = tukey_hsd(values, n_permutations=n, random_state=0)
+    exact = fisher_randomization_test(*pair).pvalue
+    assert abs(p[0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / n) + 1 / n
+    np.testing.assert_array_equal(p, p.T)
+    np.testing.assert_array_equal(np.diag(p), 1.0)
+
+
+def test_tukey_by_enumeration(rng):
+    values = rng.uniform(size=(4, 3))
+    orders = list(itertools.permutations(range(3)))
+    ranges = np.array(
+        [
+            np.ptp(np.mean([row[list(o)] for row, o in zip(values, chosen)], axis=0))
+            for chosen in itertools.product(orders, repeat=4)
+        ]
+    )
+    means = values.mean(axis=0)
+    expected = [[np.mean(ranges >= abs(x - y) - 1e-12) for y in means] for x in means]
+    p = tukey_hsd(values, n_permutations=20_000, random_state=0)
+    np.testing.assert_allclose(p, expected, atol=0.015)
+
+
+def test_tukey_is_never_below_the_uncorrected_test(rng):
+    values = rng.uniform(size=(200, 4)) + [0, 0, 0.05, 0.1]
+    p = tukey_hsd(values, n_permutations=2000, random_state=0)
+    for i, j in itertools.combinations(range(4), 2):
+        single = fisher_randomization_test(
+            values[:, i], values[:, j], n_permutations=2000, random_state=0
+        )
+        assert p[i, j] >= single.pvalue - 0.03
+
+
+def test_tukey_needs_two_systems():
+    with pytest.raises(ValueError, match="at least 2 queries"):
+        tukey_hsd([[0.1], [0.2]])

@@ -1,0 +1,134 @@
+"""L-BFGS and the smoothing homotopy on objectives with known minima."""
+
+import numpy as np
+import pytest
+from scipy.optimize import rosen, rosen_der
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank.energies import LinearEnergy
+from skrank.solvers import LBFGS, SmoothingHomotopy
+
+
+class Quadratic:
+    """Ridge regression with its closed form."""
+
+    def __init__(self, X, y, alpha):
+        self.X, self.y, self.alpha = X, y, alpha
+
+    def value_gradient(self, w):
+        residual = self.X @ w - self.y
+        n = len(self.y)
+        value = 0.5 * residual @ residual / n + 0.5 * self.alpha * w @ w
+        return value, self.X.T @ residual / n + self.alpha * w
+
+    def coordinates(self):
+        return LinearEnergy().coordinates(self.X, self.alpha)
+
+    def minimum(self):
+        n, d = self.X.shape
+        gram = self.X.T @ self.X / n + self.alpha * np.eye(d)
+        return np.linalg.solve(gram, self.X.T @ self.y / n)
+
+
+@pytest.fixture
+def ill_conditioned():
+    rng = np.random.default_rng(0)
+    mix = np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    X = rng.normal(size=(400, 20)) @ (mix * np.logspace(0, -3, 20)) @ mix.T
+    return Quadratic(X, rng.normal(size=400), 1e-9)
+
+
+def test_reaches_the_closed_form(ill_conditioned):
+    result = LBFGS(tol=1e-9).solve(ill_conditioned, np.zeros(20), None)
+    best = ill_conditioned.value_gradient(ill_conditioned.minimum())[0]
+    assert result.converged
+    assert result.value - best < 1e-10
+    assert len(result.history) == result.n_iter
+    assert (np.diff(result.history) <= 0).all()
+
+
+def test_whitening_saves_iterations(ill_conditioned):
+    whitened = LBFGS(tol=1e-8).solve(ill_conditioned, np.zeros(20), None)
+    plain = LBFGS(tol=1e-8, whiten=False, max_iter=5000).solve(
+        ill_conditioned, np.zeros(20), None
+    )
+    assert whitened.n_iter * 3 < plain.n_iter
+
+
+def test_too_few_iterations_warn():
+    class Rosenbrock:
+        def value_gradient(self, w):
+            return rosen(w), rosen_der(w)
+
+    with pytest.warns(ConvergenceWarning, match="stopped after 3 iterations"):
+        result = LBFGS(max_iter=3).solve(Rosenbrock(), np.zeros(6), None)
+    assert not result.converged
+
+
+def test_monitor_stops(ill_conditioned):
+    seen = []
+
+    def monitor(params, n_iter, value):
+        seen.append((n_iter, value, ill_conditioned.value_gradient(params)[0]))
+        return n_iter == 2
+
+    result = LBFGS().solve(ill_conditioned, np.zeros(20), None, monitor)
+    assert result.n_iter == 2
+    assert result.converged
+    assert [n for n, _, _ in seen] == [1, 2]
+    np.testing.assert_allclose([v for _, v, _ in seen], [v for _, _, v in seen])
+
+
+def test_missing_capability_is_named():
+    with pytest.raises(TypeError, match="LBFGS needs an objective with value_gradient"):
+        LBFGS().solve(object(), np.zeros(2), None)
+
+
+def test_non_finite_objective():
+    class Broken:
+        def value_gradient(self, w):
+            return np.nan, w
+
+    with pytest.raises(ValueError, match="became nan"):
+        LBFGS().solve(Broken(), np.ones(2), None)
+
+
+class Absolute:
+    """|w - 3| + |w + 1|/2, smoothed by the pseudo-Huber function."""
+
+    def __init__(self, width=0.0):
+        self.width = width
+
+    def smoothed(self, width):
+        return Absolute(width)
+
+    def value_gradient(self, w):
+        value, slope = 0.0, np.zeros(1)
+        for weight, centre in ((1.0, 3.0), (0.5, -1.0)):
+            t = w - centre
+            if self.width:
+                root = np.sqrt(t**2 + (0.5 * self.width) ** 2)
+                value += weight * float(root[0])
+                slope += weight * t / root
+            else:
+                value += weight * abs(float(t[0]))
+                slope += weight * np.sign(t)
+        return value, slope
+
+
+def test_homotopy_reaches_the_kink():
+    result = SmoothingHomotopy(final_width=1e-4).solve(Absolute(), np.zeros(1), None)
+    assert abs(result.params[0] - 3.0) < 1e-3
+    np.testing.assert_allclose(result.value, 2.0, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"final_width": 2.0}, "final_width must be positive and at most width"),
+        ({"factor": 1.0}, "factor must lie between 0 and 1"),
+    ],
+)
+def test_homotopy_parameters(params, message):
+    with pytest.raises(ValueError, match=message):
+        SmoothingHomotopy(**params).solve(Absolute(), np.zeros(1), None)

@@ -1,0 +1,247 @@
+"""scikit-learn's own checks over every ranker, and those that only rankers need."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skrank
+from skrank import rankers
+
+FAST = {"max_iter": 5}
+# Checks that cannot hold for a ranker, each with its reason.
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+
+
+def make(name, **params):
+    """A ranker with settings that suit a small test."""
+    ranker = getattr(rankers, name)()
+    fast = {k: v for k, v in FAST.items() if k in ranker.get_params()}
+    seed = {"random_state": 0} if "random_state" in ranker.get_params() else {}
+    return ranker.set_params(**(fast | seed | params))
+
+
+ALL = list(rankers.__all__)
+THREADED = [name for name in ALL if "n_jobs" in make(name).get_params()]
+ITERATIVE = [name for name in ALL if "early_stopping" in make(name).get_params()]
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture
+def single_query():
+    with skrank.config_context(assume_single_query=True):
+        yield
+
+
+@parametrize_with_checks(
+    [make(name) for name in ALL],
+    expected_failed_checks=lambda e: EXPECTED_FAILURES.get(type(e).__name__, {}),
+)
+@pytest.mark.usefixtures("single_query")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def graded(ragged):
+    """Like ``ragged``, with the rows of each query together and ids ascending."""
+    X, y, groups = ragged
+    order = np.argsort(groups, kind="stable")
+    return X[order], y[order], groups[order]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_learns_something(name, graded):
+    X, y, groups = graded
+    ranker = make(name, **({"max_iter": 100} if name in ITERATIVE else {}))
+    ranker.fit(X, y, groups)
+    assert ranker.score(X, y, groups) > 0.9
+    assert ranker.predict(X).dtype == np.float64
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_query_order_does_not_change_a_bit(name, graded):
+    X, y, groups = graded
+    expected = make(name).fit(X, y, groups).predict(X)
+    shuffled = np.random.default_rng(1).permutation(np.unique(groups))
+    order = np.concatenate([np.flatnonzero(groups == q) for q in shuffled])
+    ranker = make(name).fit(X[order], y[order], groups[order])
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_interleaved_rows(name, graded):
+    X, y, groups = graded
+    expected = make(name).fit(X, y, groups).predict(X)
+    # Rows of different queries are mixed; within a query they keep their order.
+    position = np.concatenate([np.arange(c) for c in np.bincount(groups)])
+    order = np.lexsort((groups, position))
+    ranker = make(name).fit(X[order], y[order], groups[order])
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_threads_do_not_change_a_bit(name, graded):
+    X, y, groups = graded
+    predictions = [make(name, n_jobs=n).fit(X, y, groups).predict(X) for n in (1, 2, 3)]
+    np.testing.assert_array_equal(predictions[0], predictions[1])
+    np.testing.assert_array_equal(predictions[0], predictions[2])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ids_of_any_kind(name, graded):
+    X, y, groups = graded
+    expected = make(name).fit(X, y, groups).predict(X)
+    as_text = np.array([f"query {g:03d}" for g in groups])
+    np.testing.assert_array_equal(make(name).fit(X, y, as_text).predict(X), expected)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_groups_in_the_index_of_y(name, graded):
+    X, y, groups = graded
+    expected = make(name).fit(X, y, groups).predict(X)
+    series = pd.Series(y, index=pd.Index(groups, name="qid"))
+    np.testing.assert_array_equal(make(name).fit(X, series).predict(X), expected)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_missing_groups_raise_in_fit(name, graded):
+    X, y, _ = graded
+    with pytest.raises(ValueError, match=f"{name}.fit needs to know the query"):
+        make(name).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_group_sizes_get_the_hint(name, graded):
+    X, y, groups = graded
+    with pytest.raises(ValueError, match="look like group sizes"):
+        make(name).fit(X, y, np.bincount(groups))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_sparse_rows(name, graded):
+    X, y, groups = graded
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = make(name).fit(X, y, groups)
+    thin = make(name).fit(sparse.csr_matrix(X), y, groups)
+    np.testing.assert_allclose(
+        thin.predict(sparse.csr_matrix(X)), dense.predict(X), rtol=0.05, atol=0.05
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_single_precision_rows(name, graded):
+    X, y, groups = graded
+    expected = make(name).fit(X, y, groups).predict(X)
+    ranker = make(name).fit(X.astype(np.float32), y, groups)
+    np.testing.assert_allclose(
+        ranker.predict(X.astype(np.float32)), expected, rtol=1e-2, atol=1e-2
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_degenerate_queries(name):
+    X = np.random.default_rng(0).normal(size=(7, 3))
+    y = np.array([1.0, 0, 0, 2, 2, 1, 1])  # one document; equal grades
+    groups = np.array([0, 1, 1, 2, 2, 3, 3])
+    ranker = make(name).fit(X, y, groups)
+    assert np.isfinite(ranker.predict(X)).all()
+    assert ranker.n_queries_without_preference_ == 4
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rank_and_top_k(name, ragged):
+    X, y, groups = ragged
+    ranker = make(name).fit(X, y, groups)
+    ranks, scores = ranker.rank(X, groups), ranker.predict(X)
+    best = ranker.top_k(X, groups, k=2)
+    for query in np.unique(groups):
+        rows = np.flatnonzero(groups == query)
+        order = rows[np.argsort(-scores[rows], kind="stable")]
+        assert ranks[order].tolist() == list(range(1, len(rows) + 1))
+        assert [row for row in best if groups[row] == query] == order[:2].tolist()
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        ranker.top_k(X, groups, k=0)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_pickle_and_clone(name, graded):
+    X, y, groups = graded
+    ranker = make(name).fit(X, y, groups)
+    again = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
+    np.testing.assert_array_equal(
+        clone(ranker).fit(X, y, groups).predict(X), ranker.predict(X)
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_query_weights_equal_repeated_queries(name, graded):
+    X, y, groups = graded
+    weight = np.where(groups < 8, 2.0, 1.0)
+    twice = np.flatnonzero(groups < 8)
+    rows = np.concatenate([np.arange(len(y)), twice])
+    copies = np.concatenate([groups, groups[twice] + 100])
+    params = {"max_iter": 300} if name in ITERATIVE else {}
+    if name in ITERATIVE and name != "LambdaRank":
+        weighted = make(name, **params).fit(X, y, groups, sample_weight=weight)
+        repeated = make(name, **params).fit(X[rows], y[rows], copies)
+        np.testing.assert_allclose(
+            weighted.predict(X), repeated.predict(X), rtol=1e-3, atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_validation_queries_choose_the_iteration(name, graded):
+    X, y, groups = graded
+    seen = []
+    ranker = make(name, max_iter=30, n_iter_no_change=3, callback=seen.append)
+    held = groups >= 14
+    ranker.fit(
+        X[~held],
+        y[~held],
+        groups[~held],
+        X_val=X[held],
+        y_val=y[held],
+        groups_val=groups[held],
+    )
+    curve = ranker.validation_curve_
+    assert ranker.best_iteration_ == np.argmax(curve) + 1
+    assert len(curve) - ranker.best_iteration_ <= 3
+    np.testing.assert_allclose(ranker.score(X[held], y[held], groups[held]), max(curve))
+    assert [info["validation"] for info in seen] == curve.tolist()
+    assert set(ranker.query_ids_) == set(groups[~held])
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_early_stopping_holds_out_queries(name, graded):
+    X, y, groups = graded
+    ranker = make(name, early_stopping=True, validation_fraction=0.2, max_iter=20)
+    ranker.fit(X, y, groups)
+    assert len(ranker.validation_curve_) >= ranker.best_iteration_ >= 1
+    with pytest.raises(ValueError, match="validation_fraction"):
+        ranker.set_params(validation_fraction=0.99).fit(X, y, groups)
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_verbose_prints_aligned_lines(name, graded, capsys):
+    X, y, groups = graded
+    make(name, verbose=2, max_iter=3).fit(X, y, groups)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all(line.startswith(f"[{name}] iteration") for line in lines)
+    assert len({line.index("objective") for line in lines}) == 1
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_bad_parameters_are_named(name, graded):
+    X, y, groups = graded
+    with pytest.raises(ValueError, match="alpha must be >= 0"):
+        make(name, alpha=-1.0).fit(X, y, groups)
+    with pytest.raises(ValueError, match="X_val and y_val must be given together"):
+        make(name).fit(X, y, groups, X_val=X)
