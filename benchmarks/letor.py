@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
 from skrank.datasets import load_letor_folds
-from skrank.metrics import get_measure
+from skrank.metrics import NDCG, RR, evaluate_measure, get_measure
 from skrank.rankers import (
     LambdaRank,
     ListMLE,
@@ -36,7 +36,6 @@ from skrank.rankers import (
     SubsetRegression,
 )
 
-MEASURES = ("map", "p@1", "p@10", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10")
 SELECTION = "map"
 ALPHAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 
@@ -66,7 +65,12 @@ ENTRIES = [
         SubsetRegression,
         {"alpha": [1e-3, 1e-1, 1.0, 10.0, 100.0], "gain": ["linear", "exp2"]},
         {
-            "MQ2008": {"map": (0.4332, FANG), "ndcg@10": (0.4733, FANG)},
+            "MQ2008": {
+                "map": (0.4332, FANG),
+                "mrr (trec)": (0.4958, FANG),
+                "ndcg@5 (trec)": (0.4231, FANG),
+                "ndcg@10 (trec)": (0.4733, FANG),
+            },
             "OHSUMED": {
                 "map": (0.422, LIU_OH),
                 "ndcg@1": (0.446, LIU_OH),
@@ -75,16 +79,21 @@ ENTRIES = [
             },
         },
     ),
-    Entry("LogisticRanker", LogisticRanker, {"alpha": ALPHAS, "threshold": [1.0, "all"]}),
+    Entry(
+        "LogisticRanker", LogisticRanker, {"alpha": ALPHAS, "threshold": [1.0, "all"]}
+    ),
     Entry(
         "RankSVM",
         RankSVM,
-        {"alpha": ALPHAS, "hinge": ["squared", "linear"]},
+        {"alpha": ALPHAS},
         {
             "MQ2008": {
                 "map": (0.470, LIU_MQ),
                 "p@1": (0.427, LIU_MQ),
                 "p@10": (0.249, LIU_MQ),
+                "mrr (trec)": (0.5266, FANG),
+                "ndcg@5 (trec)": (0.4630, FANG),
+                "ndcg@10 (trec)": (0.5080, FANG),
             },
             "OHSUMED": {
                 "map": (0.433, LIU_OH),
@@ -98,12 +107,23 @@ ENTRIES = [
         "RankNet",
         RankNet,
         {"alpha": ALPHAS},
-        {"MQ2008": {"map": (0.4360, FANG), "ndcg@10": (0.4694, FANG)}},
+        {
+            "MQ2008": {
+                "map": (0.4360, FANG),
+                "mrr (trec)": (0.4893, FANG),
+                "ndcg@5 (trec)": (0.4181, FANG),
+                "ndcg@10 (trec)": (0.4694, FANG),
+            }
+        },
     ),
     Entry(
         "LambdaRank",
         LambdaRank,
-        {"alpha": [1e-4, 1e-2], "truncation": [None, 30], "measure": ["ndcg@10", "map"]},
+        {
+            "alpha": [1e-4, 1e-2],
+            "truncation": [None, 30],
+            "measure": ["ndcg@10", "map"],
+        },
         seeds=True,
         uses_validation=True,
     ),
@@ -129,7 +149,14 @@ ENTRIES = [
         "ListMLE",
         ListMLE,
         {"alpha": ALPHAS, "top_k": [None, 5]},
-        {"MQ2008": {"map": (0.4308, FANG), "ndcg@10": (0.4723, FANG)}},
+        {
+            "MQ2008": {
+                "map": (0.4308, FANG),
+                "mrr (trec)": (0.4877, FANG),
+                "ndcg@5 (trec)": (0.4159, FANG),
+                "ndcg@10 (trec)": (0.4723, FANG),
+            }
+        },
     ),
 ]
 
@@ -139,7 +166,7 @@ PRESETS = {"MQ2008": "letor4", "OHSUMED": "letor3"}
 def measure_all(part, scores, preset):
     """Mean of every measure over the queries of one part of a fold."""
     return {
-        name: float(get_measure(name, preset=preset)(part.y, scores, groups=part.groups))
+        name: evaluate_measure(name, part.y, scores, groups=part.groups, preset=preset)
         for name in MEASURES
     }
 
@@ -160,32 +187,34 @@ def fit(entry, params, fold, seed):
     return ranker.fit(fold.train.X, fold.train.y, fold.train.groups, **validation)
 
 
-def run_fold(entry, fold, preset, seed):
+def run_fold(entry, fold, columns, seed):
     """Choose on the validation queries, measure on the test queries."""
     best, chosen = -np.inf, None
+    selection = {SELECTION: columns[SELECTION]}
     for params in ParameterGrid(entry.grid):
         ranker = fit(entry, params, fold, seed)
-        value = measure_all(fold.vali, ranker.predict(fold.vali.X), preset)[SELECTION]
+        scores = ranker.predict(fold.vali.X)
+        value = measure_all(fold.vali, scores, selection)[SELECTION]
         if value > best:
             best, chosen = value, (ranker, params)
     ranker, params = chosen
-    return measure_all(fold.test, ranker.predict(fold.test.X), preset), params
+    return measure_all(fold.test, ranker.predict(fold.test.X), columns), params
 
 
-def run(entry, folds, preset, seeds):
+def run(entry, folds, columns, seeds):
     """All folds and seeds of one ranker."""
     begin = time.perf_counter()
     results, choices = [], []
     for seed in range(seeds if entry.seeds else 1):
         tests = []
         for fold in folds:
-            test, params = run_fold(entry, fold, preset, seed)
+            test, params = run_fold(entry, fold, columns, seed)
             tests.append(test)
             choices.append(params)
-        results.append({m: float(np.mean([t[m] for t in tests])) for m in MEASURES})
+        results.append({m: float(np.mean([t[m] for t in tests])) for m in columns})
     return {
-        "mean": {m: float(np.mean([r[m] for r in results])) for m in MEASURES},
-        "spread": {m: float(np.std([r[m] for r in results])) for m in MEASURES},
+        "mean": {m: float(np.mean([r[m] for r in results])) for m in columns},
+        "spread": {m: float(np.std([r[m] for r in results])) for m in columns},
         "n_seeds": len(results),
         "chosen": choices,
         "seconds": time.perf_counter() - begin,
@@ -193,28 +222,34 @@ def run(entry, folds, preset, seeds):
 
 
 def table(dataset, rows):
-    """Aligned text: measured figures, and the published ones below them."""
+    """Aligned text: measured figures, and the published ones in parentheses."""
+    columns = COLUMNS[dataset]
     width = max(len(name) for name, _, _ in rows) + 2
-    head = f"{dataset:<{width}}" + "".join(f"{m:>17}" for m in MEASURES) + f"{'s':>8}"
+    head = f"{dataset:<{width}}" + "".join(f"{m:>18}" for m in columns) + f"{'s':>8}"
     lines = [head, "-" * len(head)]
     for name, result, published in rows:
         cells = []
-        for m in MEASURES:
+        for m in columns:
             cell = f"{result['mean'][m]:.4f}"
             if result["n_seeds"] > 1:
-                cell += f" ±{result['spread'][m]:.4f}"
+                cell += f"±{result['spread'][m]:.4f}"
             if m in published:
                 cell += f" ({published[m][0]:.4f})"
-            cells.append(f"{cell:>17}")
+            cells.append(f"{cell:>18}")
         lines.append(f"{name:<{width}}" + "".join(cells) + f"{result['seconds']:8.1f}")
-    lines.append("In parentheses: published value.")
+    sources = sorted({s for _, _, p in rows for _, s in p.values()})
+    lines.append(f"In parentheses: {'; '.join(sources)}. ± is the spread over seeds.")
     return "\n".join(lines)
 
 
 def parse_arguments(argv):
     """Options of the command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.letor", description=__doc__)
-    parser.add_argument("--data", nargs="+", default=list(PRESETS), choices=list(PRESETS))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.letor", description=__doc__
+    )
+    parser.add_argument(
+        "--data", nargs="+", default=list(COLUMNS), choices=list(COLUMNS)
+    )
     parser.add_argument("--rankers", nargs="+", choices=[e.name for e in ENTRIES])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
@@ -229,22 +264,22 @@ def main(argv=None):
         sys.exit(f"no data in {root}; set SKRANK_DATA to the folder of MQ2008, OHSUMED")
     record = {}
     for dataset in options.data:
-        folds = [
-            fold for fold in load_letor_folds(root / dataset, dtype=np.float64)
-        ]
+        folds = load_letor_folds(root / dataset, dtype=np.float64)
         rows = []
         for entry in ENTRIES:
             if options.rankers and entry.name not in options.rankers:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                result = run(entry, folds, PRESETS[dataset], options.seeds)
+                result = run(entry, folds, COLUMNS[dataset], options.seeds)
             published = entry.published.get(dataset, {})
             rows.append((entry.name, result, published))
             record.setdefault(dataset, {})[entry.name] = result | {
                 "published": published
             }
-            print(f"  {dataset} {entry.name}: {result['seconds']:.1f} s", file=sys.stderr)
+            print(
+                f"  {dataset} {entry.name}: {result['seconds']:.1f} s", file=sys.stderr
+            )
         print(table(dataset, rows), end="\n\n")
     if options.json:
         options.json.write_text(json.dumps(record, indent=1, default=str))

@@ -32,9 +32,7 @@ class RankingData:
     @classmethod
     def grouped(cls, X, y, index: QueryIndex, sample_weight=None) -> "RankingData":
         """Bring rows into the order of a query index."""
-        return cls(
-            index.take(X), index.take(y), index.ptr, index.take(sample_weight)
-        )
+        return cls(index.take(X), index.take(y), index.ptr, index.take(sample_weight))
 
     @property
     def n_queries(self) -> int:
@@ -90,6 +88,7 @@ class Objective:
         self.prepared = loss.prepare(
             data.y, data.ptr, data.sample_weight, n_threads=n_threads
         )
+        self.total_weight = self.prepared.total_weight
         self.penalty = alpha * energy.penalty_mask(data.X.shape[1])
 
     @property
@@ -102,21 +101,23 @@ class Objective:
         raw, vjp = self.energy.scores_and_vjp(params, self.data.X, self.rng)
         values, gradient = self.prepared.value_gradient(raw)
         # Data without any preference has no units and no gradient.
-        scale = 1.0 / self.prepared.total_weight if self.prepared.total_weight else 0.0
+        scale = 1.0 / self.total_weight if self.total_weight else 0.0
         shrunk = self.penalty * params
         value = scale * float(np.sum(values)) + 0.5 * float(shrunk @ params)
         return value, vjp(scale * gradient) + shrunk
 
     def batch(self, queries, rng=None) -> "Objective":
-        """Return the objective of some queries only."""
-        return Objective(
-            self.energy,
-            self.loss,
-            self.data.subset(queries),
-            self.alpha,
-            n_threads=1,
-            rng=rng,
+        """Return the objective of some queries only.
+
+        Its loss is divided by the share of the queries in the weight of all data, not
+        by the weight that these queries happen to have, so that gradients of random
+        batches average to the gradient of the whole.
+        """
+        batch = Objective(
+            self.energy, self.loss, self.data.subset(queries), self.alpha, rng=rng
         )
+        batch.total_weight = self.total_weight * len(queries) / self.n_queries
+        return batch
 
     def smoothed(self, width) -> "Objective":
         """Return the objective with a smooth version of its loss.

@@ -195,7 +195,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         ranks, _ = self._ranks(X, groups, "rank")
         return ranks
 
-    def top_k(self, X, groups=None, *, k: int = 10):
+    def top_documents(self, X, groups=None, *, k: int = 10):
         """Rows of the best documents of each query.
 
         Parameters
@@ -219,7 +219,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        ranks, index = self._ranks(X, groups, "top_k")
+        ranks, index = self._ranks(X, groups, "top_documents")
         grouped = index.take(ranks)
         rows = np.arange(len(ranks)) if index.order is None else index.order
         kept = np.flatnonzero(grouped <= k)

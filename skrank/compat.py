@@ -35,16 +35,20 @@ class _Rows:
         self.weight = self.index.take(check_weights(sample_weight, n))
 
 
-def _by_sizes(train, validation):
+def _by_sizes(train, validation, parameters):
     """LightGBM: sizes of the queries."""
     arguments = {"group": train.index.sizes, "sample_weight": train.weight}
     if validation is not None:
-        arguments["eval_set"] = [(validation.X, validation.y)]
         arguments["eval_group"] = [validation.index.sizes]
+        if "eval_X" in parameters:  # since 4.7, instead of eval_set
+            arguments["eval_X"] = (validation.X,)
+            arguments["eval_y"] = (validation.y,)
+        else:
+            arguments["eval_set"] = [(validation.X, validation.y)]
     return arguments
 
 
-def _by_numbers(train, validation):
+def _by_numbers(train, validation, parameters):
     """XGBoost: ascending query numbers, and one weight for each query."""
     weight = query_weights(train.weight, train.index.ptr)
     arguments = {"qid": train.index.codes, "sample_weight": weight}
@@ -54,7 +58,7 @@ def _by_numbers(train, validation):
     return arguments
 
 
-def _by_ids(train, validation):
+def _by_ids(train, validation, parameters):
     """CatBoost: a query id for each row; validation rows in a pool of its own."""
     arguments = {"group_id": train.index.codes, "sample_weight": train.weight}
     if validation is not None:
@@ -136,13 +140,22 @@ class PeerRanker(MetaEstimatorMixin, BaseRanker):
         train = _Rows(X, y, groups, sample_weight, caller, ("y", "groups"))
         X_val, y_val, groups_val = validation
         held_out = None
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val must be given together")
         if X_val is not None:
             held_out = _Rows(
                 X_val, y_val, groups_val, None, caller, ("y_val", "groups_val")
             )
-        arguments = convention(train, held_out)
-        given = {name: value for name, value in arguments.items() if value is not None}
-        self.estimator_ = clone(self.estimator).fit(train.X, train.y, **given)
+        parameters = inspect.signature(self.estimator.fit).parameters
+        arguments = {
+            name: value
+            for name, value in convention(train, held_out, parameters).items()
+            if value is not None
+        }
+        for name in arguments:
+            if name not in parameters:
+                raise TypeError(f"{type(self.estimator).__name__}.fit takes no {name}")
+        self.estimator_ = clone(self.estimator).fit(train.X, train.y, **arguments)
         self.query_ids_ = train.index.ids
         self.query_sizes_ = train.index.sizes
         if hasattr(X, "shape"):
@@ -169,4 +182,7 @@ class PeerRanker(MetaEstimatorMixin, BaseRanker):
     def feature_importances_(self):
         """Importance of each feature, as the library computes it."""
         check_is_fitted(self)
+        compute = getattr(self.estimator_, "get_feature_importance", None)
+        if compute is not None:  # CatBoost's property is empty for ranking losses
+            return compute(type="PredictionValuesChange")
         return self.estimator_.feature_importances_

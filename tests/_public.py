@@ -2,18 +2,8 @@
 
 import importlib
 import inspect
-import pkgutil
 
-import skrank
-
-
-def public_modules():
-    """Names of the modules of which no part starts with an underscore."""
-    found = ["skrank"]
-    for info in pkgutil.walk_packages(skrank.__path__, "skrank."):
-        if not any(part.startswith("_") for part in info.name.split(".")):
-            found.append(info.name)
-    return sorted(found)
+from api_reference import public_modules
 
 
 def public_names():
@@ -40,6 +30,6 @@ def public_methods(cls):
             continue
         function = member.fget if isinstance(member, property) else member
         function = inspect.unwrap(function) if callable(function) else None
-        if inspect.isroutine(function):
-            if (getattr(function, "__module__", None) or "").startswith("skrank"):
-                yield name
+        module = getattr(function, "__module__", None) or ""
+        if inspect.isroutine(function) and module.startswith("skrank"):
+            yield name

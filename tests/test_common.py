@@ -11,16 +11,32 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank import rankers
+from skrank.solvers import SGD
 
-FAST = {"max_iter": 5}
-# Checks that cannot hold for a ranker, each with its reason.
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+_ONE_QUERY = "a row's weight is not its repetition where rows are compared"
+_REPEATED_ROWS = {
+    "check_sample_weight_equivalence_on_dense_data": _ONE_QUERY,
+    "check_sample_weight_equivalence_on_sparse_data": _ONE_QUERY,
+}
+# Checks that cannot hold for a ranker, each with its reason. In pairs and lists a
+# repeated document is also one more competitor; a weight is not.
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    name: _REPEATED_ROWS
+    for name in (
+        "EnergyRanker",
+        "LambdaRank",
+        "ListMLE",
+        "ListNet",
+        "RankNet",
+        "RankSVM",
+    )
+}
 
 
 def make(name, **params):
     """A ranker with settings that suit a small test."""
     ranker = getattr(rankers, name)()
-    fast = {k: v for k, v in FAST.items() if k in ranker.get_params()}
+    fast = {"max_iter": 10} if name == "LambdaRank" else {}
     seed = {"random_state": 0} if "random_state" in ranker.get_params() else {}
     return ranker.set_params(**(fast | seed | params))
 
@@ -38,8 +54,12 @@ def single_query():
         yield
 
 
+# Weighted and repeated rows must agree to 1e-7: solve more exactly than by default.
+CHECK_PARAMS = {"LogisticRanker": {"tol": 1e-10, "alpha": 1.0, "threshold": "all"}}
+
+
 @parametrize_with_checks(
-    [make(name) for name in ALL],
+    [make(name, **CHECK_PARAMS.get(name, {})) for name in ALL],
     expected_failed_checks=lambda e: EXPECTED_FAILURES.get(type(e).__name__, {}),
 )
 @pytest.mark.usefixtures("single_query")
@@ -58,8 +78,7 @@ def graded(ragged):
 @pytest.mark.parametrize("name", ALL)
 def test_learns_something(name, graded):
     X, y, groups = graded
-    ranker = make(name, **({"max_iter": 100} if name in ITERATIVE else {}))
-    ranker.fit(X, y, groups)
+    ranker = make(name).fit(X, y, groups)
     assert ranker.score(X, y, groups) > 0.9
     assert ranker.predict(X).dtype == np.float64
 
@@ -127,10 +146,11 @@ def test_group_sizes_get_the_hint(name, graded):
 def test_sparse_rows(name, graded):
     X, y, groups = graded
     X = np.where(np.abs(X) < 0.5, 0.0, X)
-    dense = make(name).fit(X, y, groups)
-    thin = make(name).fit(sparse.csr_matrix(X), y, groups)
+    params = {"ties": "stable"} if name == "ListMLE" else {}  # one minimum
+    dense = make(name, **params).fit(X, y, groups)
+    thin = make(name, **params).fit(sparse.csr_matrix(X), y, groups)
     np.testing.assert_allclose(
-        thin.predict(sparse.csr_matrix(X)), dense.predict(X), rtol=0.05, atol=0.05
+        thin.predict(sparse.csr_matrix(X)), dense.predict(X), rtol=0.01, atol=0.01
     )
 
 
@@ -155,18 +175,18 @@ def test_degenerate_queries(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_rank_and_top_k(name, ragged):
+def test_rank_and_top_documents(name, ragged):
     X, y, groups = ragged
     ranker = make(name).fit(X, y, groups)
     ranks, scores = ranker.rank(X, groups), ranker.predict(X)
-    best = ranker.top_k(X, groups, k=2)
+    best = ranker.top_documents(X, groups, k=2)
     for query in np.unique(groups):
         rows = np.flatnonzero(groups == query)
         order = rows[np.argsort(-scores[rows], kind="stable")]
         assert ranks[order].tolist() == list(range(1, len(rows) + 1))
         assert [row for row in best if groups[row] == query] == order[:2].tolist()
     with pytest.raises(ValueError, match="k must be at least 1"):
-        ranker.top_k(X, groups, k=0)
+        ranker.top_documents(X, groups, k=0)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -187,20 +207,22 @@ def test_query_weights_equal_repeated_queries(name, graded):
     twice = np.flatnonzero(groups < 8)
     rows = np.concatenate([np.arange(len(y)), twice])
     copies = np.concatenate([groups, groups[twice] + 100])
-    params = {"max_iter": 300} if name in ITERATIVE else {}
-    if name in ITERATIVE and name != "LambdaRank":
-        weighted = make(name, **params).fit(X, y, groups, sample_weight=weight)
-        repeated = make(name, **params).fit(X[rows], y[rows], copies)
-        np.testing.assert_allclose(
-            weighted.predict(X), repeated.predict(X), rtol=1e-3, atol=1e-3
-        )
+    # One minimum, so that both fits must reach it; one update per epoch.
+    params = {"alpha": 1e-2} | ({"ties": "stable"} if name == "ListMLE" else {})
+    if name == "LambdaRank":
+        params["solver"] = SGD(learning_rate=0.1, momentum=0.0, batch_queries=1000)
+    weighted = make(name, **params).fit(X, y, groups, sample_weight=weight)
+    repeated = make(name, **params).fit(X[rows], y[rows], copies)
+    np.testing.assert_allclose(
+        weighted.predict(X), repeated.predict(X), rtol=1e-3, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("name", ITERATIVE)
 def test_validation_queries_choose_the_iteration(name, graded):
     X, y, groups = graded
     seen = []
-    ranker = make(name, max_iter=30, n_iter_no_change=3, callback=seen.append)
+    ranker = make(name, n_iter_no_change=3, callback=seen.append)
     held = groups >= 14
     ranker.fit(
         X[~held],
@@ -221,7 +243,7 @@ def test_validation_queries_choose_the_iteration(name, graded):
 @pytest.mark.parametrize("name", ITERATIVE)
 def test_early_stopping_holds_out_queries(name, graded):
     X, y, groups = graded
-    ranker = make(name, early_stopping=True, validation_fraction=0.2, max_iter=20)
+    ranker = make(name, early_stopping=True, validation_fraction=0.2)
     ranker.fit(X, y, groups)
     assert len(ranker.validation_curve_) >= ranker.best_iteration_ >= 1
     with pytest.raises(ValueError, match="validation_fraction"):
@@ -231,7 +253,7 @@ def test_early_stopping_holds_out_queries(name, graded):
 @pytest.mark.parametrize("name", ITERATIVE)
 def test_verbose_prints_aligned_lines(name, graded, capsys):
     X, y, groups = graded
-    make(name, verbose=2, max_iter=3).fit(X, y, groups)
+    make(name, verbose=2).fit(X, y, groups)
     lines = capsys.readouterr().out.splitlines()
     assert lines
     assert all(line.startswith(f"[{name}] iteration") for line in lines)

@@ -29,9 +29,8 @@ FLOORS = {
         "transfer",
         "click",
         "selection",
-        "compat",
     ),
-    7: ("model_selection", "inspection", "export", "cli", "__main__"),
+    7: ("model_selection", "inspection", "export", "compat", "cli", "__main__"),
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names}
 
@@ -41,9 +40,11 @@ SIDEWAYS = {
     ("datasets", "preprocessing"),
     ("base", "_objective"),
     ("base", "_monitor"),
+    ("compat", "model_selection"),
     ("cli", "model_selection"),
     ("cli", "inspection"),
     ("cli", "export"),
+    ("cli", "compat"),
     ("__main__", "cli"),
 }
 

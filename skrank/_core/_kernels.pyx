@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off
+# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off -Wno-psabi
 # distutils: extra_link_args = -fopenmp
 """Losses within queries: value per query and gradient with respect to the scores.
 
@@ -15,17 +15,39 @@ from cython.parallel cimport parallel, prange, threadid
 
 
 cdef extern from "_simd.hpp" namespace "skrank" nogil:
-    double ranknet_pairs(const double *x, const int *lower, const double *weight,
+    enum: PADDING
+    double ranknet_pairs(double *x, const int *lower, const double *weight,
                          int m, double *e, double *grad, double *hess)
+    cppclass Moments:
+        pass
+    double hinge_direct(double *x, const int *lower, const double *weight, int m,
+                        double margin, double *grad)
+    double squared_hinge_direct(double *x, const int *lower, const double *weight,
+                                int m, double margin, double *grad)
+    double hinge_sorted(const double *x, const int *by_score, const int *level,
+                        int n_levels, const double *weight, int m, double margin,
+                        bint squared, Moments *memory, double *grad)
+    double max_of(const double *x, int m)
+    double min_of(const double *x, int m)
     double softmax_cross_entropy(const double *x, const double *target, int m,
                                  double *grad)
     double plackett_luce_stages(const double *x, const double *w, int m, int k,
                                 double *e, double *tail, double *grad)
 
+cdef extern from "_sort.hpp" namespace "skrank" nogil:
+    enum: SORT_WORK_DOUBLES
+    void sort_descending(const double *x, int m, double *work, double *sorted_x,
+                         int *order)
+
+# Up to here all pairs, in wide registers, are faster than sorting.
+cdef int DIRECT_SIZE = 256
+# Beyond this ratio of scores to margin, sums by level lose the digits of the margin.
+cdef double DIRECT_RANGE = 1e8
+
 
 def _work_space(int n_threads, int n_arrays, const Py_ssize_t[::1] ptr):
-    """Scratch memory: ``n_arrays`` arrays as long as the largest query per thread."""
-    width = int(np.max(np.diff(ptr), initial=1))
+    """Scratch memory per thread: arrays as long as the largest query, padded."""
+    width = int(np.max(np.diff(ptr), initial=1)) + PADDING
     return np.empty((n_threads, n_arrays, width))
 
 
@@ -122,6 +144,94 @@ def ranknet(const double[::1] scores, const Py_ssize_t[::1] ptr,
             if want_hessian:
                 _scatter(h, &order[start], m, sigma * sigma, &hessian[start])
     return values_array, gradient_array, hessian_array if want_hessian else None
+
+
+cdef int _number_levels(const int *lower, int m, int *level) noexcept nogil:
+    """Number the grades from the best, 0; return how many there are."""
+    cdef int r, current = 0
+    for r in range(m):
+        if r > 0 and lower[r - 1] == r:
+            current = current + 1
+        level[r] = current
+    return current + 1
+
+
+cdef double _hinge_query(double *x, const int *lower, const double *weight, int m,
+                         double margin, bint squared, double *work, int *indices,
+                         double *grad) noexcept nogil:
+    """One query, documents in order of grade; ``work`` has 3 m + 3 numbers or more."""
+    cdef int n_levels
+    cdef int *level = indices
+    cdef int *by_score = indices + m
+    cdef double scale = margin if margin > 0.0 else 1.0
+    if m <= DIRECT_SIZE or not max_of(x, m) - min_of(x, m) <= DIRECT_RANGE * scale:
+        if squared:
+            return squared_hinge_direct(x, lower, weight, m, margin, grad)
+        return hinge_direct(x, lower, weight, m, margin, grad)
+    n_levels = _number_levels(lower, m, level)
+    sort_descending(x, m, work, work + SORT_WORK_DOUBLES * m, by_score)
+    return hinge_sorted(x, by_score, level, n_levels, weight, m, margin, squared,
+                        <Moments *>work, grad)
+
+
+def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
+          const int[::1] order, const int[::1] lower, const double[::1] weight,
+          double margin, bint squared, int n_threads):
+    """Hinge loss over all preference pairs, max(0, margin - (s_u - s_v)) or its square.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    margin : float
+        Wanted difference of scores.
+    squared : bool
+        Whether the loss is squared.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient, or a subgradient, of the sum of all values. Complexity: O(m log m) for
+        a query of m documents, whatever the number of grades; up to 256 documents, and
+        for scores beyond 1e8 margins, the pairs are enumerated.
+    """
+    cdef Py_ssize_t q, start, n_queries = ptr.shape[0] - 1
+    cdef int m
+    cdef double[:, :, ::1] work = _work_space(n_threads, 4 + SORT_WORK_DOUBLES, ptr)
+    cdef int[:, ::1] indices = np.empty((n_threads, 2 * work.shape[2]), dtype=np.int32)
+    cdef double *x
+    cdef double *w
+    cdef double *g
+    cdef const double *weights = _data(weight)
+    values_array = np.zeros(n_queries)
+    gradient_array = np.empty(scores.shape[0])
+    cdef double[::1] values = values_array, gradient = gradient_array
+    with nogil, parallel(num_threads=n_threads):
+        x = &work[threadid(), 0, 0]
+        w = &work[threadid(), 1, 0]
+        g = &work[threadid(), 2, 0]
+        for q in prange(n_queries, schedule="dynamic", chunksize=16):
+            start = ptr[q]
+            m = <int>(ptr[q + 1] - start)
+            if m == 0:
+                continue
+            _gather(&scores[start], &order[start], m, 1.0, x)
+            if weights != NULL:
+                _gather(weights + start, &order[start], m, 1.0, w)
+            _clear(g, m)
+            values[q] = _hinge_query(x, &lower[start], w if weights != NULL else NULL,
+                                     m, margin, squared, &work[threadid(), 3, 0],
+                                     &indices[threadid(), 0], g)
+            _scatter(g, &order[start], m, 1.0, &gradient[start])
+    return values_array, gradient_array
 
 
 def listnet(const double[::1] scores, const Py_ssize_t[::1] ptr,

@@ -39,12 +39,16 @@ cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
         int64_t* comment_start
         int32_t* comment_length
 
+    struct Rules:
+        int64_t n_features
+        cbool clip
+
     void measure_text(Text, cbool, ChunkSize*)
-    Fault parse_dense(Text, const int64_t*, int64_t, Rows, float*, int*)
-    Fault parse_dense(Text, const int64_t*, int64_t, Rows, double*, int*)
-    Fault parse_sparse(Text, const int64_t*, const int64_t*, int64_t, Rows, float*,
+    Fault parse_dense(Text, const int64_t*, Rules, Rows, float*, int*)
+    Fault parse_dense(Text, const int64_t*, Rules, Rows, double*, int*)
+    Fault parse_sparse(Text, const int64_t*, const int64_t*, Rules, Rows, float*,
                        int32_t*, int64_t*, int*, int64_t*)
-    Fault parse_sparse(Text, const int64_t*, const int64_t*, int64_t, Rows, double*,
+    Fault parse_sparse(Text, const int64_t*, const int64_t*, Rules, Rows, double*,
                        int32_t*, int64_t*, int*, int64_t*)
     Fault split_fields(const char*, int64_t, int, int64_t*, int32_t*, int64_t*)
     int32_t parse_token(const char*, const char*, double*)
@@ -136,20 +140,20 @@ cdef Rows _allocate_rows(int64_t n, result):
     )
 
 
-cdef _fill_dense(_Scan scan, Rows rows, result, int64_t n_features, real[:, ::1] X):
+cdef _fill_dense(_Scan scan, Rows rows, result, Rules rules, real[:, ::1] X):
     cdef int integer_qids
     cdef Fault fault
     cdef real* start = &X[0, 0] if X.shape[1] else NULL
     with nogil:
         fault = parse_dense(
-            scan.text, &scan.first_rows[0], n_features, rows, start, &integer_qids
+            scan.text, &scan.first_rows[0], rules, rows, start, &integer_qids
         )
     _check(fault)
     result.integer_qids = bool(integer_qids)
     result.X = np.asarray(X)
 
 
-cdef _fill_sparse(_Scan scan, Rows rows, result, int64_t n_features, real[::1] data):
+cdef _fill_sparse(_Scan scan, Rows rows, result, Rules rules, real[::1] data):
     cdef int32_t[::1] indices = np.empty(data.shape[0], dtype=np.int32)
     cdef int64_t[::1] counts = np.empty(scan.n_rows, dtype=np.int64)
     cdef int integer_qids
@@ -157,7 +161,7 @@ cdef _fill_sparse(_Scan scan, Rows rows, result, int64_t n_features, real[::1] d
     cdef Fault fault
     with nogil:
         fault = parse_sparse(
-            scan.text, &scan.first_rows[0], &scan.first_entries[0], n_features, rows,
+            scan.text, &scan.first_rows[0], &scan.first_entries[0], rules, rows,
             &data[0], &indices[0], &counts[0], &integer_qids, &n_entries,
         )
     _check(fault)
@@ -176,7 +180,8 @@ def largest_index(const unsigned char[::1] text, int n_threads):
 
 
 def parse_letor(
-    const unsigned char[::1] text, dtype, bint sparse, n_features, int n_threads
+    const unsigned char[::1] text, dtype, bint sparse, n_features, int n_threads,
+    bint clip=False,
 ):
     """Parse LETOR text, which must have at least one byte.
 
@@ -193,18 +198,19 @@ def parse_letor(
     if not scan.n_rows:
         return result
     width = scan.max_index if n_features is None else n_features
+    rules = Rules(width, clip)
     rows = _allocate_rows(scan.n_rows, result)
     shape = (scan.n_colons,) if sparse else (scan.n_rows, width)
     array = np.empty(shape, dtype=dtype)
     if array.dtype == np.float32:
         if sparse:
-            _fill_sparse[float](scan, rows, result, width, array)
+            _fill_sparse[float](scan, rows, result, rules, array)
         else:
-            _fill_dense[float](scan, rows, result, width, array)
+            _fill_dense[float](scan, rows, result, rules, array)
     elif sparse:
-        _fill_sparse[double](scan, rows, result, width, array)
+        _fill_sparse[double](scan, rows, result, rules, array)
     else:
-        _fill_dense[double](scan, rows, result, width, array)
+        _fill_dense[double](scan, rows, result, rules, array)
     return result
 
 

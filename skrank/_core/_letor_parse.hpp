@@ -370,6 +370,11 @@ struct Rows {
     int32_t* comment_length;
 };
 
+struct Rules {
+    int64_t n_features;
+    bool clip;  // values out of range become the largest of their sign
+};
+
 template <class T>
 struct DenseSink {
     T* X;
@@ -421,8 +426,8 @@ inline bool canonical_integer(const char* p, int32_t length, int64_t* out) {
 template <class T>
 class LineParser {
   public:
-    LineParser(const char* text, int64_t n_features, Rows rows, const IndexWords& words)
-        : origin_(text), n_features_(n_features), rows_(rows), words_(words) {}
+    LineParser(const char* text, Rules rules, Rows rows, const IndexWords& words)
+        : origin_(text), rules_(rules), rows_(rows), words_(words) {}
 
     bool integer_qids = true;
     Fault fault;
@@ -450,7 +455,7 @@ class LineParser {
             int64_t index = 0;
             double value = 0.0;
             const char* end = short_feature(p, words_, previous, &index, &value);
-            if (!end || index <= previous || index > n_features_) {
+            if (!end || index <= previous || index > rules_.n_features) {
                 end = feature(p, previous, &index, &value);
                 if (fault.code) return end;
             }
@@ -469,7 +474,7 @@ class LineParser {
   private:
     const char* origin_;
     int64_t base_ = 0;
-    int64_t n_features_;
+    Rules rules_;
     Rows rows_;
     const IndexWords& words_;
 
@@ -511,13 +516,16 @@ class LineParser {
         if (*p != ':' || p == start)
             return fail(p > start && ends_token(*p) ? NO_COLON : BAD_INDEX, start);
         if (i <= previous) return fail(i < 1 ? INDEX_BELOW_ONE : NOT_ASCENDING, start);
-        if (i > n_features_) return fail(INDEX_TOO_LARGE, start);
+        if (i > rules_.n_features) return fail(INDEX_TOO_LARGE, start);
         *index = i;
         int32_t error = OK;
         p = parse_number(p + 1, value, &error);
-        if (error) return fail(error, start);
-        if (std::is_same<T, float>::value && std::isinf((float)*value))
-            return fail(FLOAT32_OVERFLOW, start);
+        if (!error && !std::isinf((T)*value)) return p;
+        if (error && error != NOT_FINITE) return fail(error, start);
+        if (!rules_.clip) return fail(error ? error : FLOAT32_OVERFLOW, start);
+        const char* number = (const char*)memchr(start, ':', p - start) + 1;
+        *value = *number == '-' ? std::numeric_limits<T>::lowest()
+                                : std::numeric_limits<T>::max();
         return p;
     }
 
@@ -569,7 +577,7 @@ int64_t parse_lines(const char* p, const char* end, int64_t r, LineParser<T>& pa
 
 // Parse every chunk with its own sink, beginning at its own row. Returns the first fault.
 template <class T, class Sink>
-Fault parse_text(Text text, const int64_t* first_rows, int64_t n_features, Rows rows,
+Fault parse_text(Text text, const int64_t* first_rows, Rules rules, Rows rows,
                  std::vector<Sink>& sinks, int* integer_qids) {
     std::vector<const char*> bounds = cut(text.start, text.length, text.n_chunks);
     const char* tail = tail_start(text.start, text.length);
@@ -577,13 +585,13 @@ Fault parse_text(Text text, const int64_t* first_rows, int64_t n_features, Rows 
     const int64_t copied = (int64_t)copy.size();
     copy += '\n';
     copy.append(MARGIN, '\0');
-    const IndexWords words(n_features);
+    const IndexWords words(rules.n_features);
     std::vector<Fault> faults(text.n_chunks);
     std::vector<char> integer(text.n_chunks, 1);
 #pragma omp parallel for num_threads(text.n_threads) schedule(dynamic)
     for (int k = 0; k < text.n_chunks; k++) {
         if (bounds[k] == bounds[k + 1]) continue;
-        LineParser<T> parser(text.start, n_features, rows, words);
+        LineParser<T> parser(text.start, rules, rows, words);
         bool last = bounds[k + 1] == text.start + text.length;
         int64_t r = parse_lines(bounds[k], last ? tail : bounds[k + 1], first_rows[k], parser,
                                 sinks[k]);
@@ -602,22 +610,22 @@ Fault parse_text(Text text, const int64_t* first_rows, int64_t n_features, Rows 
 }
 
 template <class T>
-Fault parse_dense(Text text, const int64_t* first_rows, int64_t n_features, Rows rows, T* X,
+Fault parse_dense(Text text, const int64_t* first_rows, Rules rules, Rows rows, T* X,
                   int* integer_qids) {
-    std::vector<DenseSink<T>> sinks(text.n_chunks, DenseSink<T>{X, n_features});
-    return parse_text<T>(text, first_rows, n_features, rows, sinks, integer_qids);
+    std::vector<DenseSink<T>> sinks(text.n_chunks, DenseSink<T>{X, rules.n_features});
+    return parse_text<T>(text, first_rows, rules, rows, sinks, integer_qids);
 }
 
 // CSR parts; chunk k writes from entry first_entries[k] on, where there is room for as
 // many entries as the chunk has colons, and the gaps are closed at the end.
 template <class T>
 Fault parse_sparse(Text text, const int64_t* first_rows, const int64_t* first_entries,
-                   int64_t n_features, Rows rows, T* data, int32_t* indices,
+                   Rules rules, Rows rows, T* data, int32_t* indices,
                    int64_t* row_counts, int* integer_qids, int64_t* n_entries) {
     std::vector<SparseSink<T>> sinks;
     for (int k = 0; k < text.n_chunks; k++)
         sinks.push_back({data + first_entries[k], indices + first_entries[k], row_counts});
-    Fault fault = parse_text<T>(text, first_rows, n_features, rows, sinks, integer_qids);
+    Fault fault = parse_text<T>(text, first_rows, rules, rows, sinks, integer_qids);
     *n_entries = 0;
     for (const SparseSink<T>& sink : sinks) {
         memmove(data + *n_entries, sink.data, sink.n * sizeof(T));

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off
+# distutils: extra_compile_args = -O3 -fopenmp -std=c++17
 # distutils: extra_link_args = -fopenmp
 """Threaded products of a dense feature matrix with a vector and with its transpose.
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
 #include <vector>
 
 namespace skrank {
@@ -26,38 +29,112 @@ inline bool ranks_before(const Scored& a, const Scored& b) {
     return a.row < b.row;
 }
 
-struct Plain {
-    double score;
-    Index row;
-};
-
-inline bool plain_before(const Plain& a, const Plain& b) {
-    return a.score != b.score ? a.score > b.score : a.row < b.row;
-}
-
-inline void rank_rows_keyed(const double* score, const double* key, Index m,
-                            Index first, Index* order) {
+inline void rank_rows_by_key(const double* score, const double* key, Index m,
+                             Index* order) {
     static thread_local std::vector<Scored> space;
     space.resize(m);
-    for (Index i = 0; i < m; i++) space[i] = {score[i], key[i], first + i};
+    for (Index i = 0; i < m; i++) space[i] = {score[i], key ? key[i] : 0.0, i};
     std::sort(space.begin(), space.end(), ranks_before);
     for (Index i = 0; i < m; i++) order[i] = space[i].row;
 }
 
-inline void rank_rows_plain(const double* score, Index m, Index first, Index* order) {
-    static thread_local std::vector<Plain> space;
-    space.resize(m);
-    for (Index i = 0; i < m; i++) space[i] = {score[i], first + i};
-    std::sort(space.begin(), space.end(), plain_before);
-    for (Index i = 0; i < m; i++) order[i] = space[i].row;
+// Bits of a double that grow as the double falls.
+inline std::uint64_t descending_bits(double x) {
+    x += 0.0;  // -0.0 and 0.0 are one score
+    std::uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? bits : ~bits & ~(std::uint64_t(1) << 63);
 }
 
-inline void rank_rows(const double* score, const double* key, Index m, Index first,
-                      Index* order) {
-    if (key)
-        rank_rows_keyed(score, key, m, first, order);
+inline double from_descending_bits(std::uint64_t bits) {
+    if (!(bits >> 63)) bits = ~bits & ~(std::uint64_t(1) << 63);
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+inline void order_two(std::uint64_t& a, std::uint64_t& b) {
+    const std::uint64_t low = std::min(a, b), high = std::max(a, b);
+    a = low;
+    b = high;
+}
+
+// Merge sort without data-dependent branches: comparisons of random keys are what a
+// branch predictor cannot learn, and the lists of queries are short.
+inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& space) {
+    const Index n = Index(keys.size());
+    Index i = 0;
+    for (; i + 4 <= n; i += 4) {
+        std::uint64_t* k = &keys[i];
+        order_two(k[0], k[1]);
+        order_two(k[2], k[3]);
+        order_two(k[0], k[2]);
+        order_two(k[1], k[3]);
+        order_two(k[1], k[2]);
+    }
+    std::sort(keys.begin() + i, keys.end());
+    space.resize(n);
+    for (Index width = 4; width < n; width *= 2) {
+        for (Index a = 0; a < n; a += 2 * width) {
+            const std::uint64_t* left = keys.data() + a;
+            const std::uint64_t* left_end = keys.data() + std::min(a + width, n);
+            const std::uint64_t* right = left_end;
+            const std::uint64_t* right_end = keys.data() + std::min(a + 2 * width, n);
+            std::uint64_t* out = space.data() + a;
+            while (left < left_end && right < right_end) {
+                const std::uint64_t l = *left, r = *right;
+                const bool take_left = l <= r;
+                *out++ = take_left ? l : r;
+                left += take_left;
+                right += !take_left;
+            }
+            out = std::copy(left, left_end, out);
+            std::copy(right, right_end, out);
+        }
+        keys.swap(space);
+    }
+}
+
+constexpr Index PACKED_LIMIT = 1 << 16;
+
+// Sort 48 bits of the score together with the row; the few scores that agree in 48 bits
+// but not in all are put right afterwards.
+inline void rank_rows_packed(const double* score, Index m, Index* order) {
+    static thread_local std::vector<std::uint64_t> keys, space;
+    const std::uint64_t row_mask = PACKED_LIMIT - 1;
+    keys.resize(m);
+    for (Index i = 0; i < m; i++)
+        keys[i] = (descending_bits(score[i]) & ~row_mask) | std::uint64_t(i);
+    sort_keys(keys, space);
+    for (Index i = 0; i < m; i++) order[i] = Index(keys[i] & row_mask);
+    for (Index i = 0; i < m;) {
+        Index j = i + 1;
+        while (j < m && (keys[j] | row_mask) == (keys[i] | row_mask)) j++;
+        if (j > i + 1)
+            std::sort(order + i, order + j, [score](Index a, Index b) {
+                return score[a] != score[b] ? score[a] > score[b] : a < b;
+            });
+        i = j;
+    }
+}
+
+// Rows of one query by decreasing score, then increasing key (if any), then row.
+inline void rank_rows(const double* score, const double* key, Index m, Index* order) {
+    if (key == nullptr && m <= PACKED_LIMIT)
+        rank_rows_packed(score, m, order);
     else
-        rank_rows_plain(score, m, first, order);
+        rank_rows_by_key(score, key, m, order);
+}
+
+// Values and scores of one query in the order of ranks; ranked_score may be null.
+inline void rank_values(const double* score, const double* key, const double* value,
+                        Index m, double* ranked, double* ranked_score) {
+    static thread_local std::vector<Index> order;
+    order.resize(m);
+    rank_rows(score, key, m, order.data());
+    for (Index i = 0; i < m; i++) ranked[i] = value[order[i]];
+    if (ranked_score)
+        for (Index i = 0; i < m; i++) ranked_score[i] = score[order[i]];
 }
 
 // End of the block of equal scores that starts at position i.
@@ -209,36 +286,69 @@ inline double preference_sum(const double* grade, const double* score, Index m, 
     return total;
 }
 
-// The c = min(k, m) largest values, larger first and earlier row first; returns c.
-inline Index select_top(const double* v, Index m, Index k, double* top, Index* row) {
-    Index c = 0;
-    const Index head = std::min(k, m);
-    for (; c < head; c++) {
-        Index p = c;
-        for (; p > 0 && top[p - 1] < v[c]; p--) {
-            top[p] = top[p - 1];
-            row[p] = row[p - 1];
-        }
-        top[p] = v[c];
-        row[p] = c;
+// Put row i into the list of the c largest values so far, of at most k.
+inline Index insert_top(const double* v, Index i, Index k, Index c, double* top,
+                        Index* row) {
+    if (c == k && !(v[i] > top[k - 1])) return c;
+    Index p = c < k ? c : k - 1;
+    for (; p > 0 && top[p - 1] < v[i]; p--) {
+        top[p] = top[p - 1];
+        row[p] = row[p - 1];
     }
-    double last = c ? top[c - 1] : 0;
-    for (Index i = c; i < m; i++) {
-        if (!(v[i] > last)) continue;
-        Index p = c - 1;
-        for (; p > 0 && top[p - 1] < v[i]; p--) {
-            top[p] = top[p - 1];
-            row[p] = row[p - 1];
-        }
-        top[p] = v[i];
-        row[p] = i;
-        last = top[c - 1];
+    top[p] = v[i];
+    row[p] = i;
+    return std::min(c + 1, k);
+}
+
+// A value that at least k of the m reach: the k-th largest of the maxima of LANES
+// interleaved parts. Vectorises, where selection itself cannot.
+template <Index LANES>
+inline double reached_by(const double* v, Index m, Index k) {
+    double lane[LANES];
+    for (Index j = 0; j < LANES; j++) lane[j] = v[j];
+    Index i = LANES;
+    for (; i + LANES <= m; i += LANES)
+        for (Index j = 0; j < LANES; j++) lane[j] = lane[j] < v[i + j] ? v[i + j] : lane[j];
+    for (Index j = 0; i < m; i++, j++) lane[j] = std::max(lane[j], v[i]);
+    double reaching[LANES] = {};  // how many lanes have at least this maximum
+    for (Index i = 0; i < LANES; i++)
+        for (Index j = 0; j < LANES; j++) reaching[j] += lane[i] >= lane[j] ? 1.0 : 0.0;
+    double bound = -HUGE_VAL;
+    for (Index j = 0; j < LANES; j++)
+        if (reaching[j] >= double(k)) bound = std::max(bound, lane[j]);
+    return bound;
+}
+
+struct Selection {
+    Index size;    // min(k, m)
+    Index n_last;  // documents, selected or not, that equal the last selected value
+};
+
+// The min(k, m) largest values, larger first and earlier row first.
+inline Selection select_top(const double* v, Index m, Index k, double* top, Index* row) {
+    static thread_local std::vector<Index> candidate;
+    Index c = 0, n_last = 0;
+    if (k > 16 || m < 48) {
+        for (Index i = 0; i < m; i++) c = insert_top(v, i, k, c, top, row);
+        for (Index i = 0; i < m; i++) n_last += v[i] == top[c - 1];
+        return {c, n_last};
     }
-    return c;
+    const double bound = reached_by<16>(v, m, k);
+    candidate.resize(m);
+    Index n = 0;
+    for (Index i = 0; i < m; i++) {
+        candidate[n] = i;
+        n += v[i] >= bound;
+    }
+    for (Index i = 0; i < n; i++) c = insert_top(v, candidate[i], k, c, top, row);
+    for (Index i = 0; i < n; i++) n_last += v[candidate[i]] == top[c - 1];
+    return {c, n_last};
 }
 
 inline double gain_of(double grade, bool exp2) {
-    return exp2 ? std::exp2(grade) - 1 : grade;
+    if (!exp2) return grade;
+    const int whole = grade < 62 ? int(grade) : -1;  // a shift is cheaper than exp2
+    return whole == grade ? double((std::int64_t(1) << whole) - 1) : std::exp2(grade) - 1;
 }
 
 // Mean gain over all documents whose score equals `score`, in the list or below it.
@@ -260,18 +370,15 @@ inline double top_dcg(const double* grade, const double* s, Index m,
                       const double* discount, Index k, bool exp2, bool average) {
     double top[SELECT_LIMIT];
     Index row[SELECT_LIMIT];
-    const Index c = select_top(s, m, k, top, row);
+    const Selection selected = select_top(s, m, k, top, row);
+    const Index c = selected.size;
     double total = 0;
     for (Index i = 0; i < c;) {
         const Index j = average ? block_end(top, i, c) : i + 1;
-        // Only the last block can have documents outside the selection.
-        if (average && j == c && c < m) {
-            Index equal = 0;
-            for (Index p = 0; p < m; p++) equal += s[p] == top[i];
-            if (equal > j - i) {
-                total += mean_gain_at(grade, s, m, top[i], exp2) * sum(discount, i, j);
-                break;
-            }
+        // Only the last block can have documents outside of the selection.
+        if (average && j == c && selected.n_last > j - i) {
+            total += mean_gain_at(grade, s, m, top[i], exp2) * sum(discount, i, j);
+            break;
         }
         double gain = 0;
         for (Index p = i; p < j; p++) gain += gain_of(grade[row[p]], exp2);
@@ -294,11 +401,12 @@ inline double ideal_dcg(const double* grade, Index m, const double* discount, In
         for (Index i = 0; i < n; i++) total += gain_of(top[i], exp2) * discount[i];
         return total;
     }
-    static thread_local std::vector<double> space;
-    space.assign(grade, grade + m);
-    std::partial_sort(space.begin(), space.begin() + n, space.end(),
-                      [](double a, double b) { return a > b; });
-    for (Index i = 0; i < n; i++) total += gain_of(space[i], exp2) * discount[i];
+    static thread_local std::vector<std::uint64_t> keys, space;
+    keys.resize(m);
+    for (Index i = 0; i < m; i++) keys[i] = descending_bits(grade[i]);
+    sort_keys(keys, space);
+    for (Index i = 0; i < n; i++)
+        total += gain_of(from_descending_bits(keys[i]), exp2) * discount[i];
     return total;
 }
 

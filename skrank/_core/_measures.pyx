@@ -25,7 +25,9 @@ cdef extern from "_measures.hpp" namespace "skrank" nogil:
         double tied
     const Index SELECT_LIMIT
     void c_rank_rows "skrank::rank_rows"(
-        const double*, const double*, Index, Index, Index*)
+        const double*, const double*, Index, Index*)
+    void c_rank_values "skrank::rank_values"(
+        const double*, const double*, const double*, Index, double*, double*)
     double c_discounted_sum "skrank::discounted_sum"(
         const double*, const double*, Index, const double*, Index)
     double c_precision_sum "skrank::precision_sum"(
@@ -72,7 +74,7 @@ def select_limit():
 def rank_rows(const double[::1] scores, const double[::1] key, const Py_ssize_t[::1] ptr,
               int n_threads=1):
     """Rows of each query by decreasing score, then increasing key, then row."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
+    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a, i
     order = np.empty(scores.shape[0], dtype=np.intp)
     cdef Py_ssize_t[::1] out = order
     cdef const double* k = _address(key)
@@ -81,8 +83,33 @@ def rank_rows(const double[::1] scores, const double[::1] key, const Py_ssize_t[
                     chunksize=16):
         a = ptr[q]
         if ptr[q + 1] > a:
-            c_rank_rows(&scores[a], _at(k, a), ptr[q + 1] - a, a, &out[a])
+            c_rank_rows(&scores[a], _at(k, a), ptr[q + 1] - a, &out[a])
+            for i in range(a, ptr[q + 1]):
+                out[i] = out[i] + a
     return order
+
+
+def rank_values(const double[::1] scores, const double[::1] key,
+                const double[::1] values, const Py_ssize_t[::1] ptr, bint with_scores,
+                int n_threads=1):
+    """Values, and scores if wanted, in the order of `rank_rows`."""
+    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
+    ranked = np.empty(scores.shape[0])
+    ranked_scores = np.empty(scores.shape[0]) if with_scores else None
+    cdef double[::1] out = ranked
+    cdef double[::1] out_scores = ranked_scores
+    cdef const double* k = _address(key)
+    cdef double* s = NULL
+    if with_scores:
+        s = &out_scores[0]
+    cdef int threads = _threads(scores.shape[0], n_threads)
+    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
+                    chunksize=16):
+        a = ptr[q]
+        if ptr[q + 1] > a:
+            c_rank_values(&scores[a], _at(k, a), &values[a], ptr[q + 1] - a, &out[a],
+                          <double*> _at(s, a))
+    return ranked, ranked_scores
 
 
 def discounted_sum(const double[::1] values, const double[::1] scores,

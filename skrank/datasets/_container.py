@@ -1,9 +1,10 @@
-"""The common result of the readers: features, grades, queries and what came with them."""
+"""What the readers return: features, grades, queries and what came with them."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,13 @@ class TextColumn:
         """All strings, as an object array of shape (n_rows,)."""
         strings = np.empty(len(self.bounds) - 1, dtype=object)
         bounds = self.bounds.tolist()
-        text = self.data.decode("utf-8", errors="replace")
+        text = self.data.decode("utf-8", errors="surrogateescape")
         if len(text) == len(self.data):  # ASCII: characters are where the bytes are
-            strings[:] = [text[a:b] for a, b in zip(bounds, bounds[1:])]
+            strings[:] = [text[a:b] for a, b in pairwise(bounds)]
         else:
             strings[:] = [
-                self.data[a:b].decode("utf-8", errors="replace")
-                for a, b in zip(bounds, bounds[1:])
+                self.data[a:b].decode("utf-8", errors="surrogateescape")
+                for a, b in pairwise(bounds)
             ]
         return strings
 
@@ -146,7 +147,7 @@ class RankingData:
             X = pd.DataFrame.sparse.from_spmatrix(self.X, index, self.feature_names)
         else:
             X = pd.DataFrame(self.X, index, self.feature_names)
-        return replace(self, X=X, y=pd.Series(self.y, index, name="relevance"))
+        return replace(self, X=X, y=pd.Series(self.y, index, name="grade"))
 
 
 def feature_names(n_features: int) -> np.ndarray:
@@ -156,7 +157,7 @@ def feature_names(n_features: int) -> np.ndarray:
 
 def as_text_list(values: Sequence, name: str, forbidden: str) -> list[bytes]:
     """Strings or numbers of one value per row as UTF-8, checked for separators."""
-    encoded = [str(value).encode() for value in values]
+    encoded = [str(value).encode(errors="surrogateescape") for value in values]
     pattern = re.compile(forbidden.encode())
     for row, value in enumerate(encoded):
         if pattern.search(value):

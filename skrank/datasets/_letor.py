@@ -49,16 +49,17 @@ _MESSAGES = {
     "index_below_one": "expected a feature index of at least 1, found {found}",
     "index_too_large": "expected a feature index of at most {limit}, found {found}",
     "not_ascending": (
-        "expected ascending feature indices without repetition, found {found} after a "
-        "larger or equal one"
+        "expected ascending feature indices without repetition, found {found} after an "
+        "index that is not smaller"
     ),
     "bad_value": "expected a number after the colon, found {found}",
     "not_finite": (
-        "expected a finite value (or NULL or nan for a missing one), found {found}"
+        "expected a finite value (or NULL or nan for a missing one), found {found}; "
+        "clip=True takes the largest one instead"
     ),
     "float32_overflow": (
         "expected a value within the range of float32, found {found}; "
-        "dtype=np.float64 can hold it"
+        "dtype=np.float64 can hold it, clip=True takes the largest one instead"
     ),
     "trailing": "expected the end of the line after a carriage return, found {found}",
 }
@@ -84,24 +85,28 @@ def _token_at(text, offset):
 
 def _explain(error, text, source, n_features):
     """The `ValueError` that tells where a LETOR text is malformed and how."""
-    reason = error.reason
-    if reason == "index_too_large" and n_features is None and _is_smaller_later(text, error):
-        reason = "not_ascending"
+    if error.reason == "index_too_large" and n_features is None:
+        error = _fault_of_line(text, error)
     limit = _INT32_MAX if n_features is None else f"n_features={n_features}"
     found = _token_at(text, error.offset)
-    message = _MESSAGES[reason].format(found=found, limit=limit)
+    message = _MESSAGES[error.reason].format(found=found, limit=limit)
     line = line_of(text, error.offset)
     return ValueError(f"{source_name(source)}, line {line}: {message}")
 
 
-def _is_smaller_later(text, error):
-    """Whether the index that is too large is followed by others on its line.
+def _fault_of_line(text, error):
+    """The first fault of a line for any number of features.
 
-    The width is taken from the last index of each line, so an index beyond it, if it
-    can be one at all, stands before a smaller one.
+    The width is the largest last index of the lines, so an index beyond it stands
+    before a smaller one or before something that is no feature at all.
     """
-    index = re.match(rb"\d+", bytes(text[error.offset : error.offset + 20]))
-    return index is not None and int(index.group()) <= _INT32_MAX
+    start = text.rfind(b"\n", 0, error.offset) + 1
+    end = text.find(b"\n", error.offset)
+    try:
+        parse_letor(text[start : end if end >= 0 else None], "f8", True, _INT32_MAX, 1)
+    except ParseError as fault:
+        return ParseError(fault.reason, start + fault.offset)
+    return error
 
 
 def _span_bytes(text, starts, lengths):
@@ -113,10 +118,7 @@ def _query_ids(parsed, text):
     if parsed.integer_qids:
         return parsed.qid
     ids = _span_bytes(text, parsed.qid_start, parsed.qid_length)
-    try:
-        return np.array([value.decode() for value in ids])
-    except UnicodeDecodeError:
-        return np.array([value.decode("latin-1") for value in ids])
+    return np.array([value.decode(errors="surrogateescape") for value in ids])
 
 
 def _comments(parsed, text):
@@ -154,6 +156,7 @@ def load_letor(
     dtype: np.dtype = np.float32,
     sparse: bool = False,
     n_features: int | None = None,
+    clip: bool = False,
     as_frame: bool = False,
     n_jobs: int | None = None,
 ) -> RankingData:
@@ -174,6 +177,10 @@ def load_letor(
     n_features : int, default=None
         Number of columns; None takes the largest index of the file. A larger number
         adds columns of zeros, so that files of one data set fit together.
+    clip : bool, default=False
+        If True, values beyond the range of ``dtype`` become its largest or smallest
+        number; Istella marks missing values by such a number. If False, they are
+        errors.
     as_frame : bool, default=False
         If True, ``X`` is a DataFrame and ``y`` a Series whose index has a level
         ``qid``. Needs pandas.
@@ -203,8 +210,6 @@ def load_letor(
     -----
     Complexity: O(bytes). A file is mapped and read twice, first to find its size; a
     dense result takes ``n_documents * n_features`` numbers and nothing like it beside.
-    Values that are not finite are errors; an infinite placeholder such as Istella's
-    1.79e308 needs ``dtype=np.float64``.
 
     Examples
     --------
@@ -220,9 +225,8 @@ def load_letor(
     dtype = _check_arguments(dtype, n_features)
     with open_text(source) as text:
         try:
-            parsed = parse_letor(
-                text, dtype, sparse, n_features, effective_n_threads(n_jobs)
-            )
+            n_threads = effective_n_threads(n_jobs)
+            parsed = parse_letor(text, dtype, sparse, n_features, n_threads, clip)
         except ParseError as error:
             raise _explain(error, text, source, n_features) from None
         if not parsed.n_rows:
@@ -261,7 +265,9 @@ def _check_features(X):
 def _check_labels(y, n_rows):
     y = np.ascontiguousarray(y, dtype=np.float64)
     if y.shape != (n_rows,):
-        raise ValueError(f"y has shape {y.shape}, expected {(n_rows,)}: one per row of X")
+        raise ValueError(
+            f"y has shape {y.shape}, expected {(n_rows,)}: one per row of X"
+        )
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
     return y
@@ -362,11 +368,11 @@ def dump_letor(
 
     Examples
     --------
-    >>> import tempfile, os
+    >>> import pathlib, tempfile
     >>> from skrank.datasets import dump_letor
-    >>> path = os.path.join(tempfile.mkdtemp(), "train.txt")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
     >>> dump_letor([[0.5, 0.1]], [2], ["q1"], path, docids=["a"])
-    >>> open(path).read()
+    >>> path.read_text()
     '2 qid:q1 1:0.5 2:0.1 #docid = a\\n'
     """
     X = _check_features(X)

@@ -1,9 +1,11 @@
 """A real retrieval task made of what is installed anyway: load_see_also."""
 
 import importlib
+import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 from numbers import Integral
+from os import PathLike
 
 import joblib
 import numpy as np
@@ -89,7 +91,7 @@ def load_see_also(
     n_candidates: int = 30,
     random_state=0,
     as_frame: bool = False,
-    data_home=None,
+    data_home: str | PathLike | None = None,
 ) -> SeeAlsoData:
     """Load a retrieval task made of the docstrings of installed packages.
 
@@ -204,10 +206,12 @@ def _describe(task, packages, n_candidates, chosen, y):
 
 
 def _versions(packages):
-    return tuple(
-        (name, getattr(importlib.import_module(name), "__version__", "unknown"))
-        for name in packages
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(
+            (name, getattr(importlib.import_module(name), "__version__", "unknown"))
+            for name in packages
+        )
 
 
 def _cached_task(packages, n_candidates, data_home):

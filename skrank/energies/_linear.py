@@ -9,7 +9,7 @@ from skrank.energies._base import BaseEnergy
 
 # A whitening basis only has to be about right: this many rows per feature estimate the
 # second moments well enough, and more features than this make a dense factor too dear.
-_ROWS_PER_FEATURE = 150
+_ROWS_PER_FEATURE = 50
 _MAX_DENSE_FEATURES = 1000
 _SMALL_WORK = 1 << 18
 

@@ -6,6 +6,7 @@ the first layer and keeps all parameters in one vector.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import NamedTuple
@@ -25,6 +26,8 @@ _BLOCK_VALUES = 1 << 18
 # Bytes of hidden layers kept between scores and their vjp; a full batch over more rows
 # computes the layers of the remaining blocks a second time.
 _TAPE_BYTES = 1 << 28
+# Rows times parameters from which threads over blocks gain more than they cost.
+_THREADED_WORK = 1 << 26
 # Folding the mean into the bias cancels digits where |mean| >> scale; beyond this ratio
 # single precision would keep fewer than five of them.
 _MAX_OFFSET = 100.0
@@ -131,13 +134,15 @@ class MLPEnergy(BaseEnergy):
         self.standardize = standardize
         self.n_jobs = n_jobs
 
-    def setup(self, X):
+    def setup(self, X, rng=None):
         """Check hyper-parameters and learn the standardisation.
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n_documents, n_features)
             Training rows.
+        rng : RandomState, default=None
+            Not used.
 
         Returns
         -------
@@ -189,12 +194,12 @@ class MLPEnergy(BaseEnergy):
 
     def scores(self, params, X):
         """Scores without dropout, shape (n_documents,), float64."""
-        network, X, blocks = self._bind(params, X)
+        network, X, blocks, run = self._bind(params, X)
 
         def forward(block):
             return network.forward(_rows(X, block, network.dtype))[0]
 
-        return self._concatenate(self._map(forward, blocks), blocks)
+        return _concatenate(run(forward, blocks), blocks)
 
     def scores_and_vjp(self, params, X, rng=None):
         """Scores, and the back-propagation of a gradient with respect to them.
@@ -215,7 +220,7 @@ class MLPEnergy(BaseEnergy):
         vjp : callable
             ``vjp(gradient)`` is the gradient with respect to the parameters.
         """
-        network, X, blocks = self._bind(params, X)
+        network, X, blocks, run = self._bind(params, X)
         noisy = rng is not None and self.dropout > 0
         # A seed per block lets a block that was not kept draw the same units again.
         seeds = [_seed(rng) if noisy else None for _ in blocks]
@@ -237,28 +242,17 @@ class MLPEnergy(BaseEnergy):
             pulled = np.zeros(len(params))
             layers = _views(pulled, self._layer_sizes(X.shape[1]))
             parts = [gradient[block] for block in blocks]
-            for sums in self._map(backward, range(len(blocks)), parts):
+            for sums in run(backward, range(len(blocks)), parts):
                 for (weight, bias), (weight_part, bias_part) in zip(layers, sums):
                     weight += weight_part
                     bias += bias_part
             self._unfold(*layers[0])
             return pulled
 
-        return self._concatenate(self._map(forward, range(len(blocks))), blocks), vjp
-
-    def _map(self, function, *arguments):
-        n_threads = effective_n_threads(self.n_jobs) if len(arguments[0]) > 1 else 1
-        return map_blocks(function, *arguments, n_threads=n_threads)
-
-    @staticmethod
-    def _concatenate(parts, blocks):
-        raw = np.empty(blocks[-1].stop if blocks else 0)
-        for block, part in zip(blocks, parts):
-            raw[block] = part
-        return raw
+        return _concatenate(run(forward, range(len(blocks))), blocks), vjp
 
     def _bind(self, params, X):
-        """Network of these parameters, rows it can slice, and the blocks of rows."""
+        """Network of these parameters, rows, their blocks and a map over blocks."""
         if not hasattr(self, "mean_"):
             raise NotFittedError("MLPEnergy has no feature scale: call setup(X) first")
         X = X.tocsr() if sparse.issparse(X) else X
@@ -272,7 +266,10 @@ class MLPEnergy(BaseEnergy):
             np.float32 if self._single_precision(X) else np.float64,
         )
         n_block_rows = max(1, _BLOCK_VALUES // max(sizes))
-        return network, X, row_blocks(X.shape[0], n_block_rows)
+        heavy = X.shape[0] * len(params) >= _THREADED_WORK
+        n_threads = effective_n_threads(self.n_jobs) if heavy else 1
+        run = partial(map_blocks, n_threads=n_threads)
+        return network, X, row_blocks(X.shape[0], n_block_rows), run
 
     def _single_precision(self, X):
         if X.dtype != np.float32:
@@ -286,7 +283,8 @@ class MLPEnergy(BaseEnergy):
         if self.mean_ is None:
             return weight, bias
         weight = weight / self.scale_[:, None]
-        return weight, bias - self.mean_ @ weight
+        # Not by BLAS, whose rounding depends on its threads.
+        return weight, bias - np.einsum("i,ij->j", self.mean_, weight)
 
     def _unfold(self, weight_gradient, bias_gradient):
         """Chain rule through `_fold`, in place."""
@@ -376,6 +374,13 @@ def _views(vector, sizes):
         end = middle + n_out
         layers.append((vector[start:middle].reshape(n_in, n_out), vector[middle:end]))
     return layers
+
+
+def _concatenate(parts, blocks):
+    raw = np.empty(blocks[-1].stop if blocks else 0)
+    for block, part in zip(blocks, parts):
+        raw[block] = part
+    return raw
 
 
 def _rows(X, block, dtype):

@@ -59,7 +59,7 @@ def _public_packages():
 
 
 @functools.cache
-def _skrank_classes():
+def skrank_classes() -> dict[str, type]:
     """Public estimators, losses, energies, solvers and measures, by public name."""
     classes = {}
     for package in _public_packages():
@@ -72,7 +72,7 @@ def _skrank_classes():
 
 @functools.cache
 def _names():
-    named = {cls: name for name, cls in _skrank_classes().items()}
+    named = {cls: name for name, cls in skrank_classes().items()}
     named.update((_import(name), name) for name in SKLEARN_CLASSES)
     return named
 
@@ -112,4 +112,4 @@ def class_of_name(name: str) -> type | None:
     """
     if name in SKLEARN_CLASSES:
         return _import(name)
-    return _skrank_classes().get(name)
+    return skrank_classes().get(name)

@@ -1,10 +1,10 @@
 """What a loss is.
 
-A loss compares scores with relevance grades, query by query. It is pure: it sees grades,
-scores, the pointer array of the queries and weights, never features, parameters or an
-optimizer. `BaseLoss` holds hyper-parameters; `BaseLoss.prepare` binds it to the grades
-of a data set and does once what need not be repeated (sorting by grade, counting pairs),
-and the resulting `PreparedLoss` is what a solver evaluates.
+A loss compares scores with relevance grades, query by query. It is pure: it sees
+grades, scores, the pointer array of the queries and weights, never features, parameters
+or an optimizer. `BaseLoss` holds hyper-parameters; `BaseLoss.prepare` binds it to the
+grades of a data set and does once what need not be repeated (sorting by grade, counting
+pairs), and the resulting `PreparedLoss` is what a solver evaluates.
 
 The value of a query is the *sum* over its units (documents, preference pairs, or the
 query itself); ``values.sum() / total_weight`` is the mean over the units.

@@ -42,6 +42,10 @@ class ListMLELoss(BaseLoss):
         1); "log2" is :math:`1 / \log_2(1 + j)`; an array holds the weights of the first
         positions, further ones are 0; a callable gets ``(positions, sizes)``, 1-based
         positions and the sizes of their queries, and returns an array of weights.
+    prior : tuple of float, default=None
+        Shape a >= 1 and rate b > 0 of a Gamma prior on the strengths :math:`e^{f}`,
+        which adds :math:`\sum_j b e^{f(x_j)} - (a - 1) f(x_j)` to the loss of a query
+        (Bayesian Plackett–Luce); scores are then no longer free to shift.
     random_state : int, RandomState instance or None, default=None
         Seed of ``ties="random"``.
 
@@ -49,7 +53,8 @@ class ListMLELoss(BaseLoss):
     ----------
     Liu, *Learning to Rank for Information Retrieval*, 2011, eq. 4.22 (its denominator
     runs from j to m), 4.24 and 4.25, exercises 4.7 and 4.9; Fang and Liu, 2016,
-    eq. 21–25; Lan et al., "Position-aware ListMLE", 2014.
+    eq. 21–25; Lan et al., "Position-aware ListMLE", 2014; Guiver and Snelson, "Bayesian
+    inference for Plackett–Luce ranking models", 2009, for the prior.
 
     Examples
     --------
@@ -63,15 +68,25 @@ class ListMLELoss(BaseLoss):
     """
 
     unit = "query"
-    shift_invariant = True
 
     def __init__(
-        self, top_k=None, ties="best", position_weights=None, random_state=None
+        self,
+        top_k: int | None = None,
+        ties: str = "best",
+        position_weights=None,
+        prior: tuple[float, float] | None = None,
+        random_state=None,
     ):
         self.top_k = top_k
         self.ties = ties
         self.position_weights = position_weights
+        self.prior = prior
         self.random_state = random_state
+
+    @property
+    def shift_invariant(self):
+        """Whether scores of a query may shift: not under a prior."""
+        return self.prior is None
 
     @property
     def convex(self):
@@ -89,7 +104,17 @@ class ListMLELoss(BaseLoss):
         prepared = _PreparedListMLE(y, ptr, sample_weight, n_threads, self.top_k)
         prepared.stage_weight = _stage_weights(self.position_weights, prepared.ptr)
         prepared.fix_ties(self.ties, self.random_state)
+        prepared.prior = _check_prior(self.prior)
         return prepared
+
+
+def _check_prior(prior):
+    if prior is None:
+        return None
+    shape, rate = prior
+    if not (1 <= shape < np.inf and 0 < rate < np.inf):
+        raise ValueError(f"prior must be None or (shape >= 1, rate > 0), got {prior!r}")
+    return float(shape), float(rate)
 
 
 def _stage_weights(position_weights, ptr):
@@ -151,7 +176,7 @@ class _PreparedListMLE(PreparedLoss):
     def value_gradient(self, raw):
         raw = self._scores(raw)
         order = self._order_by(raw) if self.follows_scores else self.order
-        return _kernels.plackett_luce(
+        values, gradient = _kernels.plackett_luce(
             raw,
             self.ptr,
             order,
@@ -160,3 +185,21 @@ class _PreparedListMLE(PreparedLoss):
             self.top_k,
             self.n_threads,
         )
+        if self.prior is None:
+            return values, gradient
+        penalty, slope = _gamma_penalty(raw, *self.prior)
+        weight = np.repeat(self.query_weight, np.diff(self.ptr))
+        values = values + _segments.segment_sum(weight * penalty, self.ptr)
+        return values, gradient + weight * slope
+
+
+def _gamma_penalty(raw, shape, rate):
+    """Negative log density of a Gamma prior on ``exp(raw)``, and its derivative.
+
+    Beyond a strength of e^50 the exponential goes on as its tangent, so that no trial
+    step of a line search overflows.
+    """
+    capped = np.minimum(raw, 50.0)
+    strength = np.exp(capped)
+    penalty = rate * strength * (1.0 + raw - capped) - (shape - 1.0) * raw
+    return penalty, rate * strength - (shape - 1.0)

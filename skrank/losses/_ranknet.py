@@ -1,5 +1,8 @@
 """RankNet: logistic loss of preference pairs."""
 
+import numpy as np
+from scipy.special import expit
+
 from skrank._core import _kernels
 from skrank.losses._base import BaseLoss, check_positive
 from skrank.losses._pairs import PreparedPairs
@@ -47,6 +50,11 @@ class RankNetLoss(BaseLoss):
         """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
         sigma = check_positive(self.sigma, "sigma")
         return _PreparedRankNet(y, ptr, sample_weight, n_threads, sigma)
+
+    def margin_loss(self, margins):
+        """Loss and slope of single pairs; see `PairwiseHingeLoss.margin_loss`."""
+        scaled = self.sigma * margins
+        return np.logaddexp(0.0, -scaled), -self.sigma * expit(-scaled)
 
 
 class _PreparedRankNet(PreparedPairs):

@@ -33,7 +33,7 @@ class DeltaTerms:
     - ``"reciprocal_rank"``: the change of the discount of the first relevant rank;
     - ``"cascade"``: the change of ``Σ_i d(i) · g_i · Π (1 - g)`` over documents above.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         One of the four forms.
@@ -43,6 +43,16 @@ class DeltaTerms:
         Discount of each rank, as long as the longest query; 0 beyond the cut-off.
     scale : ndarray of shape (n_queries,)
         Factor of each query; 0 for queries that carry no information.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import NDCG
+    >>> terms = NDCG(k=2).delta_terms(np.array([2.0, 0.0, 1.0]), np.array([0, 3]))
+    >>> terms.kind, terms.gain
+    ('gain_discount', array([3., 0., 1.]))
+    >>> terms.discount.round(4)
+    array([1.    , 0.6309, 0.    ])
     """
 
     kind: str
@@ -52,7 +62,7 @@ class DeltaTerms:
 
 
 def query_weights(sample_weight, ptr):
-    """Weight of each query: the mean of its row weights.
+    """Return the weight of each query, the mean of its row weights.
 
     Parameters
     ----------
@@ -64,6 +74,14 @@ def query_weights(sample_weight, ptr):
     Returns
     -------
     ndarray of shape (n_queries,) or None
+        None if there are no row weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import query_weights
+    >>> query_weights(np.array([1.0, 3.0, 5.0]), np.array([0, 2, 3]))
+    array([2., 5.])
     """
     if sample_weight is None:
         return None
@@ -286,7 +304,7 @@ def _check_one_query(y, ranks):
 
 
 def signed_deltas(terms, ptr, query, ranks):
-    """Changes of the measure described by `DeltaTerms`, for one query.
+    """Return the changes that `DeltaTerms` describe, for one query.
 
     Parameters
     ----------
@@ -302,6 +320,17 @@ def signed_deltas(terms, ptr, query, ranks):
     Returns
     -------
     ndarray of shape (m, m)
+        As from `BaseMeasure.swap_deltas`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import AP, signed_deltas
+    >>> ptr = np.array([0, 2])
+    >>> terms = AP().delta_terms(np.array([0.0, 1.0]), ptr)
+    >>> signed_deltas(terms, ptr, 0, np.array([1, 2]))
+    array([[0. , 0.5],
+           [0.5, 0. ]])
     """
     gain = terms.gain[ptr[query] : ptr[query + 1]]
     deltas = _DELTAS[terms.kind](gain, terms.discount, ranks)

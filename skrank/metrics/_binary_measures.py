@@ -157,19 +157,7 @@ class AP(BinaryMeasure):
         return n_relevant
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "average_precision".
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "average_precision"."""
         return self._terms(
             "average_precision",
             y,
@@ -218,19 +206,7 @@ class RR(BinaryMeasure):
         return defined(value, ranker.sum_by_query(relevant))
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "reciprocal_rank".
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "reciprocal_rank"."""
         return self._terms(
             "reciprocal_rank", y, ptr, "reciprocal", lambda count, ptr: 1.0
         )

@@ -39,6 +39,7 @@ class _TieAwareMeasure(BaseMeasure):
         Returns
         -------
         ndarray of shape (n_queries,)
+            NaN for queries without information if ``empty_query`` is "skip".
         """
         if retrieved is not None and not np.all(retrieved):
             raise ValueError(
@@ -93,7 +94,7 @@ class PairwiseAccuracy(_TieAwareMeasure):
 
 
 class KendallTau(_TieAwareMeasure):
-    """Kendall's τ between the grades and the ranking.
+    """Rank correlation τ of Kendall between the grades and the ranking.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ class KendallTau(_TieAwareMeasure):
 
 
 class SpearmanRho(_TieAwareMeasure):
-    """Spearman's rank correlation between grades and scores.
+    """Rank correlation ρ of Spearman between grades and scores.
 
     Pearson correlation of the ranks, where documents of equal value share their mean
     rank; 0 for constant scores.

@@ -97,9 +97,7 @@ def check_gain(gain, y=()):
             )
         if gain == "exp2":
             _check_exp2(y)
-    elif not (
-        isinstance(gain, (Mapping, Callable, list, tuple, np.ndarray))
-    ):
+    elif not (isinstance(gain, (Mapping, Callable, list, tuple, np.ndarray))):
         raise TypeError(
             "gain must be 'exp2', 'linear', a callable, a mapping or a table, "
             f"got {type(gain).__name__}"

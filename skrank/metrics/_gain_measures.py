@@ -10,9 +10,9 @@ from skrank.metrics._gain import (
     gain_of_grades,
     is_monotone,
 )
+from skrank.metrics._ranking import expected_values, positions, segment_cumsum
 
 _SELECT_LIMIT = _measures.select_limit()
-from skrank.metrics._ranking import expected_values, positions, segment_cumsum
 
 
 def _max_size(ptr):
@@ -87,9 +87,7 @@ class DCG(BaseMeasure):
         discount = discount if self.k is None else discount[: self.k]
         lazy = is_monotone(self.gain) and self.gain == "exp2"
         value = ranker.y if lazy else gain_of_grades(self.gain, ranker.y)
-        ideal = _measures.ideal_dcg(
-            value, ranker.ptr, discount, lazy, ranker.n_threads
-        )
+        ideal = _measures.ideal_dcg(value, ranker.ptr, discount, lazy, ranker.n_threads)
         if len(discount) <= _SELECT_LIMIT and ranker.ties in ("average", "stable"):
             return self._select(ranker, value, discount, lazy), ideal
         if lazy:
@@ -118,19 +116,7 @@ class DCG(BaseMeasure):
         return (ideal > 0).astype(np.float64)
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "gain_discount"; see `BaseMeasure.delta_terms`.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "gain_discount"."""
         y = np.ascontiguousarray(y, dtype=np.float64)
         ptr = np.ascontiguousarray(ptr, dtype=np.intp)
         gain = gain_of_grades(self.gain, y)
@@ -282,19 +268,7 @@ class MeanNDCG(NDCG):
         )
 
     def delta_terms(self, y, ptr):
-        """Return None: the change of a mean of ratios is no product of two terms.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        None
-        """
+        """Return None: the change of a mean of ratios is no product of two terms."""
         return None
 
 
@@ -370,19 +344,7 @@ class ERR(BaseMeasure):
         return np.where(ranker.sum_by_query(stop) > 0, value, np.nan)
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "cascade".
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "cascade"."""
         stop = self._stop(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)
         discount = discount_of_ranks("reciprocal", _max_size(ptr), self.k)

@@ -38,6 +38,14 @@ def fitted_ranker(estimator):
     return estimator
 
 
+def _is_training_data(scored, trained):
+    """Whether all training queries are scored, each with the rows it had."""
+    return scored.keys() == trained.keys() and all(
+        trained[query] in (0, size)  # 0 where a ranker knows only the ids
+        for query, size in scored.items()
+    )
+
+
 def check_query_leakage(estimator, groups, *, stacklevel: int = 3) -> None:
     """Warn if some of the scored queries were in the training data.
 
@@ -76,15 +84,15 @@ def check_query_leakage(estimator, groups, *, stacklevel: int = 3) -> None:
     scored = dict(zip(index.ids.tolist(), index.sizes.tolist()))
     trained = dict(zip(trained_ids.tolist(), ranker.query_sizes_.tolist()))
     shared = [query for query in scored if query in trained]
-    if not shared or scored == trained:
+    if not shared or _is_training_data(scored, trained):
         return
     shown = ", ".join(repr(query) for query in shared[:_SHOWN])
     more = ", ..." if len(shared) > _SHOWN else ""
     warnings.warn(
         f"{len(shared)} of the {len(scored)} scored queries ({shown}{more}) were in "
-        f"the training data of {type(ranker).__name__}, so the score is too good. Split "
-        "by query (skrank.model_selection.QueryKFold, train_test_query_split); if these "
-        "are different queries, give them ids of their own.",
+        f"the training data of {type(ranker).__name__}, so the score is too good. "
+        "Split by query (skrank.model_selection.QueryKFold, train_test_query_split); "
+        "if these are different queries, give them ids of their own.",
         QueryLeakageWarning,
         stacklevel=stacklevel,
     )

@@ -1,8 +1,12 @@
 """Conventions of other tools, as one table.
 
-What tools call "NDCG@10" or "MAP" differs in the gain, the discount, equal scores, queries
+What tools call "NDCG@10" or "MAP" differs in gain, discount, equal scores, queries
 without relevant documents, lists shorter than the cut-off and the denominator of AP. A
 preset fills in what a call leaves open; parity tests hold every row against the tool.
+
+Two peculiarities are not copied: with weights, LightGBM and XGBoost add the value 1 of
+an empty query to the weighted sum of NDCG without its weight; and XGBoost's ``pre@k``
+divides by the length of lists shorter than k.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +19,7 @@ PresetOptions = dict[str, Any]
 class Preset:
     """Conventions of one tool.
 
-    Attributes
+    Parameters
     ----------
     description : str
         What the tool does, in one line.
@@ -23,6 +27,12 @@ class Preset:
         Options of every measure that has them.
     measures : dict
         Options of single measures, by class name; they come before ``common``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import PRESETS
+    >>> PRESETS["letor4"].common["discount"], PRESETS["letor4"].measures["NDCG"]
+    ('letor', {'short_query': 'zero'})
     """
 
     description: str
@@ -34,7 +44,7 @@ _CAPPED_AP = {"AP": {"denominator": "reachable"}}
 
 PRESETS: dict[str, Preset] = {
     "skrank": Preset(
-        "gain 2^y - 1, discount 1/log2(1 + j), expected value of equal scores, queries "
+        "gain 2^y - 1, discount 1/log2(1 + j), expected value of equal scores; queries "
         "without relevant documents left out",
         {
             "gain": "exp2",
@@ -44,9 +54,9 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "trec_eval": Preset(
-        "gain is the grade, discount 1/log2(1 + j), equal scores by decreasing document "
-        "id (needs docids), 0 without relevant documents, AP@k over all relevant ones, "
-        "RBP with p = 0.9",
+        "gain is the grade, discount 1/log2(1 + j), equal scores by decreasing "
+        "document id (needs docids), 0 without relevant documents, AP@k over all "
+        "relevant ones, RBP with p = 0.9",
         {
             "gain": "linear",
             "discount": "log2",

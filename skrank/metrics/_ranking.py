@@ -57,7 +57,9 @@ class Ranker:
         self.ptr = ptr
         self.ties = ties
         self.n_threads = n_threads
-        self.retrieved = None if retrieved is None else np.asarray(retrieved, dtype=bool)
+        self.retrieved = (
+            None if retrieved is None else np.asarray(retrieved, dtype=bool)
+        )
         if self.retrieved is not None:
             y_score = _with_unretrieved_last(y_score, self.retrieved)
         self.y_score = y_score
@@ -107,13 +109,12 @@ class Ranker:
         scores : ndarray of shape (n_documents,) or None
             Ranked scores if ties are averaged, None otherwise.
         """
-        order = _measures.rank_rows(
-            self.y_score, self._key(value), self.ptr, self.n_threads
-        )
-        values = value[order]
+        key = self._key(value)
         if self.retrieved is not None:
-            values[~self.retrieved[order]] = unretrieved
-        return values, self.y_score[order] if self.averages else None
+            value = np.where(self.retrieved, value, unretrieved)
+        return _measures.rank_values(
+            self.y_score, key, value, self.ptr, self.averages, self.n_threads
+        )
 
     def sum_by_query(self, value):
         """Sum over each query, unretrieved documents included."""

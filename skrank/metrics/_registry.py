@@ -78,11 +78,12 @@ _NAME = re.compile(
 
 
 def known_measures() -> list[str]:
-    """Names that `get_measure` takes, without cut-offs and options.
+    """List the names that `get_measure` takes, without cut-offs and options.
 
     Returns
     -------
     list of str
+        In alphabetical order.
 
     Examples
     --------
@@ -174,6 +175,7 @@ def get_measure(measure, preset=None) -> BaseMeasure:
     Returns
     -------
     BaseMeasure
+        A new measure, or the given one.
 
     Raises
     ------

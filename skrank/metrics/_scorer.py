@@ -61,7 +61,7 @@ def _as_tuple(names):
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _response(estimator, X, groups, response_method):
+def response(estimator, X, groups, response_method):
     """Scores of an estimator; class probabilities become the expected grade."""
     accepted = (
         (response_method,) if isinstance(response_method, str) else response_method
@@ -192,7 +192,7 @@ class RankingScorer:
         grades = check_grades(y, n_samples=n)
         weight = check_weights(sample_weight, n)
         check_query_leakage(estimator, groups)
-        scores = _response(estimator, X, groups, self._response_method)
+        scores = response(estimator, X, groups, self._response_method)
         scores = check_scores(scores, n, name="predicted scores")
         values = {
             name: self._signs[name] * _evaluate(measure, grades, scores, groups, weight)

@@ -49,19 +49,7 @@ class Precision(BinaryMeasure):
         return defined(self._hits(ranker, relevant) / divisor, total)
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "gain_discount".
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "gain_discount"."""
         return self._terms(
             "gain_discount",
             y,
@@ -206,19 +194,7 @@ class Success(BinaryMeasure):
         return defined(value, ranker.sum_by_query(relevant))
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "reciprocal_rank" with discount 1 up to k.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "reciprocal_rank" with discount 1 up to k."""
         return self._terms("reciprocal_rank", y, ptr, np.ones_like, lambda c, p: 1.0)
 
 
@@ -316,8 +292,8 @@ class Bpref(RPrecision):
 class RBP(BinaryMeasure):
     """Rank-biased precision.
 
-    ``RBP = (1 - p) Σ_j g_j p^{j-1}`` (Moffat and Zobel 2008, eq. 3): the rate at which a
-    user gains who goes on to the next document with probability ``p``.
+    ``RBP = (1 - p) Σ_j g_j p^{j-1}`` (Moffat and Zobel 2008, eq. 3): what a user gains
+    per document who goes on to the next one with probability ``p``.
 
     Parameters
     ----------
@@ -397,17 +373,5 @@ class RBP(BinaryMeasure):
         return defined(value, ranker.sum_by_query(gain))
 
     def delta_terms(self, y, ptr):
-        """Return `DeltaTerms` of kind "gain_discount".
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            Grades, grouped by query.
-        ptr : ndarray of shape (n_queries + 1,)
-            Pointer array.
-
-        Returns
-        -------
-        DeltaTerms
-        """
+        """Return `DeltaTerms` of kind "gain_discount"."""
         return self._terms("gain_discount", y, ptr, self._discount, lambda c, p: 1.0)

@@ -115,8 +115,8 @@ def query_learning_curve(
     if groups is not None and not routed:
         raise ValueError(
             "groups reach the estimator by metadata routing only: enable it "
-            "(sklearn.set_config(enable_metadata_routing=True)), or keep the queries in "
-            "a pandas index level 'qid' of y"
+            "(sklearn.set_config(enable_metadata_routing=True)), or keep the queries "
+            "in a pandas index level 'qid' of y"
         )
     ids = resolve_groups(
         groups, y, X, n_samples=n_rows(X), caller="query_learning_curve"

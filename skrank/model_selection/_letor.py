@@ -153,8 +153,8 @@ class LetorFolds(BaseQuerySplitter):
         cut = np.flatnonzero(part_of[codes] != rows)
         if len(cut):
             raise ValueError(
-                f"parts must keep queries whole; query {queries.ids[codes[cut[0]]]!r} "
-                "has rows in several parts"
+                "parts must keep queries whole; query "
+                f"{queries.ids.tolist()[codes[cut[0]]]!r} has rows in several parts"
             )
         return part_of
 

@@ -171,7 +171,7 @@ class QueryMinMaxScaler(_BaseQueryScaler):
     ----------
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X was a data frame.
 
     See Also
@@ -238,7 +238,7 @@ class QueryStandardScaler(_BaseQueryScaler):
     ----------
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X was a data frame.
 
     See Also

@@ -63,7 +63,7 @@ class BaseEnergyRanker(BaseRanker):
         Iterations of the solver.
     converged_ : bool
         Whether the solver met its own criterion or was stopped early.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iterations,)
         Objective after each iteration.
     validation_curve_ : ndarray
         Validation measure after each iteration, if there were validation queries.
@@ -123,6 +123,7 @@ class BaseEnergyRanker(BaseRanker):
             hidden_layer_sizes=tuple(hidden_layer_sizes),
             activation=activation,
             dropout=dropout,
+            n_jobs=self.n_jobs,
         )
 
     def _default_solver(self, energy):
@@ -160,12 +161,9 @@ class BaseEnergyRanker(BaseRanker):
         params = self._start(energy, data.X.shape[1], rng)
         monitor = self._monitor(energy, loss, data, validation)
         n_threads = effective_n_threads(self.n_jobs)
-        # Own threads and those of BLAS slow each other down: one kind at a time.
-        kernel_threads, blas = (n_threads, 1) if energy.linear else (1, n_threads)
-        with blas_threads(blas):
-            objective = Objective(
-                energy, loss, data, self.alpha, n_threads=kernel_threads
-            )
+        # Kernels and energies bring threads of their own; those of BLAS slow them down.
+        with blas_threads(1):
+            objective = Objective(energy, loss, data, self.alpha, n_threads=n_threads)
             result = solver.solve(
                 objective, params, rng, monitor if monitor.needed else None
             )
@@ -303,6 +301,8 @@ class EnergyRanker(BaseEnergyRanker):
         self.loss = loss
 
     def _parts(self):
-        energy = LinearEnergy(n_jobs=self.n_jobs) if self.energy is None else self.energy
+        energy = (
+            LinearEnergy(n_jobs=self.n_jobs) if self.energy is None else self.energy
+        )
         loss = RankNetLoss() if self.loss is None else self.loss
         return energy, loss

@@ -16,8 +16,9 @@ class LambdaRank(BaseEnergyRanker):
               {1 + e^{\sigma (f(x_u) - f(x_v))}}, \qquad u \succ v
 
     The changes :math:`\Delta M` are taken at the current ranking and held fixed in the
-    gradient, so there is no function whose minimum is sought and no line search:
-    the solver is `Adam` over mini-batches of queries.
+    gradient, so there is no function whose minimum is sought and no line search: the
+    solver is `Adam` over mini-batches of queries, by default with learning rate 0.02 for
+    linear scores and 0.002 for networks.
 
     Parameters
     ----------
@@ -86,4 +87,4 @@ class LambdaRank(BaseEnergyRanker):
         return energy, loss
 
     def _default_solver(self, energy):
-        return Adam()
+        return Adam(learning_rate=2e-2 if energy.linear else 2e-3)

@@ -24,7 +24,7 @@ class ListNet(BaseEnergyRanker):
         Hidden layers of the scoring network; none means linear scores.
     top_k : int, default=1
         Length of the lists that are compared.
-    gain : str or callable, default="identity"
+    gain : {"linear", "exp2"} or callable, default="linear"
         What turns a grade into the score of the ideal list.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Of the hidden layers.
@@ -52,7 +52,7 @@ class ListNet(BaseEnergyRanker):
         hidden_layer_sizes: Sequence[int] = (),
         *,
         top_k: int = 1,
-        gain="identity",
+        gain="linear",
         activation: str = "relu",
         dropout: float = 0.0,
         **shared,

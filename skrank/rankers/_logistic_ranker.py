@@ -72,7 +72,9 @@ class LogisticRanker(BaseEnergyRanker):
             data, validation = self._hold_out(data, rng)
         self.thresholds_ = np.unique(data.y)[1:]
         if not len(self.thresholds_):
-            raise ValueError("threshold='all' needs at least two distinct grades in y")
+            raise ValueError(
+                "threshold='all' needs at least two distinct grades in y, not one class"
+            )
         coef, intercept = [], []
         for threshold in self.thresholds_:
             energy, loss = self._clone_parts()

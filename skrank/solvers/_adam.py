@@ -31,11 +31,12 @@ class Adam(StochasticSolver):
         Decay of the mean of squared gradients, in [0, 1).
     epsilon : float, default=1e-8
         Keeps the step finite where gradients vanish.
-    batch_queries : int, default=32
-        Queries per batch at most.
+    batch_queries : int or None, default=None
+        Queries per batch at most; None takes 32, or fewer where an epoch would
+        otherwise make less than 20 steps.
     max_iter : int, default=100
         Epochs at most.
-    tol : float or None, default=1e-4
+    tol : float or None, default=None
         Stop when the mean objective of an epoch has not fallen by this share of the
         best one for ``n_iter_no_change`` epochs. None trains for ``max_iter``.
     n_iter_no_change : int, default=5
@@ -69,9 +70,9 @@ class Adam(StochasticSolver):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
-        batch_queries: int = 32,
+        batch_queries: int | None = None,
         max_iter: int = 100,
-        tol: float | None = 1e-4,
+        tol: float | None = None,
         n_iter_no_change: int = 5,
         schedule: str | Callable[[int], float] = "constant",
         clip_norm: float | None = None,

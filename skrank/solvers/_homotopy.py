@@ -1,6 +1,9 @@
 """Minimising a kinked loss through ever sharper smooth ones."""
 
+import warnings
+
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from skrank.solvers._base import BaseSolver, SolverResult
 from skrank.solvers._lbfgs import LBFGS
@@ -82,13 +85,26 @@ class SmoothingHomotopy(BaseSolver):
         inner.set_params(max_iter=self.max_iter, tol=self.tol)
         history: list[float] = []
         watch = _Continued(monitor, history)
+        exhausted = False
         for width in self._widths():
-            result = inner.solve(objective.smoothed(width), params, rng, watch)
+            with warnings.catch_warnings():
+                # The sharper the problem, the sooner no step lowers it in double
+                # precision; that ends one stage and is no failure of the whole.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = inner.solve(objective.smoothed(width), params, rng, watch)
             params = result.params
+            exhausted |= result.n_iter >= self.max_iter
             if watch.stopped:
                 break
+        if exhausted:
+            warnings.warn(
+                f"SmoothingHomotopy used max_iter={self.max_iter} iterations in one of "
+                "its problems; raise max_iter or alpha, or scale the features",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         value, _ = objective.value_gradient(params)
-        return SolverResult(params, len(history), value, result.converged, history)
+        return SolverResult(params, len(history), value, not exhausted, history)
 
 
 class _Continued:

@@ -27,11 +27,12 @@ class SGD(StochasticSolver):
         Share :math:`\mu` of the previous step, in [0, 1).
     nesterov : bool, default=True
         Whether to look ahead along the momentum. Without momentum it changes nothing.
-    batch_queries : int, default=32
-        Queries per batch at most.
+    batch_queries : int or None, default=None
+        Queries per batch at most; None takes 32, or fewer where an epoch would
+        otherwise make less than 20 steps.
     max_iter : int, default=100
         Epochs at most.
-    tol : float or None, default=1e-4
+    tol : float or None, default=None
         Stop when the mean objective of an epoch has not fallen by this share of the
         best one for ``n_iter_no_change`` epochs. None trains for ``max_iter``.
     n_iter_no_change : int, default=5
@@ -64,9 +65,9 @@ class SGD(StochasticSolver):
         learning_rate: float = 0.05,
         momentum: float = 0.9,
         nesterov: bool = True,
-        batch_queries: int = 32,
+        batch_queries: int | None = None,
         max_iter: int = 100,
-        tol: float | None = 1e-4,
+        tol: float | None = None,
         n_iter_no_change: int = 5,
         schedule: str | Callable[[int], float] = "constant",
         clip_norm: float | None = None,

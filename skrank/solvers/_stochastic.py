@@ -15,6 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank.solvers._base import BaseSolver, SolverResult
 
+# By default an epoch makes this many steps or more, however few the queries are.
+_STEPS_PER_EPOCH = 20
+_MAX_BATCH = 32
+
 #: Factor of the learning rate in epoch ``t`` of ``T``, counted from 0.
 SCHEDULES = {
     "constant": lambda t, T: 1.0,
@@ -70,7 +74,8 @@ class StochasticSolver(BaseSolver):
     def _check_parameters(self):
         """Raise a ValueError that names the first parameter out of range."""
         check_number(self, "learning_rate", above=0.0)
-        check_count(self, "batch_queries")
+        if self.batch_queries is not None:
+            check_count(self, "batch_queries")
         check_count(self, "max_iter")
         check_count(self, "n_iter_no_change")
         if self.tol is not None:
@@ -130,7 +135,10 @@ class _Run:
         """Shuffled queries in parts of nearly equal size."""
         n = self.objective.n_queries
         order = self.rng.permutation(n)
-        n_batches = -(-n // self.solver.batch_queries)
+        size = self.solver.batch_queries
+        if size is None:
+            size = min(_MAX_BATCH, max(1, n // _STEPS_PER_EPOCH))
+        n_batches = -(-n // size)
         bounds = [i * n // n_batches for i in range(n_batches + 1)]
         for start, stop in pairwise(bounds):
             # Rows are gathered faster in the order in which they are stored.
@@ -140,7 +148,8 @@ class _Run:
         limit = self.solver.clip_norm
         if limit is None:
             return gradient
-        norm = math.sqrt(gradient @ gradient)
+        # Not by BLAS, whose rounding depends on its threads.
+        norm = math.sqrt(np.square(gradient).sum())
         return gradient * (limit / norm) if norm > limit else gradient
 
     def _require_finite(self, value, epoch):

@@ -13,14 +13,16 @@ nothing else.
 """
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skrank.text._index import as_index
+from skrank.text._index import Documents, InvertedIndex, as_index
 from skrank.text._matching import check_pairs, match_pairs
 from skrank.text._segments import segment_reduce
 
@@ -38,7 +40,7 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
     def _weigh_queries(self, counts):
         """Return (u of each non-zero of counts, c of each query or None)."""
 
-    def fit(self, documents, y=None):
+    def fit(self, documents: Documents | InvertedIndex, y=None):
         """Index documents and weigh their terms.
 
         Parameters
@@ -59,8 +61,8 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         self.weights_, self.offsets_ = self._weigh_documents(self.postings_)
         return self
 
-    def score(self, queries):
-        """Scores of all documents.
+    def score(self, queries: Sequence[str]) -> np.ndarray:
+        """Score all documents.
 
         Parameters
         ----------
@@ -75,8 +77,10 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self, "weights_")
         return self._score_counts(self.index_.count_queries(queries))
 
-    def score_pairs(self, queries, query_of, document_of):
-        """Scores of chosen (query, document) pairs.
+    def score_pairs(
+        self, queries: Sequence[str], query_of: ArrayLike, document_of: ArrayLike
+    ) -> np.ndarray:
+        """Score chosen (query, document) pairs.
 
         Parameters
         ----------
@@ -104,7 +108,7 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         matches = match_pairs(counts, self.postings_, query_of, document_of)
         return self._score_matches(counts, matches, query_of, document_of)
 
-    def retrieve(self, queries, k: int):
+    def retrieve(self, queries: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best documents of each query.
 
         Parameters

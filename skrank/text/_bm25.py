@@ -4,6 +4,7 @@ import numpy as np
 
 from skrank.text._base import BaseTextModel, check_range
 from skrank.text._idf import inverse_document_frequency
+from skrank.text._tokenizer import Analyzer
 
 
 class BM25(BaseTextModel):
@@ -65,7 +66,7 @@ class BM25(BaseTextModel):
         k3: float = float("inf"),
         idf: str = "smooth",
         field: str | None = None,
-        tokenizer=None,
+        tokenizer: Analyzer | None = None,
     ):
         self.k1 = k1
         self.b = b

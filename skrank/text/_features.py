@@ -1,19 +1,21 @@
 """Feature vectors of (query, document) pairs, as in the LETOR data sets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank.text._base import BaseTextModel
 from skrank.text._bm25 import BM25
 from skrank.text._idf import inverse_document_frequency
-from skrank.text._index import as_index
+from skrank.text._index import Documents, InvertedIndex, as_index
 from skrank.text._lm_absolute import LMAbsoluteDiscount
 from skrank.text._lm_dirichlet import LMDirichlet
 from skrank.text._lm_jelinek_mercer import LMJelinekMercer
 from skrank.text._matching import check_pairs, match_pairs
+from skrank.text._tokenizer import Analyzer
 from skrank.text._vsm import VectorSpace
 
 WHOLE = "whole"
@@ -86,12 +88,18 @@ class LetorFeatures(BaseEstimator):
            [0. , 0. , 1. ]])
     """
 
-    def __init__(self, *, fields=None, models=None, tokenizer=None):
+    def __init__(
+        self,
+        *,
+        fields: Sequence[str] | None = None,
+        models: Mapping[str, BaseTextModel] | None = None,
+        tokenizer: Analyzer | None = None,
+    ):
         self.fields = fields
         self.models = models
         self.tokenizer = tokenizer
 
-    def fit(self, documents, y=None) -> "LetorFeatures":
+    def fit(self, documents: Documents | InvertedIndex, y=None) -> "LetorFeatures":
         """Index documents and fit the models of every field.
 
         Parameters
@@ -128,7 +136,14 @@ class LetorFeatures(BaseEstimator):
         ]
         return self
 
-    def extract(self, queries, query_of, document_of, *, dtype=np.float64):
+    def extract(
+        self,
+        queries: Sequence[str],
+        query_of: ArrayLike,
+        document_of: ArrayLike,
+        *,
+        dtype: DTypeLike = np.float64,
+    ) -> np.ndarray:
         """Feature vectors of pairs.
 
         Parameters
@@ -171,8 +186,8 @@ class LetorFeatures(BaseEstimator):
                 column += 1
         return X
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns.
+    def get_feature_names_out(self, input_features: None = None) -> np.ndarray:
+        """Name the columns.
 
         Parameters
         ----------

@@ -1,6 +1,7 @@
 """Inverse document frequencies."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def _log(n_documents, frequency):
@@ -18,7 +19,9 @@ def _robertson(n_documents, frequency):
 _VARIANTS = {"log": _log, "smooth": _smooth, "robertson": _robertson}
 
 
-def inverse_document_frequency(document_frequency, n_documents: int, variant="log"):
+def inverse_document_frequency(
+    document_frequency: ArrayLike, n_documents: int, variant: str = "log"
+) -> np.ndarray:
     r"""Inverse document frequency of terms.
 
     With :math:`N` documents, :math:`n(t)` of which contain the term,

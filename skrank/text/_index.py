@@ -15,7 +15,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skrank.text._tokenizer import Tokenizer
+from skrank.text._tokenizer import Analyzer, Tokenizer
+
+Documents = Sequence[str] | Mapping[str, Sequence[str]]
 
 _DEFAULT_FIELD = "text"
 
@@ -24,10 +26,19 @@ _DEFAULT_FIELD = "text"
 class Postings:
     """Term counts of one field of a collection, with the statistics models need.
 
-    Attributes
+    Parameters
     ----------
     counts : csc_array of shape (n_documents, n_terms), dtype float64
         ``counts[d, t]`` is TF(t, d). Row numbers ascend in every column.
+
+    Examples
+    --------
+    >>> from skrank.text import InvertedIndex
+    >>> postings = InvertedIndex().fit(["sort an array", "array of arrays"]).postings()
+    >>> postings.lengths
+    array([2., 2.])
+    >>> postings.document_frequency
+    array([2., 1.])
     """
 
     counts: sparse.csc_array
@@ -77,8 +88,8 @@ class Postings:
         """Ascending key ``term * n_documents + document`` of each posting."""
         return self.term_of * np.int64(self.n_documents) + self.document_of
 
-    def find(self, terms, documents):
-        """Postings of (term, document) pairs, by binary search.
+    def find(self, terms: np.ndarray, documents: np.ndarray) -> np.ndarray:
+        """Find the postings of (term, document) pairs by binary search.
 
         Parameters
         ----------
@@ -129,10 +140,10 @@ class InvertedIndex(BaseEstimator):
            [2., 0., 1.]])
     """
 
-    def __init__(self, tokenizer=None):
+    def __init__(self, tokenizer: Analyzer | None = None):
         self.tokenizer = tokenizer
 
-    def fit(self, documents, y=None) -> "InvertedIndex":
+    def fit(self, documents: Documents, y=None) -> "InvertedIndex":
         """Index documents.
 
         Parameters
@@ -167,7 +178,7 @@ class InvertedIndex(BaseEstimator):
         return self
 
     def postings(self, field: str | None = None) -> Postings:
-        """Counts and statistics of one field, or of whole documents.
+        """Return counts and statistics of one field, or of whole documents.
 
         Parameters
         ----------
@@ -196,8 +207,8 @@ class InvertedIndex(BaseEstimator):
             raise ValueError(f"field must be one of {self.fields_}, got {field!r}")
         return self._postings[field]
 
-    def count_queries(self, queries) -> sparse.csr_array:
-        """Term counts of queries; terms that no document contains are left out.
+    def count_queries(self, queries: Sequence[str]) -> sparse.csr_array:
+        """Count the terms of queries; terms that no document contains are left out.
 
         Parameters
         ----------
@@ -207,6 +218,7 @@ class InvertedIndex(BaseEstimator):
         Returns
         -------
         csr_array of shape (n_queries, n_terms), dtype float64
+            The number of times that each query contains each term.
         """
         check_is_fitted(self, "vocabulary_")
         return _count(self._tokenize(_as_texts(queries, "queries")), self.vocabulary_)
@@ -218,7 +230,7 @@ class InvertedIndex(BaseEstimator):
         return [list(tokenizer(text)) for text in texts]
 
 
-def as_index(documents, tokenizer=None) -> InvertedIndex:
+def as_index(documents, tokenizer: Analyzer | None = None) -> InvertedIndex:
     """Return an index as it is, and anything else indexed."""
     if isinstance(documents, InvertedIndex):
         check_is_fitted(documents, "vocabulary_")

@@ -4,6 +4,7 @@ import numpy as np
 
 from skrank.text._base import check_range
 from skrank.text._language_model import BaseLanguageModel, divide_by_length
+from skrank.text._tokenizer import Analyzer
 
 
 class LMAbsoluteDiscount(BaseLanguageModel):
@@ -52,7 +53,13 @@ class LMAbsoluteDiscount(BaseLanguageModel):
     array([[-0.981, -2.079]])
     """
 
-    def __init__(self, *, delta: float = 0.7, field: str | None = None, tokenizer=None):
+    def __init__(
+        self,
+        *,
+        delta: float = 0.7,
+        field: str | None = None,
+        tokenizer: Analyzer | None = None,
+    ):
         self.delta = delta
         self.field = field
         self.tokenizer = tokenizer

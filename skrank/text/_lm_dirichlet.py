@@ -2,6 +2,7 @@
 
 from skrank.text._base import check_range
 from skrank.text._language_model import BaseLanguageModel
+from skrank.text._tokenizer import Analyzer
 
 
 class LMDirichlet(BaseLanguageModel):
@@ -48,7 +49,13 @@ class LMDirichlet(BaseLanguageModel):
     array([[-0.981, -2.079]])
     """
 
-    def __init__(self, *, mu: float = 2000.0, field: str | None = None, tokenizer=None):
+    def __init__(
+        self,
+        *,
+        mu: float = 2000.0,
+        field: str | None = None,
+        tokenizer: Analyzer | None = None,
+    ):
         self.mu = mu
         self.field = field
         self.tokenizer = tokenizer

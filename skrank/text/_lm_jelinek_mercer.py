@@ -4,6 +4,7 @@ import numpy as np
 
 from skrank.text._base import check_range
 from skrank.text._language_model import BaseLanguageModel
+from skrank.text._tokenizer import Analyzer
 
 
 class LMJelinekMercer(BaseLanguageModel):
@@ -51,7 +52,11 @@ class LMJelinekMercer(BaseLanguageModel):
     """
 
     def __init__(
-        self, *, smoothing: float = 0.1, field: str | None = None, tokenizer=None
+        self,
+        *,
+        smoothing: float = 0.1,
+        field: str | None = None,
+        tokenizer: Analyzer | None = None,
     ):
         self.smoothing = smoothing
         self.field = field

@@ -1,12 +1,14 @@
 """From text to terms."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from sklearn.base import BaseEstimator
 
 from skrank.text._stem import stem_plural
 from skrank.text._stopwords import ENGLISH_STOP_WORDS
+
+Analyzer = Callable[[str], list[str]]
 
 _WORD = re.compile(r"\w+")
 # aB | ABc: where camel case starts a new part
@@ -90,8 +92,8 @@ class Tokenizer(BaseEstimator):
         """
         return self.tokenize_all([text])[0]
 
-    def tokenize_all(self, texts) -> list[list[str]]:
-        """Terms of many texts; every distinct word is analysed once.
+    def tokenize_all(self, texts: Iterable[str]) -> list[list[str]]:
+        """Split many texts into terms; every distinct word is analysed once.
 
         Parameters
         ----------
@@ -171,7 +173,7 @@ def _resolve_stemmer(stemmer):
 
 
 def tokenize(text: str) -> list[str]:
-    """Terms of one text by the default `Tokenizer`.
+    """Split one text by the default `Tokenizer`.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ import numpy as np
 from skrank.text._base import BaseTextModel
 from skrank.text._idf import inverse_document_frequency
 from skrank.text._segments import segment_reduce
+from skrank.text._tokenizer import Analyzer
 
 
 class VectorSpace(BaseTextModel):
@@ -57,7 +58,7 @@ class VectorSpace(BaseTextModel):
         sublinear_tf: bool = False,
         idf: str = "log",
         field: str | None = None,
-        tokenizer=None,
+        tokenizer: Analyzer | None = None,
     ):
         self.sublinear_tf = sublinear_tf
         self.idf = idf

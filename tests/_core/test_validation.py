@@ -76,7 +76,9 @@ def test_single_query_only_inside_the_context():
 
 
 def test_qid_level_of_a_pandas_index():
-    index = pd.MultiIndex.from_arrays([["a", "a", "b"], [0, 1, 2]], names=["qid", "row"])
+    index = pd.MultiIndex.from_arrays(
+        [["a", "a", "b"], [0, 1, 2]], names=["qid", "row"]
+    )
     y = pd.Series([1, 0, 2], index=index)
     assert resolve_groups(None, y, n_samples=3, caller="x").tolist() == ["a", "a", "b"]
     X = pd.DataFrame({"f": [1.0, 2.0, 3.0]}, index=pd.Index([5, 5, 6], name="qid"))

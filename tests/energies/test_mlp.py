@@ -234,11 +234,12 @@ def test_no_rng_or_no_dropout_means_no_noise(rng):
 
 
 @pytest.mark.parametrize("make_sparse", [False, True])
-def test_same_bits_for_any_number_of_threads(rng, make_sparse):
-    X = rng.normal(size=(20_000, 50)).astype(np.float32)
+def test_same_bits_for_any_number_of_threads(rng, monkeypatch, make_sparse):
+    monkeypatch.setattr(_mlp, "_THREADED_WORK", 0)
+    X = rng.normal(size=(3000, 700)).astype(np.float32)
     X = sparse.csr_array(np.where(X > 1, X, 0)) if make_sparse else X
     energy = MLPEnergy((64, 32), dropout=0.2).setup(X)
-    params = energy.init_params(50, rng)
+    params = energy.init_params(700, rng)
     pull = rng.normal(size=X.shape[0])
     results = []
     for blas, n_jobs in [(1, 1), (2, 1), (1, 2), (2, 3), (1, None)]:
@@ -256,7 +257,8 @@ def _scores_in_child(energy, params, X, pipe):
 
 @pytest.mark.skipif("fork" not in get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_threads_survive_a_fork(rng):
+def test_threads_survive_a_fork(rng, monkeypatch):
+    monkeypatch.setattr(_mlp, "_THREADED_WORK", 0)
     X = rng.normal(size=(20_000, 20))
     energy = MLPEnergy(n_jobs=2).setup(X)
     params = energy.init_params(20, rng)

@@ -32,16 +32,39 @@ def test_paired_t_is_scipys(pair, alternative):
     np.testing.assert_allclose(result, [expected.statistic, expected.pvalue])
 
 
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt"])
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_wilcoxon_is_scipys(pair, alternative):
-    a, b = pair
-    b[3] = a[3]
-    expected = stats.wilcoxon(a, b, alternative=alternative)
-    result = wilcoxon_test(a, b, alternative=alternative)
-    assert result.pvalue == pytest.approx(expected.pvalue)
-    ranks = stats.rankdata(np.abs(np.delete(a - b, 3)))
-    positive = ranks[np.delete(a - b, 3) > 0].sum()
-    assert result.statistic == pytest.approx(2 * positive - ranks.sum())
+@pytest.mark.parametrize("n", [12, 50, 60, 300])
+def test_wilcoxon_is_scipys(rng, n, alternative, zero_method):
+    a, b = rng.uniform(size=n), rng.uniform(size=n)
+    options = {"alternative": alternative, "zero_method": zero_method}
+    if n > 50:  # SciPy's exact test does not take zeros
+        b[3] = a[3]
+        a[5], b[5] = b[6], a[6]
+    expected = stats.wilcoxon(a, b, **options)
+    assert wilcoxon_test(a, b, **options).pvalue == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt"])
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_wilcoxon_with_ties_enumerates_all_signs(alternative, zero_method):
+    d = np.array([0.1, 0.1, 0.0, -0.1, 0.2, 0.2, 0.3, -0.4, 0.5, 0.0])
+    if zero_method == "wilcox":
+        d = d[d != 0]
+    ranks = stats.rankdata(np.abs(d))[d != 0]
+    observed = np.sum(ranks * np.sign(d[d != 0]))
+    signs = np.array(list(itertools.product([1, -1], repeat=len(ranks))))
+    sums = signs @ ranks
+    expected = {
+        "two-sided": np.mean(np.abs(sums) >= abs(observed)),
+        "greater": np.mean(sums >= observed),
+        "less": np.mean(sums <= observed),
+    }[alternative]
+    result = wilcoxon_test(
+        d, np.zeros(len(d)), alternative=alternative, zero_method=zero_method
+    )
+    assert result.statistic == observed
+    assert result.pvalue == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -124,6 +147,8 @@ def test_constant_difference_is_the_limit_of_the_t_test():
 def test_bad_input_of_paired_tests(test, a, b, message):
     with pytest.raises(ValueError, match=message):
         test(a, b)
+    with pytest.raises(ValueError, match="zero_method must be"):
+        wilcoxon_test([1.0, 2.0], [2.0, 3.0], zero_method="zsplit")
     with pytest.raises(ValueError, match="alternative must be one of"):
         test([1.0, 2.0], [2.0, 3.0], alternative="more")
 
@@ -151,7 +176,7 @@ def test_bootstrap_columns_are_columns_alone(rng):
 
 
 def test_bootstrap_covers_the_mean_as_often_as_promised(rng):
-    samples = rng.exponential(size=(300, 40))
+    samples = rng.exponential(size=(200, 40))
     intervals = [
         bootstrap_interval(s, n_resamples=400, confidence=0.9, random_state=i)
         for i, s in enumerate(samples)

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 from skrank.energies import LinearEnergy
 from skrank.losses import LogisticLoss
+from skrank.metrics import evaluate_measure
 from skrank.rankers import (
     EnergyRanker,
     LambdaRank,
@@ -63,8 +64,7 @@ def test_rank_svm_is_an_svm_on_pair_differences(data, hinge):
     ).fit(D, sign)
     solver = None if hinge == "squared" else SmoothingHomotopy(final_width=1e-5)
     ranker = RankSVM(alpha=ALPHA, hinge=hinge, solver=solver).fit(X, y, groups)
-    tolerance = 1e-5 if hinge == "squared" else 5e-3
-    np.testing.assert_allclose(ranker.coef_, svm.coef_[0], atol=tolerance)
+    np.testing.assert_allclose(ranker.coef_, svm.coef_[0], atol=2e-5)
 
 
 def test_linear_hinge_objective_is_minimal(data):
@@ -100,9 +100,7 @@ def test_kernel_rank_svm_fits_what_a_line_cannot(data):
     kernel = RankSVM(kernel="rbf", kernel_params={"gamma": 1.0}, random_state=0)
     assert kernel.fit(X, y, groups).score(X, y, groups) > 0.98 > linear
     again = RankSVM(kernel="rbf", kernel_params={"gamma": 1.0}, random_state=0)
-    np.testing.assert_array_equal(
-        again.fit(X, y, groups).predict(X), kernel.predict(X)
-    )
+    np.testing.assert_array_equal(again.fit(X, y, groups).predict(X), kernel.predict(X))
 
 
 def test_linear_ranknet_is_logistic_regression_on_pairs(data):
@@ -228,8 +226,15 @@ def test_listmle_minimises_its_likelihood(data, top_k):
 @pytest.mark.parametrize("hidden", [(), (8,)])
 def test_lambdarank_optimises_any_measure(data, measure, hidden):
     X, y, groups = data
+
+    def evaluate(scores):
+        return evaluate_measure(measure, y, scores, groups=groups)
+
     ranker = LambdaRank(hidden, measure=measure, random_state=0, max_iter=60)
-    assert ranker.fit(X, y, groups).score(X, y, groups) > 0.9
+    scores = ranker.fit(X, y, groups).predict(X)
+    chance = np.random.default_rng(0).normal(size=len(y))
+    gap = evaluate(y) - evaluate(chance)
+    assert evaluate(y) - evaluate(scores) < 0.4 * gap
 
 
 @pytest.mark.parametrize("ranker", [RankSVM(alpha=ALPHA), RankNet(alpha=ALPHA)])
@@ -282,7 +287,10 @@ def test_preferences_stay_within_a_query(data):
 def test_energy_ranker_composes_what_named_rankers_name(data):
     X, y, groups = data
     free = EnergyRanker(
-        LinearEnergy(fit_intercept=True), LogisticLoss(threshold=1.0), LBFGS(), alpha=0.1
+        LinearEnergy(fit_intercept=True),
+        LogisticLoss(threshold=1.0),
+        LBFGS(),
+        alpha=0.1,
     ).fit(X, y, groups)
     named = LogisticRanker(alpha=0.1).fit(X, y, groups)
     np.testing.assert_array_equal(free.predict(X), named.predict(X))

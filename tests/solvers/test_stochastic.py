@@ -190,9 +190,7 @@ def test_average_of_parameters():
 def test_every_epoch_visits_each_query_once(rng, n, batch):
     log = []
     objective = Ridge(rng.normal(size=(n, 4)), rng.normal(size=n), log=log)
-    solve(
-        SGD(batch_queries=batch, max_iter=2, tol=None, learning_rate=0.01), objective
-    )
+    solve(SGD(batch_queries=batch, max_iter=2, tol=None, learning_rate=0.01), objective)
     n_batches = math.ceil(n / batch)
     assert len(log) == 2 * n_batches
     for epoch in (log[:n_batches], log[n_batches:]):
@@ -245,7 +243,7 @@ def test_monitor_is_called_once_per_epoch_and_stops(ridge):
 
 def test_plateau_ends_training():
     # The value never falls: epoch 1 sets the best, then 3 epochs of waiting.
-    solver = SGD(n_iter_no_change=3, max_iter=50)
+    solver = SGD(n_iter_no_change=3, max_iter=50, tol=1e-3)
     result = solve(solver, Fixed([[0.0]] * 50), start=np.zeros(1))
     assert result.converged
     assert result.n_iter == 4
@@ -253,7 +251,7 @@ def test_plateau_ends_training():
 
 def test_epochs_without_plateau_warn_only_if_tol_is_set(ridge):
     with pytest.warns(ConvergenceWarning, match="max_iter=2 while"):
-        result = solve(Adam(max_iter=2), ridge)
+        result = solve(Adam(max_iter=2, tol=1e-3), ridge)
     assert not result.converged
     assert not solve(Adam(max_iter=2, tol=None), ridge).converged
 

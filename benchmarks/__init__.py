@@ -1,0 +1,1 @@
+"""Benchmarks: what is fast, and compared with what, measured side by side."""

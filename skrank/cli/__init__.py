@@ -1,0 +1,91 @@
+"""The command line: ``skrank fit | predict | rank | evaluate | compare | demo``.
+
+Results go to the standard output, progress and problems to the standard error. The exit
+code is 0 for success, 2 for bad input and 130 after an interrupt.
+"""
+
+import contextlib
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from skrank.cli._errors import CommandError
+from skrank.cli._parser import build_parser
+
+__all__ = ["main"]
+
+_BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        Arguments; None takes those of the process.
+
+    Returns
+    -------
+    int
+        Exit code.
+
+    Examples
+    --------
+    >>> from skrank.cli import main
+    >>> main(["fit", "--list"])  # doctest: +ELLIPSIS
+    EnergyRanker ...
+    0
+    """
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as exit_:
+        return int(exit_.code or 0)
+    try:
+        with warnings.catch_warnings():
+            _show_warnings_as_lines()
+            _run(args)
+            sys.stdout.flush()
+        return 0
+    except KeyboardInterrupt:
+        print("skrank: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _discard_stdout()
+        return _BROKEN_PIPE
+    except (CommandError, ValueError, TypeError, OSError, ImportError) as error:
+        if args.debug:
+            raise
+        print(f"skrank: error: {_one_line(error)}", file=sys.stderr)
+        return _BAD_INPUT
+
+
+def _run(args):
+    """Import one command only, so that help and errors come at once."""
+    importlib.import_module(f"skrank.cli._{args.command}").run(args)
+
+
+def _one_line(error):
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fspath(error.filename)}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _show_warnings_as_lines():
+    if not sys.warnoptions:
+        warnings.simplefilter("default")
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        print(f"skrank: warning: {_one_line(message)}", file=sys.stderr)
+
+    warnings.showwarning = show
+
+
+def _discard_stdout():
+    """Keep the interpreter from complaining about the closed pipe at exit."""
+    with contextlib.suppress(OSError, ValueError):  # not a real file, as under a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

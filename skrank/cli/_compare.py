@@ -1,0 +1,143 @@
+"""``skrank compare``: several systems on the same queries."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from skrank.cli import _measures
+from skrank.cli._errors import CommandError
+from skrank.cli._io import check_writable, read_letor, read_scores, report
+from skrank.datasets import judge_run, load_qrels, load_run
+from skrank.metrics import BaseMeasure, compare
+
+
+def run(args):
+    """Compare and print a table."""
+    check_writable(args.json)
+    if (args.qrels is None) == (args.letor is None):
+        raise CommandError(
+            "compare takes --qrels FILE (systems are TREC runs) or --letor FILE "
+            "(systems are files of scores)"
+        )
+    systems = _named_files(args.systems)
+    if args.reference is not None and args.reference not in systems:
+        known = ", ".join(systems)
+        raise CommandError(f"--reference {args.reference!r} is no system of {known}")
+    read = _read_scores if args.qrels is None else _read_runs
+    scores, y, groups = read(args, systems)
+    preset = args.preset
+    if preset is None and args.qrels is not None:
+        preset = "trec_eval"
+    measures = _measures.parse_metrics(args.metrics, preset).values()
+    if args.qrels is not None:
+        measures = [_OfRetrieved(measure) for measure in measures]
+    table = compare(
+        scores,
+        y,
+        groups,
+        measures=list(measures),
+        test=args.test,
+        correction=None if args.correction == "none" else args.correction,
+        reference=args.reference,
+        level=args.level,
+        random_state=args.seed,
+        n_jobs=args.jobs,
+    )
+    print_table(table, args, "compare")
+
+
+def print_table(table, args, command, extra=None):
+    """Print a comparison in the format that was asked for."""
+    document = {**table.to_dict(), **(extra or {})}
+    render = {
+        "plain": table.to_text,
+        "markdown": table.to_markdown,
+        "latex": table.to_latex,
+        "json": lambda: json.dumps(document, indent=1, allow_nan=False),
+    }
+    if args.format == "json" and args.json is None:
+        args.json = "-"
+    report(render[args.format](), document, command, args.json)
+
+
+class _OfRetrieved(BaseMeasure):
+    """A measure of runs: documents of score -inf are judged, but not retrieved."""
+
+    def __init__(self, measure):
+        self.measure = measure
+
+    @property
+    def name(self):
+        """Name of the measure."""
+        return self.measure.name
+
+    @property
+    def empty_query(self):
+        """Rule of the measure for queries without information."""
+        return self.measure.empty_query
+
+    @property
+    def greater_is_better(self):
+        """Whether the measure is to be maximised."""
+        return self.measure.greater_is_better
+
+    def per_query(self, y, y_score, ptr, **options):
+        """Value of each query; the scores of a run have no ties left."""
+        retrieved = np.isfinite(y_score)
+        measure = clone(self.measure).set_params(ties="stable")
+        return measure.per_query(y, y_score, ptr, **{**options, "retrieved": retrieved})
+
+
+def _named_files(texts):
+    """Files by name: ``name=file``, or the name of the file without its suffix."""
+    systems = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            name, path = Path(text).name.split(".")[0] or Path(text).name, text
+        if name in systems:
+            raise CommandError(
+                f"two systems are called {name!r}; name them, as in a={systems[name]} "
+                f"b={path}"
+            )
+        systems[name] = path
+    return systems
+
+
+def _read_scores(args, systems):
+    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs)
+    scores = {name: read_scores(path, len(data.y)) for name, path in systems.items()}
+    return scores, data.y, data.groups
+
+
+def _read_runs(args, systems):
+    """Scores of all systems on the union of judged and retrieved documents."""
+    qrels = load_qrels(args.qrels)
+    runs = {name: load_run(path) for name, path in systems.items()}
+    judged = {name: judge_run(qrels, run, complete=True) for name, run in runs.items()}
+    rows, y, groups = _union(qrels, judged)
+    scores = {}
+    for name, run in judged.items():
+        # Documents that a run lacks stand below those it has.
+        scores[name] = np.full(len(y), -np.inf)
+        keys = zip(run.groups.tolist(), run.docids.tolist())
+        position = -np.arange(len(run.y), dtype=np.float64)
+        scores[name][[rows[key] for key in keys]] = position
+    return scores, y, groups
+
+
+def _union(qrels, judged):
+    """Row number, grade and query of every judged or retrieved document."""
+    grades = {}
+    for query, docid, grade in zip(
+        qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
+    ):
+        grades[query, docid] = max(grade, 0.0)
+    for run in judged.values():
+        for key in zip(run.groups.tolist(), run.docids.tolist()):
+            grades.setdefault(key, 0.0)
+    rows = {key: row for row, key in enumerate(grades)}
+    y = np.fromiter(grades.values(), np.float64, len(grades))
+    return rows, y, np.array([query for query, _ in grades])

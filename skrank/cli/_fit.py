@@ -1,0 +1,200 @@
+"""``skrank fit``: train a ranker, evaluate it, save it."""
+
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from skrank.cli import _measures, _names
+from skrank.cli._errors import CommandError
+from skrank.cli._io import (
+    Progress,
+    check_writable,
+    plain_number,
+    read_letor,
+    report,
+    rows_of,
+)
+from skrank.cli._models import predict_scores, train_model
+from skrank.datasets import load_letor_folds
+from skrank.datasets._letor import n_features_of
+from skrank.export import save_model
+from skrank.model_selection import QueryKFold
+
+
+class _Run(NamedTuple):
+    """One training: a single split or a fold."""
+
+    name: str
+    seconds: float
+    sets: dict  # name of the set -> Evaluation
+    model: object
+
+
+def run(args):
+    """Train, evaluate, save and report."""
+    if args.list:
+        _list(args)
+        return
+    _check(args)
+    measures = _measures.parse_metrics(args.metrics, args.preset)
+    ranker = _names.make_ranker(args.ranker, args.settings, args.seed, args.jobs)
+    progress = Progress(args.verbose)
+    runs = [_train(args, ranker, measures, *fold, progress) for fold in _folds(args)]
+    if args.save is not None:
+        model = runs[0].model
+        if args.folds is not None:
+            data = _read(args, args.train)
+            model = train_model(clone(ranker), args.normalize, data, None, progress)[0]
+        save_model(model, args.save)
+    report(
+        _text(args, ranker, measures, runs),
+        _document(args, ranker, measures, runs),
+        "fit",
+        args.json,
+    )
+
+
+def _check(args):
+    if args.ranker is None:
+        raise CommandError(
+            f"--ranker is missing. There are: {', '.join(_names.rankers())}"
+        )
+    if (args.train is None) == (args.letor_folds is None):
+        raise CommandError("fit takes either a training file or --letor-folds FOLDER")
+    if args.folds is not None and args.folds < 2:
+        raise CommandError(f"--folds must be at least 2, got {args.folds}")
+    several = "--folds" if args.folds is not None else "--letor-folds"
+    if args.folds is not None or args.letor_folds is not None:
+        for option in ("validation", "test"):
+            if getattr(args, option) is not None:
+                raise CommandError(f"{several} and --{option} exclude each other")
+    if args.letor_folds is not None and args.folds is not None:
+        raise CommandError("--folds and --letor-folds exclude each other")
+    if args.letor_folds is not None and args.save is not None:
+        raise CommandError(
+            "--save needs one model, --letor-folds trains one for each fold; train on "
+            "the file of one fold to save its model"
+        )
+    check_writable(args.save)
+    check_writable(args.json)
+
+
+def _read(args, path, n_features=None):
+    return read_letor(path, n_features, sparse=args.sparse, n_jobs=args.jobs)
+
+
+def _folds(args):
+    """Yield (name, sets) for every training; sets by name."""
+    if args.letor_folds is not None:
+        loaded = load_letor_folds(
+            args.letor_folds, sparse=args.sparse, n_jobs=args.jobs
+        )
+        for fold in loaded:
+            parts = {"train": fold.train, "validation": fold.vali, "test": fold.test}
+            yield fold.name, parts
+        return
+    paths = {"train": args.train, "validation": args.validation, "test": args.test}
+    paths = {name: path for name, path in paths.items() if path is not None}
+    # One width for all files: the last features may be 0 throughout one of them.
+    width = max(n_features_of(path, args.jobs) for path in paths.values())
+    sets = {name: _read(args, path, width) for name, path in paths.items()}
+    if args.folds is None:
+        yield "", sets
+        return
+    data = sets["train"]
+    shuffled = args.seed is not None
+    splitter = QueryKFold(args.folds, shuffle=shuffled, random_state=args.seed)
+    splits = splitter.split(data.X, data.y, data.groups)
+    for number, (train, test) in enumerate(splits, 1):
+        parts = {"train": rows_of(data, train), "test": rows_of(data, test)}
+        yield f"fold {number}", parts
+
+
+def _train(args, ranker, measures, name, sets, progress):
+    ranker = clone(ranker)
+    if name:
+        progress(name)
+    try:
+        model, seconds = train_model(
+            ranker, args.normalize, sets["train"], sets.get("validation"), progress
+        )
+    except (AttributeError, TypeError) as error:  # such as of --set max_iter=many
+        message = f"{_one_line(ranker)} cannot be trained: {error}"
+        raise CommandError(message) from error
+    evaluations = {
+        part: _measures.evaluate(measures, data, predict_scores(model, data), args.jobs)
+        for part, data in sets.items()
+    }
+    return _Run(name, seconds, evaluations, model)
+
+
+def _mean_over_runs(runs, part, measure):
+    return float(np.mean([run.sets[part].means[measure] for run in runs]))
+
+
+def _text(args, ranker, measures, runs):
+    seconds = sum(run.seconds for run in runs)
+    lines = [f"{_one_line(ranker)}", f"trained in {seconds:.2f} s", ""]
+    rows = []
+    for run in runs:
+        for part, evaluation in run.sets.items():
+            counts = [str(len(evaluation.query_ids)), str(evaluation.n_documents)]
+            means = [f"{mean:.4f}" for mean in evaluation.means]
+            rows.append([f"{run.name} {part}".strip(), *counts, *means])
+    if len(runs) > 1:
+        for part in runs[0].sets:
+            means = [_mean_over_runs(runs, part, m) for m in range(len(measures))]
+            rows.append([f"mean {part}", "", "", *(f"{mean:.4f}" for mean in means)])
+    head = ["set", "queries", "documents", *measures]
+    lines += _measures.aligned_table(head, rows)
+    if args.save is not None:
+        lines += ["", f"model written to {args.save}"]
+    return "\n".join(lines)
+
+
+def _one_line(ranker):
+    return " ".join(repr(ranker).split())
+
+
+def _document(args, ranker, measures, runs):
+    params = {name: repr(value) for name, value in ranker.get_params().items()}
+    mean = {
+        part: {
+            name: plain_number(_mean_over_runs(runs, part, m))
+            for m, name in enumerate(measures)
+        }
+        for part in runs[0].sets
+    }
+    return {
+        "ranker": type(ranker).__name__,
+        "params": params,
+        "normalize": args.normalize,
+        "preset": args.preset,
+        "metrics": list(measures),
+        "runs": [
+            {
+                "name": run.name,
+                "seconds": run.seconds,
+                "sets": {part: e.to_dict() for part, e in run.sets.items()},
+            }
+            for run in runs
+        ],
+        "mean": mean,
+        "model": args.save,
+    }
+
+
+def _list(args):
+    """Print all rankers, or the parameters of one."""
+    known = _names.rankers()
+    if args.ranker is None:
+        width = max(map(len, known))
+        for name, cls in known.items():
+            print(f"{name:<{width}}  {_names.approach(cls):<9}  {_names.summary(cls)}")
+        return
+    cls = _names.find(args.ranker, known, "ranker")
+    print(f"{cls.__name__}: {_names.summary(cls)}\n")
+    for name, parameter in inspect.signature(cls).parameters.items():
+        print(f"  {name}={parameter.default!r}")

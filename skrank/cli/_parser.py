@@ -1,0 +1,285 @@
+"""What the command line accepts; nothing heavy is imported here."""
+
+import argparse
+
+from skrank._version import __version__
+
+_MAIN = """\
+examples:
+  skrank demo
+  skrank fit train.txt --ranker RankSVM --test test.txt --save model.skrank
+  skrank predict model.skrank test.txt -o scores.txt
+  skrank rank model.skrank test.txt -o run.trec
+  skrank evaluate run.trec qrels.txt -m all
+  skrank compare bm25.trec ranksvm.trec --qrels qrels.txt
+
+'skrank COMMAND --help' explains one command."""
+
+_FIT = """\
+examples:
+  skrank fit --list
+  skrank fit --list --ranker RankSVM
+  skrank fit train.txt --ranker RankSVM --set alpha=1e-3 --set hinge=linear \\
+      --validation vali.txt --test test.txt --metrics ndcg@10,map --save model.skrank
+  skrank fit train.txt --ranker EnergyRanker --set energy=MLPEnergy \\
+      --set energy__hidden_layer_sizes=[32,16] --set loss=ListNetLoss --folds 5
+  skrank fit --letor-folds MQ2008 --ranker RankNet --metrics ndcg@10,map --preset letor4
+
+JSON: {"command", "version", "ranker", "params", "normalize", "preset", "metrics",
+"runs": [{"name", "seconds", "sets": {"train" | "validation" | "test": {"queries",
+"documents", "metrics": {name: mean}}}}], "mean": {set: {name: mean}}, "model"}.
+A mean without any defined query is null."""
+
+_PREDICT = """\
+examples:
+  skrank predict model.skrank test.txt -o scores.txt
+  skrank predict model.skrank test.txt.gz | head
+
+One score per line, in the order of the lines of the file, with as many digits as
+identify the number."""
+
+_RANK = """\
+examples:
+  skrank rank model.skrank test.txt -o run.trec --tag ranksvm
+
+A TREC run: query, Q0, document, rank, score, tag. Documents are named by the
+'#docid = ' comments of the file, or by their line ('line12') where there are none."""
+
+_EVALUATE = """\
+examples:
+  skrank evaluate run.trec qrels.txt
+  skrank evaluate run.trec qrels.txt -m map -m ndcg_cut.5,10 -q
+  skrank evaluate run.trec qrels.txt -m all -c --json -
+  skrank evaluate --letor test.txt --scores scores.txt --metrics ndcg@10,map \\
+      --preset letor4
+
+A run and judgements are evaluated as trec_eval does, in its layout. '-m official' (the
+default) prints what trec_eval prints, '-m all' all its measures except infAP, G, Rndcg,
+ndcg_rel and relstring.
+
+JSON: {"command", "version", "run", "measures": {name: value}, "queries": {query:
+{name: value}}}; "queries" only with -q."""
+
+_COMPARE = """\
+examples:
+  skrank compare bm25.trec ranksvm.trec --qrels qrels.txt --metrics map,ndcg@10
+  skrank compare a.scores b.scores --letor test.txt --reference a --format markdown
+
+Runs are compared on all judged queries by trec_eval's conventions, unless --preset says
+otherwise; a query that a run lacks counts 0.
+
+JSON: what skrank.metrics.ComparisonTable.to_dict() gives, with "command", "version"."""
+
+_DEMO = """\
+example:
+  skrank demo
+
+Trains rankers on half of the queries of the embedded data set (queries and documents
+are made of the docstrings of numpy, scipy and scikit-learn) and compares them, and
+BM25, on the other half.
+
+JSON: as of 'compare', with "seconds": {ranker: time of fit}."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message):
+        self.exit(2, f"skrank: error: {message} (see '{self.prog} --help')\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = _Parser(
+        prog="skrank",
+        description="Learning to rank: train, apply, evaluate and compare rankers.",
+        epilog=_MAIN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"skrank {__version__}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
+    _add_fit(commands)
+    _add_predict(commands)
+    _add_rank(commands)
+    _add_evaluate(commands)
+    _add_compare(commands)
+    _add_demo(commands)
+    return parser
+
+
+def _command(commands, name, summary, epilog):
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    return parser
+
+
+def _add_fit(commands):
+    parser = _command(commands, "fit", "train a ranker on LETOR text", _FIT)
+    parser.add_argument(
+        "train", nargs="?", help="training file (.gz and .bz2 are unpacked)"
+    )
+    parser.add_argument("--ranker", metavar="NAME", help="class name; see --list")
+    parser.add_argument(
+        "--set",
+        metavar="PARAM=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
+        help="parameter of the ranker, also nested (solver__max_iter=50); repeatable",
+    )
+    parser.add_argument("--validation", metavar="FILE", help="for early stopping")
+    parser.add_argument("--test", metavar="FILE", help="evaluated after training")
+    parser.add_argument("--folds", metavar="K", type=int, help="cross-validate")
+    parser.add_argument(
+        "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, …"
+    )
+    parser.add_argument(
+        "--normalize",
+        choices=("none", "query-minmax", "query-standard", "standard"),
+        default="none",
+        help="of features; learned with the model and saved with it",
+    )
+    _add_measures(parser)
+    parser.add_argument("--sparse", action="store_true", help="keep features sparse")
+    parser.add_argument("--save", metavar="FILE", help="write the model")
+    parser.add_argument("--seed", type=int, help="of the ranker and of the folds")
+    parser.add_argument(
+        "--list", action="store_true", help="list rankers, or one's parameters"
+    )
+    _add_json(parser)
+    _add_jobs(parser)
+    _add_verbose(parser)
+
+
+def _add_predict(commands):
+    parser = _command(commands, "predict", "score the documents of a file", _PREDICT)
+    _add_model_and_data(parser)
+
+
+def _add_rank(commands):
+    parser = _command(commands, "rank", "write a TREC run of a file", _RANK)
+    _add_model_and_data(parser)
+    parser.add_argument("--tag", default="skrank", help="name of the run")
+    parser.add_argument("-k", type=int, help="documents per query at most")
+
+
+def _add_model_and_data(parser):
+    parser.add_argument("model", help="file written by 'skrank fit --save'")
+    parser.add_argument("data", help="LETOR text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: print")
+    _add_jobs(parser)
+
+
+def _add_evaluate(commands):
+    parser = _command(
+        commands, "evaluate", "evaluate a run as trec_eval does, or scores", _EVALUATE
+    )
+    parser.add_argument("run", nargs="?", help="TREC run")
+    parser.add_argument("qrels", nargs="?", help="TREC judgements")
+    parser.add_argument(
+        "-m",
+        "--measure",
+        action="append",
+        metavar="MEASURE",
+        help="trec_eval's name, with cut-offs as in P.5,10; 'official' or 'all'",
+    )
+    parser.add_argument("-q", "--per-query", action="store_true", help="every query")
+    parser.add_argument(
+        "-n", "--no-summary", action="store_true", help="no lines for 'all'"
+    )
+    parser.add_argument(
+        "-c", "--complete", action="store_true", help="mean over all judged queries"
+    )
+    parser.add_argument(
+        "-l", "--level", type=int, default=1, help="lowest relevant grade"
+    )
+    parser.add_argument("-M", "--max-docs", type=int, help="documents per query")
+    parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
+    parser.add_argument("--scores", metavar="FILE", help="one score per line")
+    _add_measures(parser)
+    _add_json(parser)
+    _add_jobs(parser)
+
+
+def _add_compare(commands):
+    parser = _command(
+        commands, "compare", "compare systems, with tests of significance", _COMPARE
+    )
+    parser.add_argument(
+        "systems",
+        nargs="+",
+        metavar="[NAME=]FILE",
+        help="TREC runs (with --qrels) or files of scores (with --letor)",
+    )
+    parser.add_argument("--qrels", metavar="FILE", help="TREC judgements")
+    parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
+    _add_measures(parser)
+    parser.add_argument("--reference", metavar="NAME", help="compare all with this one")
+    parser.add_argument(
+        "--test", choices=("fisher", "t", "wilcoxon", "tukey"), default="fisher"
+    )
+    parser.add_argument(
+        "--correction", choices=("holm", "bonferroni", "none"), default="holm"
+    )
+    parser.add_argument("--level", type=float, default=0.05, help="of significance")
+    parser.add_argument("--seed", type=int, default=0, help="of the random tests")
+    parser.add_argument(
+        "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
+    )
+    _add_json(parser)
+    _add_jobs(parser)
+
+
+def _add_demo(commands):
+    parser = _command(
+        commands, "demo", "train and compare rankers on the embedded data", _DEMO
+    )
+    _add_measures(parser)
+    parser.add_argument("--queries", type=int, help="use fewer queries")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
+    )
+    _add_json(parser)
+    _add_jobs(parser)
+    _add_verbose(parser)
+
+
+def _add_measures(parser):
+    parser.add_argument(
+        "--metrics",
+        metavar="LIST",
+        default="ndcg@10,map",
+        help="such as ndcg@10,map,rbp(p=0.8); default: %(default)s",
+    )
+    parser.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="conventions: letor3, letor4, mslr, trec_eval …",
+    )
+
+
+def _add_json(parser):
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help="also write the results as JSON; '-' prints them instead of the text",
+    )
+
+
+def _add_jobs(parser):
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads; default: all")
+
+
+def _add_verbose(parser):
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="progress, line by line"
+    )

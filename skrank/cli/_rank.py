@@ -1,0 +1,43 @@
+"""``skrank rank``: a TREC run."""
+
+from skrank._core._queries import QueryIndex
+from skrank.cli._errors import CommandError
+from skrank.cli._io import check_writable, write_lines
+from skrank.cli._measures import document_names
+from skrank.cli._predict import scored
+from skrank.datasets._trec import trec_order
+
+
+def run(args):
+    """Rank the documents of every query of a file."""
+    check_writable(args.output)
+    if args.k is not None and args.k < 1:
+        raise CommandError(f"-k must be at least 1, got {args.k}")
+    if not args.tag or any(character.isspace() for character in args.tag):
+        raise CommandError(f"--tag must be a word without blanks, got {args.tag!r}")
+    _, data, scores = scored(args)
+    _check_names(data)
+    write_lines(_lines(data, scores, args.tag, args.k), args.output)
+
+
+def _check_names(data):
+    """A run names each document of a query once."""
+    if data.docids is None:
+        return
+    pairs = list(zip(data.groups.tolist(), document_names(data).tolist()))
+    if len(set(pairs)) < len(pairs):
+        seen: set = set()
+        query, name = next(p for p in pairs if p in seen or seen.add(p))
+        raise CommandError(
+            f"document {name!r} occurs twice in query {query!r}; a run cannot hold both"
+        )
+
+
+def _lines(data, scores, tag, k):
+    index = QueryIndex.from_groups(data.groups)
+    grouped, names = index.take(scores), index.take(document_names(data))
+    order = trec_order(index.codes, grouped, names)
+    for query, start, stop in zip(index.ids.tolist(), index.ptr, index.ptr[1:]):
+        for rank, row in enumerate(order[start:stop][:k].tolist(), 1):
+            score = float(grouped[row])
+            yield f"{query} Q0 {names[row]} {rank} {score!r} {tag}"

@@ -1,0 +1,269 @@
+"""Comparison of several systems on the same queries."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skrank._core._queries import QueryIndex
+from skrank._core._validation import check_grades, check_scores, n_rows, resolve_groups
+from skrank.metrics._base import BaseMeasure
+from skrank.metrics._leakage import check_query_leakage
+from skrank.metrics._registry import get_measure
+from skrank.metrics._scorer import response
+from skrank.metrics._significance import (
+    bootstrap_interval,
+    fisher_randomization_test,
+    holm_correction,
+    paired_t_test,
+    tukey_hsd,
+    wilcoxon_test,
+)
+from skrank.metrics._table import ComparisonTable
+
+
+def compare(
+    runs: Mapping,
+    y,
+    groups=None,
+    *,
+    X=None,
+    measures: Sequence = ("ndcg@10", "map"),
+    test: str = "fisher",
+    correction: str | None = "holm",
+    reference: str | None = None,
+    level: float = 0.05,
+    confidence: float = 0.95,
+    preset: str | None = None,
+    docids=None,
+    n_permutations: int = 10_000,
+    n_resamples: int = 2_000,
+    random_state=0,
+    n_jobs: int | None = None,
+) -> ComparisonTable:
+    """Compare systems on the same queries, with intervals and significance.
+
+    Every measure is one family of tests for the correction: all pairs of systems, or
+    all systems against ``reference``. A query on which a measure is undefined (such as
+    one without relevant documents) is left out for all systems and counted in the
+    notes of the table.
+
+    Parameters
+    ----------
+    runs : dict of str to array-like of shape (n_samples,), or to fitted ranker
+        Scores of each system, higher is better, or a fitted estimator whose ``predict``
+        gives them for ``X``.
+    y : array-like of shape (n_samples,)
+        Grades.
+    groups : array-like of shape (n_samples,), default=None
+        Query of each row; None reads a pandas index level ``qid`` of ``y`` or ``X``.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        Documents, needed if ``runs`` holds rankers.
+    measures : sequence of str or measures, default=("ndcg@10", "map")
+        What to compute, as in `get_measure`.
+    test : {"fisher", "t", "wilcoxon", "tukey"}, default="fisher"
+        `fisher_randomization_test`, `paired_t_test`, `wilcoxon_test` or `tukey_hsd`.
+    correction : {"holm", "bonferroni"} or None, default="holm"
+        Correction for several tests; Tukey's test needs none and ignores it.
+    reference : str, default=None
+        Name of the system with which the others are compared; None for all pairs.
+    level : float, default=0.05
+        P-values below it count as significant.
+    confidence : float, default=0.95
+        Coverage of the bootstrap intervals.
+    preset : str, default=None
+        Conventions of the measures, as in `get_measure`.
+    docids : array-like of shape (n_samples,), default=None
+        Document ids, needed by conventions that break ties by them (trec_eval).
+    n_permutations : int, default=10_000
+        Permutations of the tests ``"fisher"`` and ``"tukey"``.
+    n_resamples : int, default=2_000
+        Bootstrap samples.
+    random_state : int or None, default=0
+        Source of permutations and samples; the same integer gives the same table.
+    n_jobs : int, default=None
+        Threads of the measures.
+
+    Returns
+    -------
+    ComparisonTable
+        Print it, or see its renderings and attributes.
+
+    Raises
+    ------
+    ValueError
+        If there are no runs, lengths differ, a name or an option is unknown, or X is
+        missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import compare
+    >>> rng = np.random.default_rng(0)
+    >>> y, groups = rng.integers(0, 3, size=400), np.repeat(np.arange(40), 10)
+    >>> runs = {"good": y + rng.normal(size=400), "random": rng.normal(size=400)}
+    >>> table = compare(runs, y, groups, measures=["ndcg@5"])
+    >>> table.marks("good", "ndcg@5"), table.marks("random", "ndcg@5")
+    ('b', '')
+    """
+    _check_options(runs, test, correction, reference, level)
+    n = n_rows(y)
+    ids = resolve_groups(groups, y, X, n_samples=n, caller="compare")
+    index = QueryIndex.from_groups(ids, canonical=True)
+    grades = index.take(check_grades(y, n_samples=n))
+    scores = {
+        str(name): index.take(_scores_of(name, run, X, ids, n))
+        for name, run in runs.items()
+    }
+    systems = tuple(scores)
+    design = _Design(
+        test,
+        correction,
+        None if reference is None else systems.index(reference),
+        confidence,
+        n_permutations,
+        n_resamples,
+        random_state,
+    )
+    resolved = _resolve(measures, preset)
+    extra = {"docids": None if docids is None else index.take(np.asarray(docids))}
+    extra["n_threads"] = n_jobs
+    values = [
+        np.column_stack(
+            [m.per_query(grades, run, index.ptr, **extra) for run in scores.values()]
+        )
+        for m in resolved
+    ]
+    analysed = [design.analyse(columns) for columns in values]
+    return ComparisonTable(
+        systems=systems,
+        measures=tuple(m.name for m in resolved),
+        per_query={m.name: dict(zip(systems, v.T)) for m, v in zip(resolved, values)},
+        query_ids=index.ids,
+        means=np.array([[m.mean(c) for c in v.T] for m, v in zip(resolved, values)]).T,
+        intervals=np.stack([intervals for intervals, _ in analysed], axis=1),
+        pvalues=np.stack([pvalues for _, pvalues in analysed]),
+        greater_is_better=tuple(m.greater_is_better for m in resolved),
+        test=test,
+        correction=None if test == "tukey" else correction,
+        reference=reference,
+        level=level,
+        confidence=confidence,
+    )
+
+
+_PAIRED = {"t": paired_t_test, "wilcoxon": wilcoxon_test}
+_TESTS = ("fisher", "t", "wilcoxon", "tukey")
+
+
+def _check_options(runs, test, correction, reference, level):
+    if not isinstance(runs, Mapping) or not runs:
+        raise ValueError(
+            "runs must be a dict of names to scores or fitted rankers with one entry "
+            f"at least, got {type(runs).__name__} of length "
+            f"{len(runs) if hasattr(runs, '__len__') else 'unknown'}"
+        )
+    if len({str(name) for name in runs}) < len(runs):
+        raise ValueError(f"names of runs must differ as text, got {list(runs)}")
+    if test not in _TESTS:
+        raise ValueError(f"test must be one of {_TESTS}, got {test!r}")
+    if correction not in ("holm", "bonferroni", None):
+        raise ValueError(
+            f"correction must be 'holm', 'bonferroni' or None, got {correction!r}"
+        )
+    if reference is not None and reference not in [str(name) for name in runs]:
+        raise ValueError(f"reference {reference!r} is not among runs: {list(runs)}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level!r}")
+
+
+def _scores_of(name, run, X, groups, n_samples):
+    """Scores of a run, or of a ranker's predictions for X."""
+    if hasattr(run, "predict"):
+        if X is None:
+            raise ValueError(f"runs[{name!r}] is a ranker, which needs X to predict")
+        check_query_leakage(run, groups, stacklevel=4)
+        run = response(run, X, groups, "predict")
+    return check_scores(run, n_samples, name=f"runs[{name!r}]")
+
+
+def _resolve(measures, preset):
+    if isinstance(measures, (str, BaseMeasure)):
+        measures = [measures]
+    resolved = [
+        measure
+        if isinstance(measure, BaseMeasure)
+        else get_measure(measure, preset=preset)
+        for measure in measures
+    ]
+    names = [measure.name for measure in resolved]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"measures must be named once each and at least one: {names}")
+    return resolved
+
+
+def _tested_pairs(n_systems, reference):
+    """Pairs of systems of one family of tests."""
+    if reference is None:
+        return list(itertools.combinations(range(n_systems), 2))
+    return [(reference, i) for i in range(n_systems) if i != reference]
+
+
+def _pvalues(values, pairs, design):
+    """Corrected p-values of the pairs, from values of shape (n_queries, n_systems)."""
+    if design.test == "tukey":
+        matrix = tukey_hsd(
+            values,
+            n_permutations=design.n_permutations,
+            random_state=design.random_state,
+        )
+        return np.array([matrix[pair] for pair in pairs])
+    options = {}
+    if design.test == "fisher":
+        options = {
+            "n_permutations": design.n_permutations,
+            "random_state": design.random_state,
+        }
+    run_test = {**_PAIRED, "fisher": fisher_randomization_test}[design.test]
+    single = np.array(
+        [run_test(values[:, i], values[:, j], **options).pvalue for i, j in pairs]
+    )
+    if design.correction == "holm":
+        return holm_correction(single)
+    if design.correction == "bonferroni":
+        return np.minimum(single * len(single), 1.0)
+    return single
+
+
+@dataclass(frozen=True)
+class _Design:
+    """How the values of a measure are turned into intervals and p-values."""
+
+    test: str
+    correction: str | None
+    reference: int | None
+    confidence: float
+    n_permutations: int
+    n_resamples: int
+    random_state: object
+
+    def analyse(self, values):
+        """Intervals and matrix of p-values; NaN with fewer than two queries."""
+        n_systems = values.shape[1]
+        pvalues = np.full((n_systems, n_systems), np.nan)
+        defined = values[~np.isnan(values).any(axis=1)]
+        if len(defined) < 2:
+            return np.full((n_systems, 2), np.nan), pvalues
+        intervals = bootstrap_interval(
+            defined,
+            confidence=self.confidence,
+            n_resamples=self.n_resamples,
+            random_state=self.random_state,
+        )
+        pairs = _tested_pairs(n_systems, self.reference)
+        if pairs:
+            first, second = np.array(pairs).T
+            pvalues[first, second] = _pvalues(defined, pairs, self)
+            pvalues[second, first] = pvalues[first, second]
+        return intervals, pvalues

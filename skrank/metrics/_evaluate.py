@@ -1,0 +1,107 @@
+"""Evaluate a measure on grades, scores and queries as users hold them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank._core._queries import QueryIndex
+from skrank._core._validation import (
+    check_grades,
+    check_scores,
+    check_weights,
+    resolve_groups,
+)
+from skrank.metrics._base import BaseMeasure, query_weights
+from skrank.metrics._registry import get_measure
+
+
+def _by_query_id(values, ids):
+    """Values in ascending order of query id; by first appearance if ids mix types."""
+    try:
+        return values[np.argsort(ids, kind="stable")]
+    except TypeError:
+        return values
+
+
+def _check_docids(docids, n_samples):
+    if docids is None:
+        return None
+    docids = np.asarray(docids)
+    if docids.shape != (n_samples,):
+        raise ValueError(
+            f"docids must hold one id per row: found shape {docids.shape} for "
+            f"{n_samples} rows"
+        )
+    return docids
+
+
+def evaluate_measure(
+    measure: str | BaseMeasure,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    preset: str | None = None,
+    docids: ArrayLike | None = None,
+    per_query: bool = False,
+    n_jobs: int | None = None,
+    caller: str = "evaluate_measure",
+) -> float | np.ndarray:
+    """Evaluate a measure given by name or as an object.
+
+    Parameters
+    ----------
+    measure : str or BaseMeasure
+        Such as ``"ndcg@10"``; see `get_measure`.
+    y_true : array-like of shape (n_documents,)
+        Grades, finite and not negative.
+    y_score : array-like of shape (n_documents,)
+        Scores, higher is better.
+    groups : array-like of shape (n_documents,), default=None
+        Query id of each row. None reads a pandas index level "qid" of ``y_true``.
+    sample_weight : array-like of shape (n_documents,), default=None
+        Row weights; a query has the mean weight of its rows.
+    preset : str, default=None
+        Conventions for what a name leaves open, a key of `PRESETS`.
+    docids : array-like of shape (n_documents,), default=None
+        Document ids for ``ties="docid"``.
+    per_query : bool, default=False
+        Return one value per query, in ascending order of query id.
+    n_jobs : int, default=None
+        Number of threads; None asks for all CPUs.
+    caller : str, default="evaluate_measure"
+        Name for error messages.
+
+    Returns
+    -------
+    float or ndarray of shape (n_queries,)
+        Mean over queries, or the value of each.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, grades or scores are not valid, or groups are missing.
+
+    Examples
+    --------
+    >>> from skrank.metrics import evaluate_measure
+    >>> evaluate_measure("map", [1, 0, 1], [3, 2, 1], groups=["a", "a", "b"])
+    1.0
+    """
+    measure = get_measure(measure, preset)
+    y = check_grades(y_true, name="y_true")
+    scores = check_scores(y_score, len(y))
+    weight = check_weights(sample_weight, len(y))
+    docids = _check_docids(docids, len(y))
+    ids = resolve_groups(groups, y_true, y_score, n_samples=len(y), caller=caller)
+    queries = QueryIndex.from_groups(ids)
+    values = measure.per_query(
+        queries.take(y),
+        queries.take(scores),
+        queries.ptr,
+        docids=queries.take(docids),
+        n_threads=n_jobs,
+    )
+    if per_query:
+        return _by_query_id(values, queries.ids)
+    return measure.mean(values, query_weights(queries.take(weight), queries.ptr))

@@ -1,0 +1,75 @@
+"""Winning numbers over several data sets."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def _score_matrix(scores):
+    """Names of the algorithms, and their scores as (n_algorithms, n_datasets)."""
+    if isinstance(scores, Mapping):
+        names = list(scores)
+        lengths = {len(row) for row in scores.values()}
+        if len(lengths) > 1:
+            raise ValueError(
+                "scores must hold one value per data set for every algorithm; found "
+                f"rows of lengths {sorted(lengths)}"
+            )
+        matrix = np.array([list(scores[name]) for name in names], dtype=np.float64)
+    elif hasattr(scores, "index") and hasattr(scores, "to_numpy"):
+        names = list(scores.index)
+        matrix = scores.to_numpy(dtype=np.float64)
+    else:
+        names = None
+        matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(
+            "scores must be a table of algorithms (rows) by data sets (columns), got "
+            f"shape {matrix.shape}"
+        )
+    if np.isinf(matrix).any():
+        raise ValueError("scores must be finite, or NaN where a result is missing")
+    return names, matrix
+
+
+def winning_number(
+    scores: ArrayLike | Mapping, *, greater_is_better: bool = True
+) -> np.ndarray | dict:
+    """Count how often each algorithm beats another one on a data set.
+
+    ``S_i = Σ_j Σ_k [M_i(j) > M_k(j)]`` over data sets ``j`` and algorithms ``k``, with
+    ``M_i(j)`` the measure of algorithm ``i`` on data set ``j`` (Liu 2011, §11.2).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_algorithms, n_datasets), mapping or DataFrame
+        Value of one measure; a mapping has one row per name, a data frame one row per
+        algorithm. NaN marks a missing result, which neither wins nor loses.
+    greater_is_better : bool, default=True
+        Whether the larger value wins.
+
+    Returns
+    -------
+    ndarray of shape (n_algorithms,) or dict
+        Number of wins, at most ``(n_algorithms - 1) · n_datasets``; a dict by name for
+        a mapping or data frame.
+
+    Raises
+    ------
+    ValueError
+        If the table is not two-dimensional or holds infinite values.
+
+    Examples
+    --------
+    >>> from skrank.metrics import winning_number
+    >>> winning_number({"RankNet": [0.61, 0.40], "ListNet": [0.63, 0.40]})
+    {'RankNet': 0, 'ListNet': 1}
+    """
+    names, matrix = _score_matrix(scores)
+    if not greater_is_better:
+        matrix = -matrix
+    wins = (matrix[:, None, :] > matrix[None, :, :]).sum(axis=(1, 2))
+    if names is None:
+        return wins
+    return dict(zip(names, wins.tolist(), strict=True))

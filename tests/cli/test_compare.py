@@ -1,0 +1,147 @@
+"""``skrank compare`` and ``skrank demo``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from skrank.datasets import load_letor
+from skrank.metrics import compare
+
+
+@pytest.fixture
+def scores(letor, tmp_path):
+    """Two files of scores for test.txt, and the scores."""
+    X, y, _ = load_letor(letor / "test.txt")
+    systems = {"good": y + X[:, 0], "poor": -X[:, 0].astype(float)}
+    for name, values in systems.items():
+        lines = "".join(f"{value!r}\n" for value in values.tolist())
+        (tmp_path / f"{name}.txt").write_text(lines)
+    return [tmp_path / "good.txt", tmp_path / "poor.txt"], systems
+
+
+def table(letor, systems, **options):
+    _, y, groups = load_letor(letor / "test.txt")
+    return compare(systems, y, groups, **options)
+
+
+@pytest.mark.parametrize("form", ["plain", "markdown", "latex"])
+def test_scores_are_compared_as_in_the_library(ok, letor, scores, form):
+    paths, systems = scores
+    out = ok("compare", *paths, "--letor", letor / "test.txt", "--format", form)
+    expected = table(letor, systems)
+    name = {"plain": "to_text"}.get(form, f"to_{form}")
+    assert out == getattr(expected, name)() + "\n"
+
+
+def test_options_reach_the_library(ok, letor, scores):
+    paths, systems = scores
+    out = ok(
+        "compare", *paths, "--letor", letor / "test.txt", "--metrics", "err@5",
+        "--reference", "poor", "--test", "t", "--correction", "none", "--level", "0.2",
+        "--format", "json",
+    )  # fmt: skip
+    document = json.loads(out)
+    expected = table(
+        letor, systems, measures=["err@5"], reference="poor", test="t",
+        correction=None, level=0.2,
+    ).to_dict()  # fmt: skip
+    assert document.pop("command") == "compare"
+    assert document.pop("version")
+    assert document == expected
+
+
+def write_run(path, pairs):
+    lines = [f"{q} Q0 {d} 1 {score} r\n" for q, d, score in pairs]
+    path.write_text("".join(lines))
+
+
+def test_runs_are_compared_by_what_evaluate_prints(ok, tmp_path):
+    rng = np.random.default_rng(0)
+    documents = [f"d{i}" for i in range(30)]
+    (tmp_path / "qrels").write_text(
+        "".join(
+            f"{q} 0 {d} {rng.integers(0, 3)}\n" for q in range(8) for d in documents
+        )
+    )
+    for name, n_queries in (("a", 8), ("b", 6)):
+        write_run(
+            tmp_path / f"{name}.run",
+            [
+                (q, d, rng.integers(0, 9))
+                for q in range(n_queries)
+                for d in rng.permutation(documents)[:12]
+            ],
+        )
+    out = ok(
+        "compare", tmp_path / "a.run", f"second={tmp_path / 'b.run'}",
+        "--qrels", tmp_path / "qrels", "--metrics", "map,ndcg@5,p@10",
+        "--format", "json",
+    )  # fmt: skip
+    found = json.loads(out)["systems"]
+    for system, name in (("a", "a"), ("second", "b")):
+        evaluated = ok(
+            "evaluate", tmp_path / f"{name}.run", tmp_path / "qrels", "-c",
+            "-m", "map", "-m", "P.10", "-m", "ndcg_cut.5", "--json", "-",
+        )  # fmt: skip
+        expected = json.loads(evaluated)["measures"]
+        assert found[system]["map"]["mean"] == pytest.approx(expected["map"])
+        assert found[system]["p@10"]["mean"] == pytest.approx(expected["P_10"])
+        ndcg = expected["ndcg_cut_5"]
+        assert found[system]["ndcg@5"]["mean"] == pytest.approx(ndcg)
+
+
+def test_mistakes(fails, letor, scores, tmp_path):
+    paths, _ = scores
+    data = ["--letor", letor / "test.txt"]
+    assert "compare takes --qrels FILE" in fails("compare", *paths)
+    assert "compare takes --qrels" in fails("compare", *paths, *data, "--qrels", "x")
+    assert "two systems are called 'good'" in fails("compare", paths[0], *paths, *data)
+    assert "--reference 'x' is no system of good, poor" in fails(
+        "compare", *paths, *data, "--reference", "x"
+    )
+    assert "No such file" in fails("compare", tmp_path / "absent", *data)
+
+
+@pytest.fixture
+def few_documents(monkeypatch):
+    """The embedded data replaced by a made-up task of the same form."""
+    from skrank.datasets import make_ranking
+    from skrank.datasets._container import RankingData
+
+    X, y, groups = make_ranking(
+        n_queries=20, n_features=5, n_informative=3, random_state=0
+    )
+    names = np.array(["whole.bm25", "b", "c", "d", "e"], dtype=object)
+
+    def load(n_queries=None):
+        rows = groups < 20 if n_queries is None else groups < n_queries
+        return RankingData(X[rows], y[rows], groups[rows], names)
+
+    monkeypatch.setattr("skrank.cli._demo.load_see_also", load)
+
+
+def test_demo_prints_a_table_with_times(run, few_documents):
+    code, out, err = run("demo", "--metrics", "ndcg@5")
+    assert code == 0
+    assert "error" not in err
+    lines = out.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.split()[:1] == ["system"])
+    assert lines[head].split()[-1] == "fit"
+    assert lines[head + 2].split()[1] == "BM25"
+    rows = lines[head + 3 : head + 11]
+    assert all(row.endswith(" s") for row in rows)
+    assert len({len(row) for row in rows}) == 1
+    assert {row.split()[1] for row in rows} >= {"RankSVM", "RankNet", "ListNet"}
+
+
+def test_demo_as_json(run, few_documents):
+    code, out, _ = run("demo", "--json", "-")
+    assert code == 0
+    document = json.loads(out)
+    assert set(document["seconds"]) | {"BM25"} == set(document["systems"])
+    assert document["n_queries"] == 10
+
+
+def test_demo_needs_some_queries(fails, few_documents):
+    assert "--queries must be at least 8, got 5" in fails("demo", "--queries", 5)

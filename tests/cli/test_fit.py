@@ -1,0 +1,320 @@
+"""``skrank fit``, ``predict`` and ``rank``."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from skrank.datasets import load_letor, load_run
+from skrank.export import load_model, save_model
+from skrank.metrics import get_measure, ndcg_score
+from skrank.model_selection import QueryKFold
+from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
+from skrank.rankers import EnergyRanker, ListNet, RankNet, RankSVM, SubsetRegression
+
+
+def fitted(ranker, letor, **kwargs):
+    return ranker.fit(*load_letor(letor / "train.txt"), **kwargs)
+
+
+def test_fit_reports_what_the_library_computes(ok, letor, tmp_path):
+    out = tmp_path / "out.json"
+    text = ok(
+        "fit", letor / "train.txt", "--ranker", "RankSVM", "--set", "alpha=1e-2",
+        "--test", letor / "test.txt", "--metrics", "ndcg@5,map", "--json", out,
+    )  # fmt: skip
+    document = json.loads(out.read_text())
+    ranker = fitted(RankSVM(alpha=1e-2), letor)
+    for part, name in (("train", "train.txt"), ("test", "test.txt")):
+        X, y, groups = load_letor(letor / name)
+        expected = ndcg_score(y, ranker.predict(X), groups=groups, k=5)
+        found = document["runs"][0]["sets"][part]
+        assert found["metrics"]["ndcg@5"] == expected
+        assert found["documents"] == len(y)
+        assert found["queries"] == len(np.unique(groups))
+        assert f"{expected:.4f}" in text
+    assert set(document) == {
+        "command", "version", "ranker", "params", "normalize", "preset", "metrics",
+        "runs", "mean", "model",
+    }  # fmt: skip
+    assert document["command"] == "fit"
+    assert document["params"]["alpha"] == "0.01"
+    assert document["mean"]["test"] == document["runs"][0]["sets"]["test"]["metrics"]
+
+
+def test_json_to_the_standard_output_replaces_the_text(ok, letor):
+    out = ok("fit", letor / "train.txt", "--ranker", "ranksvm", "--json", "-")
+    assert json.loads(out)["ranker"] == "RankSVM"
+
+
+def test_validation_stops_early_as_in_the_library(ok, letor, tmp_path):
+    model = tmp_path / "model"
+    ok(
+        "fit", letor / "train.txt", "--validation", letor / "vali.txt",
+        "--ranker", "ListNet", "--save", model,
+    )  # fmt: skip
+    X, y, groups = load_letor(letor / "vali.txt")
+    expected = fitted(ListNet(), letor, X_val=X, y_val=y, groups_val=groups)
+    assert load_model(model).coef_.tolist() == expected.coef_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("option", "scaler"),
+    [
+        ("query-minmax", QueryMinMaxScaler()),
+        ("query-standard", QueryStandardScaler()),
+        ("standard", StandardScaler()),
+    ],
+)
+def test_normalisation_is_learned_saved_and_applied(
+    ok, letor, tmp_path, option, scaler
+):
+    model = tmp_path / "model"
+    ok(
+        "fit", letor / "train.txt", "--validation", letor / "vali.txt",
+        "--ranker", "RankSVM", "--normalize", option, "--save", model,
+    )  # fmt: skip
+    scores = ok("predict", model, letor / "test.txt").split()
+    scaler.fit(load_letor(letor / "train.txt").X)
+
+    def scaled(part):
+        X, y, groups = load_letor(letor / f"{part}.txt")
+        extra = {} if option == "standard" else {"groups": groups}
+        return scaler.transform(X, **extra), y, groups
+
+    X_val, y_val, groups_val = scaled("vali")
+    ranker = RankSVM().fit(
+        *scaled("train"), X_val=X_val, y_val=y_val, groups_val=groups_val
+    )
+    assert [float(s) for s in scores] == ranker.predict(scaled("test")[0]).tolist()
+
+
+def test_predict_writes_exact_scores_and_reads_compressed_text(ok, letor, tmp_path):
+    import gzip
+
+    model, scores = tmp_path / "model", tmp_path / "scores.txt"
+    packed = tmp_path / "test.txt.gz"
+    packed.write_bytes(gzip.compress((letor / "test.txt").read_bytes()))
+    ranker = fitted(RankSVM(), letor)
+    save_model(ranker, model)
+    assert ok("predict", model, packed, "-o", scores) == ""
+    expected = ranker.predict(load_letor(letor / "test.txt").X)
+    assert [float(s) for s in scores.read_text().split()] == expected.tolist()
+
+
+def test_a_file_without_the_last_features_is_padded(ok, letor, tmp_path):
+    save_model(fitted(RankSVM(), letor), tmp_path / "model")
+    (tmp_path / "data.txt").write_text("1 qid:1 1:1\n0 qid:1 2:1\n")
+    coef = load_model(tmp_path / "model").coef_
+    scores = ok("predict", tmp_path / "model", tmp_path / "data.txt").split()
+    assert [float(s) for s in scores] == pytest.approx(coef[:2].tolist())
+
+
+def test_rank_writes_a_run_in_the_order_of_the_scores(ok, letor, tmp_path):
+    ranker = fitted(RankSVM(), letor)
+    save_model(ranker, tmp_path / "model")
+    ok("rank", tmp_path / "model", letor / "test.txt", "-o", tmp_path / "run",
+       "--tag", "svm")  # fmt: skip
+    data = load_letor(letor / "test.txt")
+    run = load_run(tmp_path / "run")
+    assert run.tag == "svm"
+    pairs = zip(data.groups.tolist(), data.docids.tolist())
+    expected = dict(zip(pairs, ranker.predict(data.X).tolist()))
+    keys = zip(map(int, run.groups), run.docids)
+    assert dict(zip(keys, run.scores.tolist())) == expected
+    ranks = [line.split()[3] for line in (tmp_path / "run").read_text().splitlines()]
+    sizes = [np.sum(data.groups == g) for g in dict.fromkeys(data.groups.tolist())]
+    assert ranks == [str(r) for size in sizes for r in range(1, size + 1)]
+    for group in np.unique(run.groups):
+        assert np.all(np.diff(run.scores[run.groups == group]) <= 0)
+
+
+def test_rank_names_documents_by_their_line(ok, tmp_path, letor):
+    save_model(fitted(RankSVM(), letor), tmp_path / "model")
+    (tmp_path / "data.txt").write_text("1 qid:a 1:1\n0 qid:a 2:1\n0 qid:b 1:1\n")
+    out = ok("rank", tmp_path / "model", tmp_path / "data.txt", "-k", "1")
+    names = [line.split()[2] for line in out.splitlines()]
+    assert len(names) == 2
+    assert names[0] in ("line1", "line2")
+    assert names[1] == "line3"
+
+
+def test_cross_validation_reports_every_fold_and_the_mean(ok, letor):
+    out = ok(
+        "fit", letor / "train.txt", "--ranker", "RankSVM", "--folds", 3,
+        "--metrics", "map", "--seed", 5, "--json", "-",
+    )  # fmt: skip
+    document = json.loads(out)
+    X, y, groups = load_letor(letor / "train.txt")
+    measure, expected = get_measure("map"), []
+    splitter = QueryKFold(3, shuffle=True, random_state=5)
+    for train, test in splitter.split(X, y, groups):
+        ranker = RankSVM(random_state=5).fit(X[train], y[train], groups[train])
+        from skrank.metrics import evaluate_measure
+
+        scores = ranker.predict(X[test])
+        expected.append(evaluate_measure(measure, y[test], scores, groups=groups[test]))
+    found = [run["sets"]["test"]["metrics"]["map"] for run in document["runs"]]
+    assert found == pytest.approx(expected)
+    assert document["mean"]["test"]["map"] == pytest.approx(np.mean(expected))
+    assert [run["name"] for run in document["runs"]] == ["fold 1", "fold 2", "fold 3"]
+
+
+def test_cross_validation_saves_a_model_of_all_queries(ok, letor, tmp_path):
+    model = tmp_path / "model"
+    ok("fit", letor / "train.txt", "--ranker", "RankSVM", "--folds", 2, "--save", model)
+    expected = fitted(RankSVM(), letor)
+    assert load_model(model).coef_.tolist() == expected.coef_.tolist()
+
+
+def test_letor_folds(ok, letor, tmp_path):
+    for i in (1, 2):
+        fold = tmp_path / "data" / f"Fold{i}"
+        fold.mkdir(parents=True)
+        for part in ("train", "vali", "test"):
+            (fold / f"{part}.txt").write_bytes((letor / f"{part}.txt").read_bytes())
+    out = ok("fit", "--letor-folds", tmp_path / "data", "--ranker", "SubsetRegression")
+    lines = out.splitlines()
+    starts = [" ".join(line.split()[:2]) for line in lines[5:]]
+    sets = ("train", "validation", "test")
+    assert starts == [f"{name} {part}" for name in ("Fold1", "Fold2") for part in sets
+                      ] + [f"mean {part}" for part in sets]  # fmt: skip
+
+
+def test_parts_and_nested_parameters(ok, letor, tmp_path):
+    ok(
+        "fit", letor / "train.txt", "--ranker", "EnergyRanker",
+        "--set", "energy__hidden_layer_sizes=[4]", "--set", "energy=MLPEnergy",
+        "--set", "loss=ListNetLoss", "--set", "solver=Adam",
+        "--set", "solver__max_iter=3", "--set", "solver__learning_rate=0.5",
+        "--seed", 3, "--jobs", 1, "--save", tmp_path / "model",
+    )  # fmt: skip
+    model = load_model(tmp_path / "model")
+    assert isinstance(model, EnergyRanker)
+    assert repr(model.solver) == "Adam(learning_rate=0.5, max_iter=3)"
+    assert model.energy.hidden_layer_sizes == [4]
+    assert (model.random_state, model.n_jobs, model.n_iter_) == (3, 1, 3)
+    again = fitted(clone(model), letor)
+    assert again.params_.tolist() == model.params_.tolist()
+
+
+def test_a_scikit_learn_regressor_by_name(ok, letor, tmp_path):
+    ok("fit", letor / "train.txt", "--ranker", "SubsetRegression",
+       "--set", "estimator=Lasso", "--set", "estimator__alpha=0.01",
+       "--save", tmp_path / "model")  # fmt: skip
+    model = load_model(tmp_path / "model")
+    assert isinstance(model, SubsetRegression)
+    assert repr(model.estimator_) == "Lasso(alpha=0.01)"
+
+
+def test_verbose_goes_to_the_error_output_and_not_into_the_model(run, letor, tmp_path):
+    model = tmp_path / "model"
+    code, out, err = run(
+        "fit", letor / "train.txt", "--ranker", "RankSVM", "-v", "--save", model
+    )
+    assert code == 0
+    assert "iteration" not in out
+    assert "skrank: RankSVM: iteration 1, objective " in err
+    assert load_model(model).callback is None
+
+
+def test_lists(ok):
+    lines = ok("fit", "--list").splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("RankSVM")] == [
+        "pairwise"
+    ]
+    assert "alpha=0.0001" in ok("fit", "--list", "--ranker", "RankNet")
+    assert repr(RankNet().sigma) in ok("fit", "--list", "--ranker", "RankNet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "fit takes either a training file or --letor-folds FOLDER"),
+        (["absent.txt"], "absent.txt: No such file or directory"),
+        (["TRAIN", "--ranker", "RankSVN"], "unknown ranker 'RankSVN'; did you mean "),
+        (
+            ["TRAIN", "--set", "alpa=1"],
+            "RankSVM has no parameter 'alpa'; did you mean",
+        ),
+        (["TRAIN", "--set", "alpha"], "--set takes PARAM=VALUE, got 'alpha'"),
+        (["TRAIN", "--set", "alpha=-1"], "alpha must be >= 0, got -1"),
+        (
+            ["TRAIN", "--set", "solver=Adan"],
+            "unknown solver 'Adan'; did you mean 'Adam'",
+        ),
+        (["TRAIN", "--set", "max_iter=many"], "RankSVM(max_iter='many') cannot be tr"),
+        (["TRAIN", "--set", "solver__tol=1"], "--set solver__tol: solver is None"),
+        (["TRAIN", "--metrics", "ndgc@10"], "unknown measure 'ndgc@10'"),
+        (["TRAIN", "--metrics", ","], "--metrics is empty"),
+        (["TRAIN", "--preset", "letor5"], "preset must be one of"),
+        (["TRAIN", "--folds", "1"], "--folds must be at least 2, got 1"),
+        (["TRAIN", "--folds", "99"], "needs at least 99 queries"),
+        (
+            ["TRAIN", "--folds", "2", "--test", "TEST"],
+            "--folds and --test exclude",
+        ),
+        (["TRAIN", "--letor-folds", "x"], "fit takes either"),
+        (["--letor-folds", "absent"], "absent is not a folder"),
+        (["--letor-folds", "x", "--save", "m"], "--save needs one model"),
+        (["TRAIN", "--save", "absent/model"], "cannot write absent/model: there is no"),
+        (["TRAIN", "--normalize", "query"], "argument --normalize: invalid choice"),
+        (["TRAIN", "--sparse", "--normalize", "query-minmax"], "parse"),
+    ],
+)
+def test_mistakes(fails, letor, monkeypatch, arguments, message, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    paths = {"TRAIN": letor / "train.txt", "TEST": letor / "test.txt"}
+    arguments = [paths.get(argument, argument) for argument in arguments]
+    ranker = [] if "--ranker" in arguments else ["--ranker", "RankSVM"]
+    assert message in fails("fit", *arguments, *ranker)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ranker_must_be_named(fails, letor):
+    assert "--ranker is missing. There are: EnergyRanker" in fails(
+        "fit", letor / "train.txt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1 1:0.5", "line 2: expected 'qid:' and a query id after the grade"),
+        ("x qid:1 1:0.5", "line 2: expected a finite grade"),
+        ("1 qid:1 1;0.5", "line 2: expected a feature 'index:value'"),
+        ("-1 qid:1 1:0.5", "grades >= 0"),
+    ],
+)
+def test_malformed_lines(fails, tmp_path, line, message):
+    path = tmp_path / "bad.txt"
+    path.write_text(f"1 qid:1 1:1\n{line}\n")
+    model = tmp_path / "model"
+    error = fails("fit", path, "--ranker", "RankSVM", "--save", model)
+    assert message in error
+    assert not model.exists()
+
+
+def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
+    model, wide = tmp_path / "model", tmp_path / "wide.txt"
+    save_model(fitted(RankSVM(), letor), model)
+    wide.write_text("1 qid:1 7:1\n")
+    scores = tmp_path / "scores"
+    assert "at most n_features=6" in fails("predict", model, wide, "-o", scores)
+    assert not scores.exists()
+    assert "train.txt is damaged or not a model file" in fails(
+        "predict", letor / "train.txt", letor / "test.txt"
+    )
+    save_model(RankSVM(), model)
+    assert "RankSVM in this file is not fitted" in fails(
+        "predict", model, letor / "test.txt"
+    )
+    save_model(StandardScaler().fit([[1.0]]), model)
+    wide.write_text("1 qid:1 1:1 #docid = a\n0 qid:1 1:1 #docid = a\n")
+    assert "StandardScaler has no predict" in fails("predict", model, wide)
+    save_model(SubsetRegression().fit([[1.0], [2.0]], [0, 1], [1, 1]), model)
+    assert "document 'a' occurs twice in query 1" in fails("rank", model, wide)
+    assert "-k must be at least 1" in fails("rank", model, wide, "-k", "0")
+    assert "--tag must be a word" in fails("rank", model, wide, "--tag", "a b")

@@ -1,0 +1,106 @@
+"""What all commands share: help, version, interrupts, pipes, warnings."""
+
+import subprocess
+import sys
+
+import pytest
+
+import skrank
+from skrank.cli import main
+
+COMMANDS = ("fit", "predict", "rank", "evaluate", "compare", "demo")
+
+
+def test_version(run):
+    assert run("--version") == (0, f"skrank {skrank.__version__}\n", "")
+
+
+def test_help_names_all_commands_with_examples(ok):
+    text = ok("--help")
+    for command in COMMANDS:
+        assert f"    {command} " in text
+    assert "examples:" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(ok, command):
+    assert f"  skrank {command}" in ok(command, "--help").partition("example")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["train"], "argument COMMAND: invalid choice: 'train'"),
+        (["predict"], "the following arguments are required: model, data"),
+        (["demo", "--sed", "x"], "unrecognized arguments: --sed x"),
+        (["demo", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
+    ],
+)
+def test_usage_errors_are_one_line(fails, arguments, message):
+    assert message in fails(*arguments)
+
+
+def test_python_m_skrank():
+    result = subprocess.run(
+        [sys.executable, "-m", "skrank", "predict", "absent", "absent"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == "skrank: error: absent: No such file or directory\n"
+
+
+def stop(error):
+    def run(args):
+        raise error
+
+    return run
+
+
+def test_an_interrupt_exits_with_130(run, monkeypatch):
+    monkeypatch.setattr("skrank.cli._demo.run", stop(KeyboardInterrupt()))
+    assert run("demo") == (130, "", "skrank: interrupted\n")
+
+
+def test_a_closed_pipe_is_silent(run, monkeypatch):
+    monkeypatch.setattr("skrank.cli._demo.run", stop(BrokenPipeError()))
+    assert run("demo") == (141, "", "")
+
+
+def test_a_reader_that_stops_early(letor, tmp_path):
+    """As in ``skrank predict … | head -1`` on output longer than a pipe holds."""
+    from skrank.datasets import load_letor
+    from skrank.export import save_model
+    from skrank.rankers import RankSVM
+
+    save_model(RankSVM().fit(*load_letor(letor / "train.txt")), tmp_path / "model")
+    text = (letor / "test.txt").read_text() * 100
+    (tmp_path / "long.txt").write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "skrank", "predict", "model", "long.txt"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), errors) == (141, b"")
+
+
+def test_debug_shows_the_traceback():
+    with pytest.raises(OSError, match="absent"):
+        main(["predict", "absent", "absent", "--debug"])
+
+
+def test_warnings_are_lines(run, letor):
+    code, _, err = run(
+        "fit", letor / "train.txt", "--ranker", "RankNet", "--set", "max_iter=1"
+    )
+    assert code == 0
+    assert err.startswith("skrank: warning: LBFGS stopped after 1 iterations")
+    assert err.count("\n") == 1

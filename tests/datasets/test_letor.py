@@ -1,0 +1,354 @@
+"""LETOR text through the public reader and writer."""
+
+import bz2
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse as sp
+from sklearn.datasets import load_svmlight_file
+
+from skrank._core._validation import resolve_groups
+from skrank.datasets import dump_letor, load_letor
+
+TEXT = (
+    b"# a comment line\r\n"
+    b"2 qid:10 1:0.5 3:1 #docid = GX1 inc = 1 prob = 0.08\r\n"
+    b"\r\n"
+    b"0 qid:10 2:0.25 \t#docid = GX2 inc = 0 prob = 0.5\r\n"
+    b"1.5 qid:9 1:-3e-1 2:NULL   \r\n"
+)
+
+
+def test_the_parts_of_a_text():
+    data = load_letor(TEXT, dtype=np.float64)
+    X, y, groups = data
+    np.testing.assert_array_equal(X, [[0.5, 0, 1], [0, 0.25, 0], [-0.3, np.nan, 0]])
+    assert y.tolist() == [2, 0, 1.5]
+    assert groups.tolist() == [10, 10, 9]
+    assert groups.dtype == np.int64
+    assert data.feature_names.tolist() == ["1", "2", "3"]
+    assert data.docids.tolist() == ["GX1", "GX2", ""]
+    assert data.comments.tolist() == [
+        "docid = GX1 inc = 1 prob = 0.08",
+        "docid = GX2 inc = 0 prob = 0.5",
+        "",
+    ]
+
+
+def test_no_comments_no_docids():
+    data = load_letor(b"1 qid:1 1:1\n")
+    assert data.comments is None
+    assert data.docids is None
+
+
+@pytest.mark.parametrize(
+    ("comment", "docid"), [("#docid=a b", "a"), ("# doc7", "doc7"), ("#docé", "docé")]
+)
+def test_other_comments(comment, docid):
+    data = load_letor(f"1 qid:1 1:1 {comment}\n".encode())
+    assert data.docids.tolist() == [docid]
+
+
+def test_comment_without_a_document():
+    data = load_letor(b"1 qid:1 1:1 # a few words\n")
+    assert data.docids is None
+    assert data.comments.tolist() == [" a few words"]
+
+
+def test_every_kind_of_source(tmp_path):
+    expected = load_letor(TEXT).X
+    path = tmp_path / "a.txt"
+    path.write_bytes(TEXT)
+    packed = {"a.txt.gz": gzip.compress(TEXT), "a.txt.bz2": bz2.compress(TEXT)}
+    for name, content in packed.items():
+        (tmp_path / name).write_bytes(content)
+    with path.open("rb") as binary, path.open(encoding="utf-8") as text:
+        for source in (
+            path,
+            str(path),
+            binary,
+            text,
+            bytearray(TEXT),
+            io.StringIO(TEXT.decode()),
+            *packed.values(),
+            *(tmp_path / name for name in packed),
+        ):
+            np.testing.assert_array_equal(load_letor(source).X, expected)
+
+
+def test_a_file_of_whole_pages(tmp_path):
+    # Nothing is mapped behind such a file: reading on would be a crash.
+    line = b"1 qid:1 1:0.5 "
+    for size in (4096, 8192):
+        path = tmp_path / f"{size}.txt"
+        path.write_bytes(b"1 qid:1 1:1\n" + line.ljust(size - 12 - 5) + b"9:2.5")
+        assert load_letor(path).X[1].tolist() == [0.5] + [0] * 7 + [2.5]
+
+
+def test_string_ids():
+    assert load_letor(b"1 qid:q1 1:1\n0 qid:7 1:1").groups.tolist() == ["q1", "7"]
+    assert load_letor(b"1 qid:07 1:1\n0 qid:7 1:1").groups.tolist() == ["07", "7"]
+    assert load_letor("1 qid:é 1:1\n".encode()).groups.tolist() == ["é"]
+
+
+def test_more_features_than_the_file_has():
+    X = load_letor(TEXT, n_features=5).X
+    assert X.shape == (3, 5)
+    assert not X[:, 3:].any()
+    assert load_letor(TEXT, n_features=5, sparse=True).X.shape == (3, 5)
+
+
+def test_a_text_without_features():
+    X, y, _ = load_letor(b"1 qid:1\n0 qid:1 # c\n")
+    assert X.shape == (2, 0)
+    assert y.tolist() == [1, 0]
+    assert load_letor(b"1 qid:1\n", sparse=True).X.shape == (1, 0)
+
+
+def test_sparse_equals_dense():
+    X = load_letor(TEXT, sparse=True).X
+    assert sp.issparse(X)
+    assert X.format == "csr"
+    np.testing.assert_array_equal(X.toarray(), load_letor(TEXT).X)
+
+
+def test_as_frame():
+    pytest.importorskip("pandas")
+    data = load_letor(TEXT, as_frame=True)
+    assert data.X.index.equals(data.y.index)
+    assert data.X.columns.tolist() == ["1", "2", "3"]
+    groups = resolve_groups(None, data.y, n_samples=3, caller="a test")
+    assert groups.tolist() == [10, 10, 9]
+    sparse = load_letor(TEXT, as_frame=True, sparse=True)
+    np.testing.assert_array_equal(sparse.X.to_numpy(), data.X.to_numpy())
+
+
+BAD_LINES = [
+    (b"x qid:1 1:1", "expected a finite grade at the start of the line, found 'x'"),
+    (b"nan qid:1 1:1", "expected a finite grade at the start of the line, found 'nan'"),
+    (b"inf qid:1 1:1", "expected a finite grade at the start of the line, found 'inf'"),
+    (b"1 1:1", "expected 'qid:' and a query id after the grade, found '1:1'"),
+    (b"1", "expected 'qid:' and a query id after the grade, found the end of the line"),
+    (b"1 qid: 1:1", "expected a query id after 'qid:', found 'qid:'"),
+    (b"1 qid:1 1", "expected a feature 'index:value', found '1' without a colon"),
+    (b"1 qid:1 1 :2", "expected a feature 'index:value', found '1' without a colon"),
+    (b"1 qid:1 :5", "expected a feature 'index:value', found ':5'"),
+    (b"1 qid:1 a:5", "expected a feature 'index:value', found 'a:5'"),
+    (b"1 qid:1 1.5:5", "expected a feature 'index:value', found '1.5:5'"),
+    (b"1 qid:1 -1:5", "expected a feature 'index:value', found '-1:5'"),
+    (b"1 qid:1 1:1 x", "expected a feature 'index:value', found 'x'"),
+    (b"1 qid:1 1:1 qid:2", "expected a feature 'index:value', found 'qid:2'"),
+    (b"1 qid:1 0:5", "expected a feature index of at least 1, found '0:5'"),
+    (
+        b"1 qid:1 2:1 2:1",
+        "expected ascending feature indices without repetition, found",
+    ),
+    (
+        b"1 qid:1 2:1 1:1",
+        "expected ascending feature indices without repetition, found",
+    ),
+    (
+        b"1 qid:1 9:1 1:1",
+        "expected ascending feature indices without repetition, found",
+    ),
+    (b"1 qid:1 9:1 x:1", "expected a feature 'index:value', found 'x:1'"),
+    (b"1 qid:1 2147483648:1", "expected a feature index of at most 2147483647, found"),
+    (
+        b"1 qid:1 99999999999999999999:1",
+        "expected a feature index of at most 2147483647",
+    ),
+    (b"1 qid:1 1:", "expected a number after the colon, found '1:'"),
+    (b"1 qid:1 1:abc", "expected a number after the colon, found '1:abc'"),
+    (b"1 qid:1 1:1:1", "expected a number after the colon, found '1:1:1'"),
+    (b"1 qid:1 1:inf", "expected a finite value (or NULL or nan for a missing one), f"),
+    (
+        b"1 qid:1 1:1e999",
+        "expected a finite value (or NULL or nan for a missing one), f",
+    ),
+    (b"1 qid:1 1:1\rx", "expected the end of the line after a carriage return, found"),
+    (b"1 qid:1 1:1 \x00", "expected a feature 'index:value', found '\\x00'"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n0 qid:1 1:1 2:2\n"])
+def test_malformed_lines(tmp_path, line, message, sparse, end):
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"0 qid:1 1:1 2:0.5\n# comment\n" + line + end)
+    with pytest.raises(ValueError) as caught:
+        load_letor(path, sparse=sparse)
+    assert str(caught.value).startswith(f"{path}, line 3: {message}")
+
+
+def test_an_index_beyond_n_features():
+    with pytest.raises(ValueError, match=r"<text>, line 1: .* at most n_features=2, f"):
+        load_letor(b"1 qid:1 1:1 3:1\n", n_features=2)
+
+
+def test_a_value_beyond_float32():
+    text = b"1 qid:1 1:1e+308 2:-1e39\n"
+    with pytest.raises(ValueError, match=r"line 1: .* range of float32, .*np\.float64"):
+        load_letor(text)
+    assert load_letor(text, dtype=np.float64).X.tolist() == [[1e308, -1e39]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_clipped_values(dtype):
+    # Istella's mark of a missing value rounds to infinity even in double precision.
+    text = b"1 qid:1 1:1.79769313486232e+308 2:-inf 3:1e30\n"
+    largest = np.finfo(dtype).max
+    data = load_letor(text, dtype=dtype, clip=True)
+    assert data.X.tolist() == [[largest, -largest, dtype(1e30)]]
+    with pytest.raises(ValueError, match="clip=True takes the largest one instead"):
+        load_letor(text, dtype=dtype)
+    with pytest.raises(ValueError, match="expected a number after the colon"):
+        load_letor(b"1 qid:1 1:x\n", dtype=dtype, clip=True)
+
+
+def test_the_line_number_far_into_a_text():
+    good = b"1 qid:1 1:0.125 2:0.5\n"
+    with pytest.raises(ValueError, match=r"<text>, line 200001: "):
+        load_letor(good * 200_000 + b"1 qid:1 1;2\n" + good)
+
+
+def test_empty_sources(tmp_path):
+    path = tmp_path / "empty.txt"
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"empty\.txt is empty"):
+        load_letor(path)
+    with pytest.raises(ValueError, match="<text> is empty"):
+        load_letor(gzip.compress(b""))
+    with pytest.raises(ValueError, match="has no documents"):
+        load_letor(b"# nothing\n\n")
+
+
+def test_bad_arguments(tmp_path):
+    with pytest.raises(ValueError, match=r"dtype must be np\.float32 or np\.float64"):
+        load_letor(TEXT, dtype=np.int32)
+    with pytest.raises(ValueError, match="n_features must be None or at least 0"):
+        load_letor(TEXT, n_features=-1)
+    with pytest.raises(TypeError, match="expected a path, an open file or bytes"):
+        load_letor(3)
+    with pytest.raises(FileNotFoundError):
+        load_letor(tmp_path / "absent.txt")
+
+
+@st.composite
+def _data_sets(draw):
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    n = sum(sizes)
+    width = 32 if dtype == np.float32 else 64
+    number = st.floats(allow_nan=True, allow_infinity=False, width=width)
+    X = draw(hnp.arrays(dtype, (n, draw(st.integers(1, 5))), elements=number))
+    y = draw(hnp.arrays(np.float64, n, elements=st.floats(0, 1e300)))
+    letters = st.text(
+        st.characters(exclude_categories=["Z", "C"], exclude_characters="#")
+    )
+    kind = st.integers(-(2**63), 2**63 - 1) | letters.filter(bool)
+    ids = draw(st.lists(kind, min_size=len(sizes), max_size=len(sizes)))
+    if any(isinstance(qid, str) for qid in ids):
+        ids = [f"q{qid}" for qid in ids]
+    return X, y, np.repeat(np.array(ids), sizes)
+
+
+@settings(deadline=None, max_examples=60)
+@given(_data_sets(), st.booleans())
+def test_round_trip(tmp_path_factory, data, sparse):
+    X, y, groups = data
+    path = tmp_path_factory.mktemp("letor") / "data.txt"
+    dump_letor(sp.csr_matrix(X) if sparse else X, y, groups, path)
+    back = load_letor(path, dtype=X.dtype, n_features=X.shape[1])
+    np.testing.assert_array_equal(back.X, X)
+    if not sparse:
+        number = ~np.isnan(X)  # a missing value has no sign
+        assert np.array_equal(np.signbit(back.X)[number], np.signbit(X)[number])
+    assert np.array_equal(back.y, y)
+    assert np.array_equal(back.groups, groups)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2"])
+def test_round_trip_of_everything(tmp_path, suffix):
+    path = tmp_path / f"a.txt{suffix}"
+    data = load_letor(TEXT)
+    dump_letor(*data, path, comments=data.comments)
+    back = load_letor(path)
+    np.testing.assert_array_equal(back.X, data.X)
+    assert back.docids.tolist() == data.docids.tolist()
+    assert back.comments.tolist() == data.comments.tolist()
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_is_written(tmp_path):
+    path = tmp_path / "a.txt"
+    X = np.array([[0.1, 0.0], [0.0, -2.5]], dtype=np.float32)
+    dump_letor(X, [1, 0.5], ["a", "a"], path, docids=["d1", "d2"], comments=["", "x y"])
+    assert path.read_text() == (
+        "1 qid:a 1:0.1 2:0 #docid = d1\n0.5 qid:a 1:0 2:-2.5 #docid = d2 x y\n"
+    )
+    dump_letor(X, [1, 0.5], [4, 4], path, skip_zeros=True)
+    assert path.read_text() == "1 qid:4 1:0.1\n0.5 qid:4 2:-2.5\n"
+
+
+def test_sparse_with_unsorted_and_repeated_entries(tmp_path):
+    X = sp.csr_matrix(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3]), shape=(1, 3))
+    dump_letor(X, [1], [1], tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == "1 qid:1 1:2 3:4\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"X": [[np.inf]]}, ValueError, "X must not contain infinity"),
+        ({"X": [1.0]}, ValueError, "X must be two-dimensional"),
+        ({"y": [1, 2]}, ValueError, r"y has shape \(2,\), expected \(1,\)"),
+        ({"y": [np.nan]}, ValueError, "y must hold finite grades"),
+        ({"groups": ["a b"]}, ValueError, "groups must not contain .* row 0 has 'a b'"),
+        ({"groups": ["a#b"]}, ValueError, "groups must not contain"),
+        ({"groups": [""]}, ValueError, "groups must not be empty"),
+        ({"groups": [1.5]}, TypeError, "groups must hold integers or strings"),
+        ({"groups": [1, 1]}, ValueError, "found 2 ids for 1 rows"),
+        ({"docids": ["a b"]}, ValueError, "docids must not contain"),
+        ({"docids": ["a", "b"]}, ValueError, "docids has 2 entries for 1 rows"),
+        ({"comments": ["a\nb"]}, ValueError, "comments must not contain"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path, change, error, message):
+    arguments = {"X": [[1.0]], "y": [1], "groups": [1], "path": tmp_path / "a.txt"}
+    with pytest.raises(error, match=message):
+        dump_letor(**{**arguments, **change})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MQ2008/Fold1/train.txt",
+        "OHSUMED/Fold2/vali.txt",
+        "OHSUMED-min/Fold3/test.txt",
+        "MSLR-sample/msn1.fold1.train.5k.txt",
+    ],
+)
+def test_parity_with_scikit_learn(data_dir, name):
+    path = data_dir / name
+    X, y, qid = load_svmlight_file(str(path), query_id=True)
+    ours = load_letor(path, dtype=np.float64)
+    assert np.array_equal(ours.X, X.toarray())
+    assert np.array_equal(ours.y, y)
+    assert np.array_equal(ours.groups, qid)
+    single = load_letor(path)
+    assert np.array_equal(single.X, ours.X.astype(np.float32))
+    sparse = load_letor(path, sparse=True)
+    assert np.array_equal(sparse.X.toarray(), single.X)
+
+
+def test_docids_of_real_files(data_dir):
+    data = load_letor(data_dir / "MQ2008/Fold1/train.txt")
+    assert data.docids[0] == "GX008-86-4444840"
+    assert all(data.docids)

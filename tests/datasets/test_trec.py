@@ -1,0 +1,281 @@
+"""TREC files and the join of a run with judgements."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skrank.datasets import (
+    Qrels,
+    Run,
+    dump_qrels,
+    dump_run,
+    judge_run,
+    load_qrels,
+    load_run,
+)
+
+QRELS = b"""# judged in 1997
+q1  0\ta  1
+q1 0 b 2
+  q1 0 c#4 0
+q2 0 a -1\r
+
+q2 0 z 0.5
+"""
+RUN = b"""q1 Q0 x 1 0.5 tag
+# not a document
+q2\tQ0\ta\t1\t 3e-1 other
+q1 Q0 b 7 2 tag and more
+"""
+
+
+def test_judgements():
+    qrels = load_qrels(QRELS)
+    assert qrels.groups.tolist() == ["q1", "q1", "q1", "q2", "q2"]
+    assert qrels.docids.tolist() == ["a", "b", "c#4", "a", "z"]
+    assert qrels.y.tolist() == [1, 2, 0, -1, 0.5]
+
+
+def test_run():
+    run = load_run(RUN)
+    assert run.groups.tolist() == ["q1", "q2", "q1"]
+    assert run.docids.tolist() == ["x", "a", "b"]
+    assert run.scores.tolist() == [0.5, 0.3, 2]
+    assert run.tag == "tag"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"q 0 a 1\nq 0 b\n", "line 2: expected 4 fields .*grade', found 3"),
+        (b"q 0 a one\n", "line 1: expected a finite number as grade, found 'one'"),
+        (b"q 0 a nan", "line 1: expected a finite number as grade, found 'nan'"),
+        (b"q 0 a 1\n#\nq 0 a 0\n", "line 3: document 'a' occurs a second time .* 'q'"),
+        (b"q 0 a 1\nr 0 a 0\nq 0 a 1", "line 3: document 'a' occurs a second time"),
+        (b"# nothing\n", "has no lines 'query iteration document grade'"),
+        (b"", "is empty"),
+    ],
+)
+def test_malformed_judgements(tmp_path, text, message):
+    path = tmp_path / "qrels.txt"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=f"qrels.txt.*{message}"):
+        load_qrels(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"q Q0 a 1 2.0\n", "line 1: expected 6 fields .* tag', found 5"),
+        (b"q Q0 a 1 high t\n", "line 1: expected a finite number as score, found 'hi"),
+        (b"q Q0 a 1 inf t\n", "line 1: expected a finite number as score, found 'inf"),
+        (b"q Q0 a 1 2 t\nq Q0 a 2 1 t", "line 2: document 'a' occurs a second time"),
+    ],
+)
+def test_malformed_runs(text, message):
+    with pytest.raises(ValueError, match=f"<text>, {message}"):
+        load_run(text)
+
+
+def test_judged_run():
+    judged = judge_run(load_qrels(QRELS), load_run(RUN))
+    assert judged.queries.tolist() == ["q1", "q2"]
+    assert judged.ptr.tolist() == [0, 2, 3]
+    assert judged.docids.tolist() == ["b", "x", "a"]
+    assert judged.y.tolist() == [2, 0, 0]
+    assert judged.judged.tolist() == [True, False, False]
+    assert judged.scores.tolist() == [2, 0.5, 0.3]
+    assert judged.groups.tolist() == ["q1", "q1", "q2"]
+    assert judged.missing_ptr.tolist() == [0, 2, 3]
+    assert judged.missing_docids.tolist() == ["a", "c#4", "z"]
+    assert judged.missing_y.tolist() == [1, 0, 0.5]
+    assert judged.missing_groups.tolist() == ["q1", "q1", "q2"]
+    assert judged.n_relevant().tolist() == [2, 0]
+    assert judged.n_relevant(0.5).tolist() == [2, 1]
+    y, scores, groups, retrieved = judged.with_missing()
+    assert y.tolist() == [2, 0, 1, 0, 0, 0.5]
+    assert scores.tolist() == [2, 0.5, -np.inf, -np.inf, 0.3, -np.inf]
+    assert groups.tolist() == ["q1"] * 4 + ["q2"] * 2
+    assert retrieved.tolist() == [True, True, False, False, True, False]
+
+
+def test_queries_on_one_side_only():
+    qrels = load_qrels(b"q1 0 a 1\nq2 0 b 1\n")
+    run = load_run(b"q3 Q0 a 1 1 t\nq1 Q0 a 1 1 t\n")
+    judged = judge_run(qrels, run)
+    assert judged.queries.tolist() == ["q1"]
+    assert judged.unjudged_queries.tolist() == ["q3"]
+    assert judged.unretrieved_queries.tolist() == ["q2"]
+    complete = judge_run(qrels, run, complete=True)
+    assert complete.queries.tolist() == ["q1", "q2"]
+    assert complete.ptr.tolist() == [0, 1, 1]
+    assert complete.missing_ptr.tolist() == [0, 0, 1]
+    assert complete.n_relevant().tolist() == [1, 1]
+    assert complete.n_retrieved.tolist() == [1, 0]
+
+
+def test_nothing_in_common():
+    qrels, run = load_qrels(b"q1 0 a 1\n"), load_run(b"1 Q0 a 1 1 t\n")
+    with pytest.raises(ValueError, match="the qrels have 'q1', the run has '1'"):
+        judge_run(qrels, run)
+    with pytest.raises(ValueError, match="depth must be None or at least 1, got 0"):
+        judge_run(qrels, run, depth=0)
+
+
+def test_ties_and_depth():
+    # Equal scores, also those that differ beyond single precision: larger id first.
+    run = load_run(
+        b"q Q0 a 1 1.0 t\nq Q0 c 1 1.0 t\nq Q0 b 1 1.00000000001 t\nq Q0 d 1 0.5 t\n"
+    )
+    judged = judge_run(load_qrels(b"q 0 a 1\n"), run)
+    assert judged.docids.tolist() == ["c", "b", "a", "d"]
+    shallow = judge_run(load_qrels(b"q 0 a 1\n"), run, depth=2)
+    assert shallow.docids.tolist() == ["c", "b"]
+    assert shallow.missing_docids.tolist() == ["a"]
+
+
+_ids = st.lists(
+    st.tuples(
+        st.sampled_from(["7", "q1", "é"]), st.integers(0, 20).map("doc{}".format)
+    ),
+    min_size=1,
+    max_size=30,
+    unique=True,
+)
+_numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(deadline=None, max_examples=50)
+@given(_ids, st.data())
+def test_round_trips(tmp_path_factory, rows, data):
+    folder = tmp_path_factory.mktemp("trec")
+    numbers = data.draw(
+        st.lists(_numbers, min_size=len(rows), max_size=len(rows)), label="numbers"
+    )
+    groups, docids = map(list, zip(*rows))
+    dump_qrels(groups, docids, numbers, folder / "qrels.gz")
+    qrels = load_qrels(folder / "qrels.gz")
+    assert qrels.groups.tolist() == groups
+    assert qrels.docids.tolist() == docids
+    assert qrels.y.tolist() == numbers
+    dump_run(groups, docids, numbers, folder / "run", tag="t")
+    run = load_run(folder / "run")
+    found = dict(
+        zip(zip(run.groups.tolist(), run.docids.tolist()), run.scores.tolist())
+    )
+    assert found == dict(zip(rows, numbers))
+    # Written in the order in which it will be ranked.
+    judged = judge_run(Qrels(run.groups, run.docids, np.ones(len(rows))), run)
+    for query in set(groups):
+        assert (
+            judged.docids[judged.groups == query].tolist()
+            == run.docids[run.groups == query].tolist()
+        )
+
+
+def test_written_run(tmp_path):
+    dump_run([1, 2, 1, 1], ["a", "b", "c", "d"], [1, 5, 2, 1], tmp_path / "run.txt")
+    assert (tmp_path / "run.txt").read_text() == (
+        "1 Q0 c 1 2 skrank\n1 Q0 d 2 1 skrank\n1 Q0 a 3 1 skrank\n2 Q0 b 1 5 skrank\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"groups": ["a b"]}, "groups must not contain"),
+        ({"docids": [""]}, "docids must not contain"),
+        ({"docids": ["a", "b"]}, "docids has 2 entries for 1 rows"),
+        ({"scores": [np.inf]}, "scores must be finite"),
+        ({"scores": [np.nan]}, "scores contains NaN"),
+        ({"tag": "my run"}, "tag must not contain"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path, change, message):
+    arguments = {"groups": ["q"], "docids": ["a"], "scores": [1.0]}
+    with pytest.raises(ValueError, match=message):
+        dump_run(**{**arguments, **change}, path=tmp_path / "run.txt")
+    with pytest.raises(ValueError, match="y must hold finite grades"):
+        dump_qrels(["q"], ["a"], [np.nan], tmp_path / "qrels.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_comments_of_real_files(data_dir):
+    folder = data_dir / "trec_eval"
+    plain = load_qrels(folder / "qrels.test")
+    commented = load_qrels(folder / "qrels.test.with-comments")
+    assert len(plain.y) == len(commented.y) == 3681
+    assert np.array_equal(plain.y, commented.y)
+    assert np.array_equal(plain.groups, commented.groups)
+    with pytest.raises(
+        ValueError, match="line 3685: document 'CR93E-10279' occurs a s"
+    ):
+        load_qrels(folder / "qrels.comments.123")  # several judges, one file
+    hashes = load_qrels(folder / "qrels.comment.test")
+    assert len(hashes.y) == 5890
+    assert hashes.docids[0] == "msmarco_v2.1_doc_00_880019750#4_1633802806"
+    run = load_run(folder / "results.comment.test")
+    assert run.tag == "comment.test"
+
+
+def _expected(path):
+    """trec_eval's output as {(measure, query): text}."""
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    return {(name.strip(), query): value for name, query, value in lines}
+
+
+def _measures(judged, q):
+    """Some of trec_eval's measures by their definition, for one query."""
+    relevant = judged.y[judged.ptr[q] : judged.ptr[q + 1]] >= 1
+    ranks = np.flatnonzero(relevant) + 1
+    n_relevant = judged.n_relevant()[q]
+    precision = np.arange(1, len(ranks) + 1) / ranks
+    return {
+        "num_ret": len(relevant),
+        "num_rel": n_relevant,
+        "num_rel_ret": len(ranks),
+        "map": precision.sum() / n_relevant,
+        "recip_rank": 1 / ranks[0] if len(ranks) else 0,
+        "P_10": relevant[:10].sum() / 10,
+    }
+
+
+@pytest.mark.parametrize(
+    ("run", "expected", "options"),
+    [
+        ("results.test", "out.test.aq", {}),
+        ("results.trunc", "out.test.aqc", {"complete": True}),
+        ("results.trunc", "out.test.aqcM", {"complete": True, "depth": 100}),
+    ],
+)
+def test_parity_with_trec_eval(data_dir, run, expected, options):
+    folder = data_dir / "trec_eval"
+    qrels = load_qrels(folder / "qrels.test")
+    judged = judge_run(qrels, load_run(folder / run), **options)
+    expected = _expected(folder / expected)
+    for q, query in enumerate(judged.queries.tolist()):
+        for name, value in _measures(judged, q).items():
+            text = expected.get((name, query))
+            if text is None:  # trec_eval -c prints queries without documents in "all"
+                assert judged.n_retrieved[q] == 0
+                continue
+            form = f"{value:.4f}" if "." in text else str(value)
+            assert form == text, (name, query)
+    assert int(expected["num_q", "all"]) == len(judged.queries)
+    total = sum(int(value) for value in judged.n_relevant())
+    assert int(expected["num_rel", "all"]) == total
+
+
+def test_compressed_run():
+    assert load_run(gzip.compress(RUN)).tag == "tag"
+
+
+def test_long_files_with_other_characters():
+    lines = [f"q{i % 50} Q0 dokument-ü-{i} 1 {i / 7!r} t" for i in range(3000)]
+    run = load_run("\n".join(lines).encode())
+    assert isinstance(run, Run)
+    assert run.docids[2999] == "dokument-ü-2999"
+    assert run.scores.tolist() == [i / 7 for i in range(3000)]

@@ -1,0 +1,483 @@
+"""Model files: exact round trips, and refusal of everything that is not safe."""
+
+import functools
+import io
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import SelectFromModel, VarianceThreshold
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVR
+from sklearn.utils.validation import check_is_fitted
+
+import skrank.rankers
+from skrank.base import BaseRanker
+from skrank.datasets import make_ranking
+from skrank.energies import MLPEnergy
+from skrank.export import load_model, save_model
+from skrank.export._allowed import SKLEARN_CLASSES
+from skrank.losses import ListNetLoss
+from skrank.preprocessing import QueryMinMaxScaler
+from skrank.rankers import (
+    EnergyRanker,
+    LogisticRanker,
+    RankNet,
+    RankSVM,
+    SubsetRegression,
+)
+from skrank.solvers import Adam
+
+RANKERS = [
+    getattr(skrank.rankers, name)
+    for name in skrank.rankers.__all__
+    if issubclass(getattr(skrank.rankers, name), BaseRanker)
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """A small ranking task."""
+    return make_ranking(n_queries=12, n_features=5, n_informative=3, random_state=0)
+
+
+def fit(model, data):
+    """Fit without remarks on convergence, which do not matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data)
+
+
+def round_trip(model, tmp_path):
+    path = tmp_path / "model.skrank"
+    save_model(model, path)
+    return load_model(path)
+
+
+def assert_same(a, b):
+    """Equal type and content, all the way down."""
+    assert type(a) is type(b)
+    if hasattr(a, "get_params"):
+        assert vars(a).keys() == vars(b).keys()
+        for name, value in vars(a).items():
+            if name != "_metadata_request":
+                assert_same(value, vars(b)[name])
+    elif isinstance(a, dict):
+        assert list(a) == list(b)
+        for key in a:
+            assert_same(a[key], b[key])
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            assert_same(x, y)
+    elif sparse.issparse(a):
+        assert (a != b).nnz == 0
+    elif isinstance(a, (np.ndarray, np.generic)):
+        assert a.dtype == b.dtype
+        assert np.shape(a) == np.shape(b)
+        assert a.tobytes() == b.tobytes() or a.tolist() == b.tolist()
+    elif isinstance(a, float):
+        assert a.hex() == b.hex()
+    elif isinstance(a, np.random.RandomState):
+        assert_same(a.get_state()[1], b.get_state()[1])
+    else:
+        assert a == b
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
+def test_every_ranker_round_trips_exactly(ranker, data, tmp_path):
+    model = fit(ranker(), data)
+    loaded = round_trip(model, tmp_path)
+    assert_same(model, loaded)
+    assert loaded.predict(data[0]).tobytes() == model.predict(data[0]).tobytes()
+    assert repr(loaded.get_params()) == repr(model.get_params())
+    assert repr(clone(loaded)) == repr(clone(model))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RankNet(hidden_layer_sizes=(4,), max_iter=2, random_state=0),
+        RankSVM(kernel="rbf", n_components=10, random_state=np.random.RandomState(3)),
+        EnergyRanker(MLPEnergy((3,)), ListNetLoss(), Adam(max_iter=2), random_state=1),
+        LogisticRanker(threshold="all"),
+        SubsetRegression(estimator=Lasso(1e-3), gain="exp2"),
+        make_pipeline(StandardScaler(), RankSVM()),
+        Pipeline([("none", "passthrough"), ("rank", RankSVM(early_stopping=True))]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_compositions_round_trip_exactly(model, data, tmp_path):
+    X, y, groups = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if isinstance(model, Pipeline):
+            model.fit(X, y, **{f"{model.steps[-1][0]}__groups": groups})
+        else:
+            model.fit(X, y, groups)
+    loaded = round_trip(model, tmp_path)
+    assert_same(model, loaded)
+    assert loaded.predict(X).tobytes() == model.predict(X).tobytes()
+
+
+SKLEARN_MODELS = [
+    ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", "passthrough", [3])]),
+    PCA(2),
+    TruncatedSVD(2, random_state=0),
+    SelectFromModel(Ridge()),
+    VarianceThreshold(),
+    MissingIndicator(features="all"),
+    SimpleImputer(strategy="median", add_indicator=True),
+    Nystroem(n_components=5, random_state=0),
+    RBFSampler(n_components=5, random_state=0),
+    BayesianRidge(),
+    ElasticNet(alpha=1e-3),
+    HuberRegressor(),
+    Lasso(alpha=1e-3),
+    LinearRegression(),
+    LogisticRegression(),
+    Ridge(),
+    FeatureUnion([("a", StandardScaler()), ("b", MinMaxScaler())]),
+    Pipeline([("a", StandardScaler()), ("b", Ridge())]),
+    Binarizer(),
+    FunctionTransformer(),
+    KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"),
+    MaxAbsScaler(),
+    MinMaxScaler(),
+    Normalizer(),
+    OneHotEncoder(handle_unknown="ignore"),
+    OrdinalEncoder(),
+    PolynomialFeatures(2),
+    PowerTransformer(),
+    QuantileTransformer(n_quantiles=10),
+    RobustScaler(),
+    StandardScaler(),
+    LinearSVR(),
+]
+
+
+def test_every_listed_scikit_learn_class_is_tested():
+    tested = {type(model).__name__ for model in SKLEARN_MODELS}
+    assert {name.rpartition(".")[2] for name in SKLEARN_CLASSES} == tested
+
+
+@pytest.mark.parametrize("model", SKLEARN_MODELS, ids=lambda m: type(m).__name__)
+def test_scikit_learn_classes_round_trip_exactly(model, data, tmp_path):
+    X, y, _ = data
+    model = clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    loaded = round_trip(model, tmp_path)
+    check_is_fitted(loaded)
+    for method in ("transform", "predict"):
+        if hasattr(model, method):
+            expected, found = getattr(model, method)(X), getattr(loaded, method)(X)
+            assert_same(expected, found)
+
+
+def test_sparse_rows_and_odd_values_round_trip(tmp_path):
+    ranker = RankSVM()
+    ranker.kernel_params = {
+        "floats": [0.1, -0.0, float("nan"), float("inf"), -float("inf"), 5e-324],
+        "ints": (2**70, -1, True, None),
+        "arrays": [
+            np.arange(6, dtype=np.int8).reshape(2, 3),
+            np.asfortranarray(np.eye(3, dtype=np.float32)),
+            np.array(["a", "bb"]),
+            np.array([["x", 1], [None, (2, 3)]], dtype=object),
+            np.zeros((0, 4)),
+            np.datetime64("2020-01-01"),
+            np.float32(0.1),
+        ],
+        "sparse": [sparse.csr_matrix(np.eye(3)), sparse.csc_array(np.eye(2))],
+        "sets": {"b", "a"},
+        "frozen": frozenset({1}),
+        "slice": slice(1, None, 2),
+        "bytes": b"\x00\xff",
+        "dtype": [np.dtype("float32"), np.float64],
+        ("a", 1): "tuple as key",
+        "generator": np.random.RandomState(5),
+    }
+    loaded = round_trip(ranker, tmp_path)
+    assert_same(ranker.kernel_params, loaded.kernel_params)
+
+
+def test_a_generator_goes_on_with_the_same_numbers(tmp_path):
+    generator = np.random.default_rng(7)
+    generator.normal(size=3)
+    loaded = round_trip(RankSVM(random_state=generator), tmp_path).random_state
+    assert loaded.normal() == generator.normal()
+
+
+def test_metadata_requests_are_kept(tmp_path):
+    import sklearn
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = StandardScaler().set_fit_request(sample_weight=True)
+        loaded = round_trip(model, tmp_path)
+        assert str(loaded.get_metadata_routing()) == str(model.get_metadata_routing())
+
+
+def test_equal_models_make_equal_files(data, tmp_path):
+    for name in ("a", "b"):
+        save_model(fit(RankSVM(), data), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def refuse_to_save(model, message, tmp_path):
+    path = tmp_path / "model.skrank"
+    path.write_text("before")
+    with pytest.raises(TypeError, match=message):
+        save_model(model, path)
+    assert path.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["model.skrank"]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            RankSVM(callback=print),
+            r"RankSVM\.callback cannot be saved: print",
+        ),
+        (
+            make_pipeline(StandardScaler(), SubsetRegression(gain=np.square)),
+            r"Pipeline\.steps\[1\]\[1\]\.gain cannot be saved",
+        ),
+        (
+            SubsetRegression(functools.partial(print)),
+            r"SubsetRegression\.estimator cannot be saved",
+        ),
+        (
+            RankSVM(kernel_params={"a": [1, object()]}),
+            r"kernel_params\['a'\]\[1\] cannot be saved: objects of builtins.object",
+        ),
+        (
+            RankSVM(random_state=np.ma.masked_array([1])),
+            "masked_array|MaskedArray",
+        ),
+        (RankSVM(margin=np.zeros(2, dtype="f4,i4")), r"RankSVM\.margin .* dtype"),
+        (GridSearchCV(RankSVM(), {}), "not one of the classes"),
+        ("RankSVM", "model must be an estimator"),
+        (RankSVM, "model must be an estimator"),
+    ],
+)
+def test_what_is_not_safe_is_refused_before_anything_is_written(
+    model, message, tmp_path
+):
+    refuse_to_save(model, message, tmp_path)
+
+
+def test_a_search_is_refused_with_advice(tmp_path):
+    search = GridSearchCV(RankSVM(), {})
+    search.best_estimator_ = RankSVM()
+    refuse_to_save(search, "save its best_estimator_ instead", tmp_path)
+
+
+def test_a_class_of_the_user_is_refused(tmp_path):
+    class Mine(RankSVM):
+        pass
+
+    refuse_to_save(Mine(), "Mine is not one of the classes", tmp_path)
+
+
+def test_missing_folder_and_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        save_model(RankSVM(), tmp_path / "nowhere" / "model")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        save_model(RankSVM(), tmp_path)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "absent")
+
+
+@pytest.fixture
+def saved(data, tmp_path):
+    """Path of a saved model, and a function that edits its JSON and members."""
+    path = tmp_path / "model.skrank"
+    save_model(fit(RankSVM(), data), path)
+
+    def edit(change=None, **members):
+        with zipfile.ZipFile(path) as archive:
+            contents = {name: archive.read(name) for name in archive.namelist()}
+        document = json.loads(contents["model.json"])
+        if change is not None:
+            change(document)
+        contents["model.json"] = json.dumps(document).encode()
+        contents.update({k: v for k, v in members.items() if v is not None})
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in contents.items():
+                if members.get(name, b"") is not None:
+                    archive.writestr(name, content)
+        return path
+
+    edit.path = path
+    return edit
+
+
+def test_the_header(saved):
+    with zipfile.ZipFile(saved.path) as archive:
+        document = json.loads(archive.read("model.json"))
+    assert document["format"] == "skrank-model"
+    assert document["format_version"] == 1
+    assert document["versions"]["skrank"] == skrank.__version__
+    assert document["model"]["class"] == "skrank.rankers.RankSVM"
+
+
+def change_class(name):
+    return lambda document: document["model"].update({"class": name})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os.system",
+        "builtins.eval",
+        "sklearn.model_selection.GridSearchCV",
+        "skrank.rankers._rank_svm.RankSVM",
+        "skrank.export.load_model",
+        "subprocess.Popen",
+        "",
+        None,
+        ["skrank.rankers.RankSVM"],
+    ],
+)
+def test_classes_outside_the_list_are_refused(saved, name):
+    with pytest.raises(ValueError, match="is not allowed in a model file"):
+        load_model(saved(change_class(name)))
+
+
+def test_unknown_versions_and_formats_are_refused(saved):
+    with pytest.raises(ValueError, match="format version 99 is unknown"):
+        load_model(saved(lambda document: document.update(format_version=99)))
+    with pytest.raises(ValueError, match="no header of format 'skrank-model'"):
+        load_model(saved(lambda document: document.update(format="other")))
+
+
+def test_another_version_of_skrank_warns(saved):
+    path = saved(lambda document: document["versions"].update(skrank="0.0.1"))
+    with pytest.warns(UserWarning, match=r"written by skrank 0\.0\.1"):
+        load_model(path)
+
+
+def npy(array, allow_pickle=False):
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, allow_pickle=allow_pickle)
+    return buffer.getvalue()
+
+
+def test_pickled_arrays_are_refused(saved):
+    content = npy(np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        load_model(saved(**{"arrays/0.npy": content}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m["params"].pop("alpha"),
+        lambda m: m["params"].update(more=1),
+        lambda m: m["state"].update(predict=1),
+        lambda m: m["state"].update(__class__="x"),
+        lambda m: m["state"].update(coef_={"type": "object", "value": 1}),
+        lambda m: m["state"].update(coef_={"type": "array", "member": "../x"}),
+        lambda m: m["state"].update(coef_={"type": "float", "value": "1e5"}),
+        lambda m: m["state"].update(coef_={"type": "numpy_type", "value": "load"}),
+        lambda m: m["state"].update(coef_={"value": 1}),
+        lambda m: m["state"].update(
+            coef_={
+                "type": "random_state",
+                "legacy": False,
+                "state": {"type": "dict", "items": [["bit_generator", "save"]]},
+            }
+        ),
+        lambda m: m.pop("state"),
+        lambda m: m.update(params=[]),
+        lambda m: m.update(requests={"fit": {"no_such": True}}),
+        lambda m: m.update(requests={"__init__": {}}),
+    ],
+)
+def test_edited_models_are_refused(saved, change):
+    with pytest.raises(ValueError, match="not a valid model file"):
+        load_model(saved(lambda document: change(document["model"])))
+
+
+def test_sparse_indices_are_checked(saved, tmp_path):
+    matrix = sparse.csr_matrix(np.eye(2))
+    ranker = RankSVM(kernel_params={"a": matrix})
+    save_model(ranker, saved.path)
+    with zipfile.ZipFile(saved.path) as archive:
+        names = archive.namelist()
+    bad = npy(np.array([0, 1000], dtype=np.int32))
+    assert "arrays/1.npy" in names
+    with pytest.raises(ValueError, match="not a valid model file"):
+        load_model(saved(**{"arrays/1.npy": bad}))
+
+
+def test_damaged_files_are_refused(saved):
+    whole = saved.path.read_bytes()
+    for content in (b"", b"hello", whole[: len(whole) // 2], whole[:-30]):
+        saved.path.write_bytes(content)
+        with pytest.raises(ValueError, match="damaged or not a model file"):
+            load_model(saved.path)
+
+
+def test_a_flipped_bit_is_noticed(saved):
+    content = bytearray(saved.path.read_bytes())
+    content[200] ^= 0xFF
+    saved.path.write_bytes(content)
+    with pytest.raises(ValueError, match="model file"):
+        load_model(saved.path)
+
+
+def test_missing_members_are_refused(saved):
+    with pytest.raises(ValueError, match="not a valid model file"):
+        load_model(saved(**{"arrays/0.npy": None}))
+
+
+def test_deep_nesting_is_refused(saved):
+    nested = "[" * 100_000 + "]" * 100_000
+    with zipfile.ZipFile(saved.path, "w") as archive:
+        archive.writestr("model.json", nested)
+    with pytest.raises(ValueError, match="not a valid model file"):
+        load_model(saved.path)
+
+
+def test_query_scalers_round_trip(data, tmp_path):
+    X, _, groups = data
+    scaler = QueryMinMaxScaler(feature_range=(0, 2)).fit(X)
+    loaded = round_trip(scaler, tmp_path)
+    assert_same(scaler.transform(X, groups=groups), loaded.transform(X, groups=groups))

@@ -1,0 +1,99 @@
+"""Training curves: what is drawn is what the ranker kept."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank.inspection import TrainingCurveDisplay
+from skrank.metrics import NDCG
+from skrank.rankers import RankNet, SubsetRegression
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture
+def stopped(ragged):
+    ranker = RankNet((4,), max_iter=15, early_stopping=True, random_state=0)
+    return ranker.fit(*ragged)
+
+
+def test_curves_are_those_of_the_ranker(stopped):
+    display = TrainingCurveDisplay.from_estimator(stopped)
+    iterations = np.arange(1, stopped.n_iter_ + 1)
+    np.testing.assert_array_equal(display.loss_line_.get_xdata(), iterations)
+    np.testing.assert_array_equal(display.loss_line_.get_ydata(), stopped.loss_curve_)
+    np.testing.assert_array_equal(
+        display.validation_line_.get_ydata(), stopped.validation_curve_
+    )
+    assert set(display.best_line_.get_xdata()) == {stopped.best_iteration_}
+
+
+def test_labels(stopped):
+    display = TrainingCurveDisplay.from_estimator(stopped)
+    assert display.ax_.get_ylabel() == "Objective"
+    assert display.validation_ax_.get_ylabel() == "validation ndcg@10"
+    assert display.ax_.get_title() == "RankNet"
+    legend = display.validation_ax_.get_legend().get_texts()
+    assert [text.get_text() for text in legend] == [
+        "objective",
+        "validation ndcg@10",
+        f"best iteration ({stopped.best_iteration_})",
+    ]
+
+
+def test_a_measure_object_is_named(ragged):
+    ranker = RankNet(early_stopping=True, validation_measure=NDCG(k=3), random_state=0)
+    display = TrainingCurveDisplay.from_estimator(ranker.fit(*ragged))
+    assert display.validation_name == "validation ndcg@3"
+
+
+def test_without_validation_there_is_one_curve(ragged):
+    display = TrainingCurveDisplay.from_estimator(RankNet().fit(*ragged))
+    assert display.validation_ax_ is None
+    assert display.best_line_ is None
+    assert len(display.figure_.axes) == 1
+
+
+def test_a_pipeline_shows_its_last_step(ragged):
+    import sklearn
+
+    X, y, groups = ragged
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), RankNet())
+        pipeline.fit(X, y, groups=groups)
+    display = TrainingCurveDisplay.from_estimator(pipeline)
+    expected = pipeline[-1].loss_curve_
+    np.testing.assert_array_equal(display.loss_line_.get_ydata(), expected)
+
+
+def test_plot_draws_on_given_axes_and_returns_the_display(stopped):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    display = TrainingCurveDisplay.from_estimator(stopped, ax=ax, linewidth=3)
+    assert display.ax_ is ax
+    assert display.plot() is display
+    assert display.ax_ is not ax
+
+
+def test_a_ranker_without_curve_is_refused(ragged):
+    with pytest.raises(TypeError, match="SubsetRegression keeps no loss_curve_"):
+        TrainingCurveDisplay.from_estimator(SubsetRegression().fit(*ragged))
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"skrank\[plot\]"):
+        TrainingCurveDisplay(loss_curve=[1.0]).plot()
