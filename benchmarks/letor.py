@@ -160,14 +160,30 @@ ENTRIES = [
     ),
 ]
 
-PRESETS = {"MQ2008": "letor4", "OHSUMED": "letor3"}
+
+def letor(preset, *names):
+    """Measures under the conventions of a LETOR release."""
+    return {name: get_measure(name, preset=preset) for name in names}
 
 
-def measure_all(part, scores, preset):
+# Fang & Liu measure with trec_eval's gain and discount; queries without any relevant
+# document count as 0, as their means show.
+COLUMNS = {
+    "MQ2008": letor("letor4", "map", "p@1", "p@10", "ndcg@10")
+    | {
+        "mrr (trec)": RR(empty_query=0.0),
+        "ndcg@5 (trec)": NDCG(k=5, gain="linear", empty_query=0.0),
+        "ndcg@10 (trec)": NDCG(k=10, gain="linear", empty_query=0.0),
+    },
+    "OHSUMED": letor("letor3", "map", "p@10", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10"),
+}
+
+
+def measure_all(part, scores, columns):
     """Mean of every measure over the queries of one part of a fold."""
     return {
-        name: evaluate_measure(name, part.y, scores, groups=part.groups, preset=preset)
-        for name in MEASURES
+        name: evaluate_measure(measure, part.y, scores, groups=part.groups)
+        for name, measure in columns.items()
     }
 
 

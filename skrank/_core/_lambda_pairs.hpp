@@ -260,11 +260,12 @@ SKRANK_CLONES static LambdaSums graded_weighted_wide(SKRANK_GRADED_ARGUMENTS) {
 #undef SKRANK_GRADED_ARGUMENTS
 #undef SKRANK_GRADED_VALUES
 
-static LambdaSums graded_pairs(double *x, const double *gain, const double *weight,
+static LambdaSums graded_pairs(double *x, double *gain, const double *weight,
                                double *discount, const int *lower, int m, double *e,
                                double *grad, double *hess) {
     const double top = max_of(x, m), bottom = min_of(x, m);
     pad(x, m, bottom);
+    pad(gain, m, 0.0);
     if (!(top - bottom <= 300.0)) {  // products of two exponentials must fit
         return (weight ? graded_weighted_wide : graded_plain_wide)(
             x, x, gain, weight, discount, lower, m, grad, hess);

@@ -22,7 +22,7 @@ cdef extern from "_lambda_pairs.hpp" namespace "skrank" nogil:
     LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight,
                             const double *discount, int top, int m,
                             double *e, double *a, double *b, double *grad, double *hess)
-    LambdaSums graded_pairs(double *x, const double *gain, const double *weight,
+    LambdaSums graded_pairs(double *x, double *gain, const double *weight,
                             double *discount, const int *lower, int m, double *e,
                             double *grad, double *hess)
 

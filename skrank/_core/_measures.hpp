@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <vector>
 
 namespace skrank {
@@ -61,7 +60,8 @@ inline void order_two(std::uint64_t& a, std::uint64_t& b) {
 
 // Merge sort without data-dependent branches: comparisons of random keys are what a
 // branch predictor cannot learn, and the lists of queries are short.
-inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& space) {
+inline void sort_keys(std::vector<std::uint64_t>& keys,
+                      std::vector<std::uint64_t>& space) {
     const Index n = Index(keys.size());
     Index i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -215,7 +215,8 @@ inline void symmetric_means(const double* stop, Index n, Index depth,
     mean[0] = 1;
     for (Index t = 1; t <= n; t++)
         for (Index i = std::min(t, depth); i >= 1; i--)
-            mean[i] = (double(t - i) * mean[i] + double(i) * (1 - stop[t - 1]) * mean[i - 1])
+            mean[i] = (double(t - i) * mean[i]
+                       + double(i) * (1 - stop[t - 1]) * mean[i - 1])
                       / double(t);
 }
 
@@ -224,7 +225,8 @@ inline void hypergeometric_means(double n, double hits, Index depth,
     mean.assign(depth + 1, 0.0);
     mean[0] = 1;
     for (Index i = 1; i <= depth; i++)
-        mean[i] = mean[i - 1] * std::max(0.0, n - hits - double(i - 1)) / (n - double(i - 1));
+        mean[i] = mean[i - 1] * std::max(0.0, n - hits - double(i - 1))
+                  / (n - double(i - 1));
 }
 
 // Σ_j discount_j · stop_j · Π_{i<j} (1 − stop_i): the user who reads from the top and
@@ -308,11 +310,13 @@ inline double reached_by(const double* v, Index m, Index k) {
     for (Index j = 0; j < LANES; j++) lane[j] = v[j];
     Index i = LANES;
     for (; i + LANES <= m; i += LANES)
-        for (Index j = 0; j < LANES; j++) lane[j] = lane[j] < v[i + j] ? v[i + j] : lane[j];
+        for (Index j = 0; j < LANES; j++)
+            lane[j] = lane[j] < v[i + j] ? v[i + j] : lane[j];
     for (Index j = 0; i < m; i++, j++) lane[j] = std::max(lane[j], v[i]);
     double reaching[LANES] = {};  // how many lanes have at least this maximum
     for (Index i = 0; i < LANES; i++)
-        for (Index j = 0; j < LANES; j++) reaching[j] += lane[i] >= lane[j] ? 1.0 : 0.0;
+        for (Index j = 0; j < LANES; j++)
+            reaching[j] += lane[i] >= lane[j] ? 1.0 : 0.0;
     double bound = -HUGE_VAL;
     for (Index j = 0; j < LANES; j++)
         if (reaching[j] >= double(k)) bound = std::max(bound, lane[j]);

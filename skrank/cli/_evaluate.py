@@ -86,18 +86,25 @@ def _run_letor(args):
     data = read_letor(args.letor, sparse=True, n_jobs=args.jobs)
     scores = read_scores(args.scores, len(data.y))
     result = _measures.evaluate(measures, data, scores, args.jobs)
-    text = []
+    report(
+        _letor_text(args, result), _letor_document(args, result), "evaluate", args.json
+    )
+
+
+def _letor_text(args, result):
+    lines = []
     if args.per_query:
-        text += [
-            _trec.format_line(name, query, float(values[i]))
+        lines += [
+            (name, query, float(values[i]))
             for i, query in enumerate(result.query_ids)
             for name, values in zip(result.names, result.per_query)
         ]
     if not args.no_summary:
-        text += [
-            _trec.format_line(name, "all", mean)
-            for name, mean in zip(result.names, result.means)
-        ]
+        lines += [(name, "all", mean) for name, mean in zip(result.names, result.means)]
+    return "\n".join(_trec.format_line(*line) for line in lines)
+
+
+def _letor_document(args, result):
     document = {"run": args.scores, "measures": result.to_dict()["metrics"]}
     if args.per_query:
         document["queries"] = {
@@ -107,4 +114,4 @@ def _run_letor(args):
             }
             for i, query in enumerate(result.query_ids)
         }
-    report("\n".join(text), document, "evaluate", args.json)
+    return document

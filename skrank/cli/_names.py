@@ -4,6 +4,8 @@ import ast
 import difflib
 import inspect
 
+from sklearn.base import RegressorMixin
+
 from skrank.base import BaseRanker
 from skrank.cli._errors import CommandError
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name, skrank_classes
@@ -16,14 +18,17 @@ _PART_PACKAGES = {
 
 
 def rankers():
-    """Public rankers by name; those that need no other estimator to be made."""
-    classes = sorted(skrank_classes().values(), key=lambda cls: cls.__name__)
+    """Public rankers by name."""
+    classes = skrank_classes().values()
+    return _constructible(cls for cls in classes if issubclass(cls, BaseRanker))
+
+
+def _constructible(classes):
+    """Classes by name, without base classes and those that need arguments."""
     return {
         cls.__name__: cls
-        for cls in classes
-        if issubclass(cls, BaseRanker)
-        and not cls.__name__.startswith("Base")
-        and not _required_parameters(cls)
+        for cls in sorted(classes, key=lambda cls: cls.__name__)
+        if not cls.__name__.startswith("Base") and not _required_parameters(cls)
     }
 
 
@@ -72,7 +77,7 @@ def find(name, known, what):
 def _suggestion(name, known):
     by_lower = {key.lower(): key for key in known}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    meant = f"; did you mean {by_lower[close[0]]!r}?" if close else ";"
+    meant = f"; did you mean {by_lower[close[0]]!r}?" if close else "."
     return f"{meant} There are: {', '.join(known)}"
 
 
@@ -125,19 +130,14 @@ def _part(name, text):
     """Construct the energy, loss, solver or regressor that a text names."""
     role = name.rpartition("__")[2]
     if role in _PART_PACKAGES:
-        start = f"{_PART_PACKAGES[role]}."
-        known = {
-            name.removeprefix(start): cls
-            for name, cls in skrank_classes().items()
-            if name.startswith(f"{start}") and not name.startswith(f"{start}Base")
-        }
+        package = f"{_PART_PACKAGES[role]}."
+        classes = [c for n, c in skrank_classes().items() if n.startswith(package)]
     elif role == "estimator":
-        known = {
-            name.rpartition(".")[2]: class_of_name(name) for name in SKLEARN_CLASSES
-        }
+        classes = [class_of_name(name) for name in SKLEARN_CLASSES]
+        classes = [cls for cls in classes if issubclass(cls, RegressorMixin)]
     else:
         return text
-    return find(text, known, role)()
+    return find(text, _constructible(classes), role)()
 
 
 def _set_params(ranker, params):

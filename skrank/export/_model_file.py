@@ -23,6 +23,15 @@ from skrank.export._encode import Encoder
 FORMAT = "skrank-model"
 FORMAT_VERSION = 1
 _JSON = "model.json"
+_INVALID = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+)
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal models make equal files
 
 
@@ -116,7 +125,7 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
             return Decoder(_array_reader(archive)).estimator(document["model"])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise ValueError(f"{path} is damaged or not a model file: {error}") from None
-    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except _INVALID as error:
         raise ValueError(f"{path} is not a valid model file: {error!r}") from None
     except ValueError as error:
         raise ValueError(f"{path} is not a valid model file: {error}") from None

@@ -143,5 +143,13 @@ def test_demo_as_json(run, few_documents):
     assert document["n_queries"] == 10
 
 
+def test_the_embedded_data_has_the_baseline():
+    from skrank.cli._demo import _BASELINE_FEATURE
+    from skrank.datasets import load_see_also
+
+    data = load_see_also(packages=("numpy",), n_queries=10, n_candidates=10)
+    assert _BASELINE_FEATURE in list(data.feature_names)
+
+
 def test_demo_needs_some_queries(fails, few_documents):
     assert "--queries must be at least 8, got 5" in fails("demo", "--queries", 5)

@@ -130,6 +130,24 @@ def test_letor_scores(ok, letor, tmp_path):
     assert found == pytest.approx(per_query.tolist())
 
 
+def test_the_figures_of_the_official_letor_script(ok, data_dir):
+    folder = data_dir / "letor4-listnet" / "MQ2008" / "Fold1"
+    lines = (folder / "official_metrics_10.txt").read_text().split("\n")
+    rows = [line.split("\t") for line in lines if line.strip()]
+    expected = {}
+    for head, values in zip(rows, rows[1:]):
+        if values[0] == "Average":
+            expected.update(zip(head[1:], values[1:]))
+    out = ok(
+        "evaluate", "--letor", data_dir / "MQ2008" / "Fold1" / "test.txt",
+        "--scores", folder / "scores_10.txt", "--preset", "letor4",
+        "--metrics", ",".join(expected),
+    )  # fmt: skip
+    assert len(expected) == 22
+    found = [line.split("\t") for line in out.splitlines()]
+    assert {name.strip(): value for name, _, value in found} == expected
+
+
 def test_the_preset_of_trec_eval_breaks_ties_by_document(ok, letor, tmp_path):
     (tmp_path / "data").write_text("1 qid:1 1:1 #docid = a\n0 qid:1 1:1 #docid = b\n")
     (tmp_path / "scores").write_text("0\n0\n")
