@@ -147,4 +147,5 @@ class Objective:
 
     def coordinates(self):
         """Coordinates in which a convex objective is well conditioned, or None."""
-        return self.energy.coordinates(self.data.X, self.alpha)
+        ptr = self.data.ptr if self.loss.shift_invariant else None
+        return self.energy.coordinates(self.data.X, self.alpha, ptr)

@@ -263,7 +263,17 @@ def test_verbose_prints_aligned_lines(name, graded, capsys):
 @pytest.mark.parametrize("name", ITERATIVE)
 def test_bad_parameters_are_named(name, graded):
     X, y, groups = graded
-    with pytest.raises(ValueError, match="alpha must be >= 0"):
-        make(name, alpha=-1.0).fit(X, y, groups)
+    for params, error in (
+        ({"alpha": -1.0}, ValueError),
+        ({"alpha": "strong"}, TypeError),
+        ({"max_iter": 0}, ValueError),
+        ({"tol": "tight"}, TypeError),
+        ({"early_stopping": "yes"}, TypeError),
+        ({"n_iter_no_change": 1.5}, TypeError),
+        ({"validation_fraction": 1.0}, ValueError),
+        ({"n_jobs": 0}, ValueError),
+    ):
+        with pytest.raises(error, match=next(iter(params))):
+            make(name, **params).fit(X, y, groups)
     with pytest.raises(ValueError, match="X_val and y_val must be given together"):
         make(name).fit(X, y, groups, X_val=X)

@@ -21,11 +21,12 @@ import skrank
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
+_ROOT = Path(__file__).parents[1]
 # The configuration that `numpydoc lint` reads as well.
-_PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-_CONFIG = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))
+_CONFIG = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CHECKS = set(_CONFIG["tool"]["numpydoc_validation"]["checks"])
 
+PAGES = sorted((_ROOT / "doc").glob("*.rst"))
 OBJECTS = dict(public_objects())
 NO_EXAMPLE = {
     "skrank.cli.main": "the command line has its own help",
@@ -126,3 +127,18 @@ def test_examples_run_as_written(name, clean_slate, capsys):
     for test in _doctests(importlib.import_module(name)):
         runner.run(test)
     assert runner.failures == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_examples_of_the_guide_run_as_written(path, clean_slate, capsys):
+    failed, _ = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0, capsys.readouterr().out
+
+
+def test_the_example_of_the_readme_runs(clean_slate, data_dir, monkeypatch):
+    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
+    code = readme.split("```python\n", 1)[1].split("```", 1)[0]
+    monkeypatch.chdir(data_dir)
+    names = {}
+    exec(code, names)
+    assert set(names["search"].best_params_) == {"ranksvm__alpha"}

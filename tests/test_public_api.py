@@ -4,6 +4,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,15 @@ def test_imports_work_without_optional_packages_and_leave_no_trace():
         "assert not sklearn.get_config()['enable_metadata_routing']\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_every_compiled_module_is_built():
+    root = Path(skrank.__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = {
+        source
+        for module in project["tool"]["setuptools"]["ext-modules"]
+        for source in module["sources"]
+    }
+    found = {path.relative_to(root).as_posix() for path in root.glob("skrank/**/*.pyx")}
+    assert listed == found

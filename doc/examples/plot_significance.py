@@ -51,19 +51,20 @@ per_query = {
 }
 defined = ~np.isnan(per_query["BM25"])
 names = list(runs)
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9, 3), sharey=True, layout="constrained"
+)
 for row, name in enumerate(names):
     values = per_query[name][defined]
-    panels = [(left, values)]
-    if name != "BM25":
-        panels.append((right, values - per_query["BM25"][defined]))
-    for ax, shown in panels:
+    gains = values - per_query["BM25"][defined]
+    for ax, shown in ((left, values), (right, gains)):
         low, high = bootstrap_interval(shown, n_resamples=2000, random_state=0)
         ax.plot([low, high], [row, row], color="C0", linewidth=2)
         ax.plot(shown.mean(), row, "o", color="C0")
 right.axvline(0.0, color="0.5", linestyle="--", linewidth=1)
 for ax, title in ((left, "NDCG@10"), (right, "NDCG@10 minus that of BM25")):
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel(title)
+left.set_yticks(range(len(names)), names)
+left.margins(y=0.15)
+left.invert_yaxis()
 figure.suptitle("Mean and 95 % interval over queries")

@@ -1,7 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off -Wno-psabi
-# distutils: extra_link_args = -fopenmp
 """Losses within queries: value per query and gradient with respect to the scores.
 
 Query ``q`` is rows ``ptr[q]:ptr[q + 1]``. ``order`` and ``lower`` come from

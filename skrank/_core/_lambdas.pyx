@@ -1,7 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off -Wno-psabi
-# distutils: extra_link_args = -fopenmp
 """Logistic pairs weighted by the change of a measure when two documents swap.
 
 Query ``q`` is rows ``ptr[q]:ptr[q + 1]``; every query is handled by one thread, so

@@ -1,7 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off
-# distutils: extra_link_args = -fopenmp
 """Compiled reading and writing of LETOR text and of TREC's lines of fields.
 
 The work is in `_letor_parse.hpp`; here arrays are allocated and faults become

@@ -1,7 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17
-# distutils: extra_link_args = -fopenmp
 """Threaded products of a dense feature matrix with a vector and with its transpose.
 
 BLAS would do, but its threads fight with the kernels' own (2-3 times slower), it wants
@@ -38,6 +35,8 @@ def matvec(const floating[:, ::1] X, const double[::1] w, int n_threads=1):
         Py_ssize_t n = X.shape[0], d = X.shape[1], b, lo, hi
         Py_ssize_t blocks = _n_blocks(n, d)
         double[::1] out = np.zeros(n)
+    if w.shape[0] != d:
+        raise ValueError(f"w has {w.shape[0]} entries for {d} features")
     if n == 0 or d == 0:
         return np.asarray(out)
     for b in prange(blocks, nogil=True, schedule="dynamic",
@@ -57,6 +56,8 @@ def rmatvec(const floating[:, ::1] X, const double[::1] v, int n_threads=1):
         Py_ssize_t n = X.shape[0], d = X.shape[1], b, lo, hi
         Py_ssize_t blocks = _n_blocks(n, d)
         double[:, ::1] sums = np.zeros((blocks, d))
+    if v.shape[0] != n:
+        raise ValueError(f"v has {v.shape[0]} entries for {n} rows")
     if n == 0 or d == 0:
         return np.zeros(d)
     for b in prange(blocks, nogil=True, schedule="dynamic",

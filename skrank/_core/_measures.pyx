@@ -1,7 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off
-# distutils: extra_link_args = -fopenmp
 """Kernels of the ranking measures, threaded over queries.
 
 Every function takes arrays grouped by query with a pointer array ``ptr`` and writes one

@@ -1,7 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
-# distutils: extra_compile_args = -O3 -fopenmp -std=c++17 -ffp-contract=off -Wno-psabi
-# distutils: extra_link_args = -fopenmp
 """Reductions, sorting and ranks within queries.
 
 Rows of a query stand next to each other; query ``q`` is rows ``ptr[q]:ptr[q + 1]``.

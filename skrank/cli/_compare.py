@@ -15,12 +15,7 @@ from skrank.metrics import BaseMeasure, compare
 
 def run(args):
     """Compare and print a table."""
-    check_writable(args.json)
-    if (args.qrels is None) == (args.letor is None):
-        raise CommandError(
-            "compare takes --qrels FILE (systems are TREC runs) or --letor FILE "
-            "(systems are files of scores)"
-        )
+    _check(args)
     systems = _named_files(args.systems)
     if args.reference is not None and args.reference not in systems:
         known = ", ".join(systems)
@@ -46,6 +41,20 @@ def run(args):
         n_jobs=args.jobs,
     )
     print_table(table, args, "compare")
+
+
+def _check(args):
+    check_writable(args.json)
+    if (args.qrels is None) == (args.letor is None):
+        raise CommandError(
+            "compare takes --qrels FILE (systems are TREC runs) or --letor FILE "
+            "(systems are files of scores)"
+        )
+    if args.letor is not None and args.preset == "trec_eval":
+        raise CommandError(
+            "--preset trec_eval breaks ties by document id, which files of scores do "
+            "not name; compare TREC runs with --qrels"
+        )
 
 
 def print_table(table, args, command, extra=None):

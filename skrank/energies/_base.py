@@ -92,7 +92,7 @@ class BaseEnergy(BaseEstimator):
         """Which parameters the L2 penalty shrinks: ones and zeros, (n_params,)."""
         return np.ones(self.n_params(n_features))
 
-    def coordinates(self, X, alpha: float = 0.0):
+    def coordinates(self, X, alpha: float = 0.0, ptr=None):
         """Coordinates in which a loss of these scores is well conditioned, or None.
 
         Parameters
@@ -101,6 +101,9 @@ class BaseEnergy(BaseEstimator):
             Training rows.
         alpha : float, default=0.0
             Strength of the L2 penalty.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts, for losses that see only differences of scores
+            within a query.
 
         Returns
         -------

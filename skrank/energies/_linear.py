@@ -4,6 +4,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from skrank._core._linear import matvec, rmatvec
+from skrank._core._queries import rows_of_queries
 from skrank._core._threads import effective_n_threads
 from skrank.energies._base import BaseEnergy
 
@@ -130,22 +131,32 @@ class LinearEnergy(BaseEnergy):
 
         return self.scores(params, X), vjp
 
-    def coordinates(self, X, alpha: float = 0.0):
+    def coordinates(self, X, alpha: float = 0.0, ptr=None):
         """Whitened coordinates: L-BFGS needs tens of steps instead of hundreds."""
-        n, d = X.shape
+        d = X.shape[1]
         ridge = max(float(alpha), 0.0)
         if sparse.issparse(X) or d > _MAX_DENSE_FEATURES:
             square = X.multiply(X) if sparse.issparse(X) else np.square(X)
             moments = np.asarray(square.mean(axis=0), dtype=np.float64).ravel()
             return Whitening(np.sqrt(moments + ridge + _tiny(moments)))
-        step = max(1, n // (_ROWS_PER_FEATURE * d))
-        sample = np.asarray(X[::step], dtype=np.float64)
-        if not self.fit_intercept:  # only differences of scores matter then
-            sample = sample - sample.mean(axis=0)
+        sample = _sample(X, ptr)
         gram = sample.T @ sample
         gram /= len(sample)
         gram[np.diag_indices(d)] += ridge + _tiny(np.diagonal(gram))
         return Whitening(linalg.cholesky(gram, check_finite=False))
+
+
+def _sample(X, ptr):
+    """Some rows in double precision; whole queries, centred, if ``ptr`` is given."""
+    n_wanted = _ROWS_PER_FEATURE * X.shape[1]
+    step = max(1, len(X) // n_wanted)
+    if ptr is None:
+        return np.asarray(X[::step], dtype=np.float64)
+    rows, starts = rows_of_queries(ptr, np.arange(0, len(ptr) - 1, step))
+    sample = np.asarray(X[rows], dtype=np.float64)
+    sizes = np.diff(starts)
+    means = np.add.reduceat(sample, starts[:-1], axis=0) / sizes[:, None]
+    return sample - np.repeat(means, sizes, axis=0)
 
 
 def _tiny(moments):

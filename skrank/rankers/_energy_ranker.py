@@ -1,10 +1,11 @@
 """Rankers made of an energy, a loss and a solver."""
 
 from dataclasses import replace
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._threads import blas_threads, effective_n_threads
@@ -117,10 +118,13 @@ class BaseEnergyRanker(BaseRanker):
 
     def _network(self, hidden_layer_sizes, activation, dropout):
         """Linear scores for no hidden layer, a network otherwise."""
-        if not len(hidden_layer_sizes):
+        sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
+        for size in sizes:
+            check_scalar(size, "hidden_layer_sizes", Integral, min_val=1)
+        if not len(sizes):
             return LinearEnergy(n_jobs=self.n_jobs)
         return MLPEnergy(
-            hidden_layer_sizes=tuple(hidden_layer_sizes),
+            hidden_layer_sizes=tuple(sizes),
             activation=activation,
             dropout=dropout,
             n_jobs=self.n_jobs,
@@ -136,13 +140,24 @@ class BaseEnergyRanker(BaseRanker):
         return solver.set_params(**{k: v for k, v in limits.items() if v is not None})
 
     def _check_params(self):
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be >= 0, got {self.alpha!r}")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                "validation_fraction must lie strictly between 0 and 1, got "
-                f"{self.validation_fraction!r}"
-            )
+        """Raise an error that names a parameter of the wrong type or out of range."""
+        check_scalar(self.alpha, "alpha", Real, min_val=0)
+        check_scalar(
+            self.validation_fraction,
+            "validation_fraction",
+            Real,
+            min_val=0,
+            max_val=1,
+            include_boundaries="neither",
+        )
+        for name in ("max_iter", "n_iter_no_change", "n_jobs"):
+            if getattr(self, name) is not None:
+                lowest = None if name == "n_jobs" else 1
+                check_scalar(getattr(self, name), name, Integral, min_val=lowest)
+        if self.tol is not None:
+            check_scalar(self.tol, "tol", Real, min_val=0)
+        for name in ("early_stopping", "warm_start"):
+            check_scalar(getattr(self, name), name, (bool, np.bool_))
 
     def _fit(self, data, validation):
         self._check_params()

@@ -40,3 +40,11 @@ def test_read_only_input():
     w = np.ones(2)
     w.flags.writeable = False
     assert matvec(X, w).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_lengths_are_checked():
+    X = np.ones((3, 2))
+    with pytest.raises(ValueError, match="w has 3 entries for 2 features"):
+        matvec(X, np.ones(3))
+    with pytest.raises(ValueError, match="v has 2 entries for 3 rows"):
+        rmatvec(X, np.ones(2))

@@ -101,6 +101,9 @@ def test_mistakes(fails, letor, scores, tmp_path):
         "compare", *paths, *data, "--reference", "x"
     )
     assert "No such file" in fails("compare", tmp_path / "absent", *data)
+    assert "breaks ties by document id" in fails(
+        "compare", *paths, *data, "--preset", "trec_eval"
+    )
 
 
 @pytest.fixture

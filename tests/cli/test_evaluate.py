@@ -1,5 +1,6 @@
 """``skrank evaluate``: trec_eval's lines, and LETOR scores."""
 
+import itertools
 import json
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_the_figures_of_the_official_letor_script(ok, data_dir):
     lines = (folder / "official_metrics_10.txt").read_text().split("\n")
     rows = [line.split("\t") for line in lines if line.strip()]
     expected = {}
-    for head, values in zip(rows, rows[1:]):
+    for head, values in itertools.pairwise(rows):
         if values[0] == "Average":
             expected.update(zip(head[1:], values[1:]))
     out = ok(

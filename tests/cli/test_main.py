@@ -92,6 +92,18 @@ def test_a_reader_that_stops_early(letor, tmp_path):
     assert (process.wait(), errors) == (141, b"")
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_one_line_of_a_terminal(run, letor, monkeypatch, terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    code, out, err = run("fit", letor / "train.txt", "--ranker", "RankSVM")
+    assert code == 0
+    assert "\r" not in out
+    assert err.startswith("\r") == terminal
+    assert "\n" not in err
+    if terminal:  # cleared at the end
+        assert err.endswith("\r\x1b[K")
+
+
 def test_debug_shows_the_traceback():
     with pytest.raises(OSError, match="absent"):
         main(["predict", "absent", "absent", "--debug"])
