@@ -12,6 +12,7 @@ from _public import public_objects
 from api_reference import index_page, page_of, public_modules
 
 import skrank
+import skrank.rankers
 
 MODULES = public_modules()
 OBJECTS = dict(public_objects())
@@ -81,3 +82,11 @@ def test_every_compiled_module_is_built():
     }
     found = {path.relative_to(root).as_posix() for path in root.glob("skrank/**/*.pyx")}
     assert listed == found
+
+
+@pytest.mark.parametrize("name", skrank.rankers.__all__)
+def test_the_readme_lists_every_ranker(name):
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    approach = getattr(skrank.rankers, name).approach
+    assert f"`{name}`" in readme
+    assert approach == "any" or f"| `{name}` | {approach} |" in readme

@@ -1,0 +1,108 @@
+"""Energy + loss + data as one objective."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+from skrank._core._queries import QueryIndex
+from skrank._objective import Objective, RankingData
+from skrank.energies import LinearEnergy, MLPEnergy
+from skrank.losses import (
+    ListNetLoss,
+    LogisticLoss,
+    PairwiseHingeLoss,
+    RankNetLoss,
+    SquaredLoss,
+)
+
+
+@pytest.fixture
+def data(ragged, rng):
+    X, y, groups = ragged
+    index = QueryIndex.from_groups(groups, canonical=True)
+    weight = rng.uniform(0.5, 2.0, size=len(y))
+    return RankingData.grouped(X, y, index, weight)
+
+
+@pytest.mark.parametrize(
+    "energy",
+    [
+        LinearEnergy(),
+        LinearEnergy(fit_intercept=True),
+        MLPEnergy(hidden_layer_sizes=(5,), activation="tanh"),
+    ],
+    ids=["linear", "intercept", "network"],
+)
+@pytest.mark.parametrize(
+    "loss",
+    [SquaredLoss(), LogisticLoss(), RankNetLoss(), ListNetLoss()],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_gradient_of_the_whole(energy, loss, data):
+    energy = energy.setup(data.X)
+    objective = Objective(energy, loss, data, alpha=0.1)
+    rng = np.random.RandomState(0)
+    params = energy.init_params(6, rng) + 0.1 * rng.normal(size=energy.n_params(6))
+    error = check_grad(
+        lambda p: objective.value_gradient(p)[0],
+        lambda p: objective.value_gradient(p)[1],
+        params,
+    )
+    assert error < 1e-5
+
+
+@pytest.mark.parametrize("loss", [SquaredLoss(), RankNetLoss(), ListNetLoss()])
+def test_batches_average_to_the_whole(loss, data):
+    objective = Objective(LinearEnergy(), loss, data, alpha=0.1)
+    params = np.linspace(-1, 1, 6)
+    batches = [objective.batch(np.array([q])) for q in range(data.n_queries)]
+    parts = [batch.value_gradient(params) for batch in batches]
+    value, gradient = objective.value_gradient(params)
+    np.testing.assert_allclose(np.mean([v for v, _ in parts]), value)
+    np.testing.assert_allclose(np.mean([g for _, g in parts], axis=0), gradient)
+
+
+def test_penalty_leaves_the_intercept_alone(data):
+    objective = Objective(LinearEnergy(fit_intercept=True), SquaredLoss(), data, 1.0)
+    free = Objective(LinearEnergy(fit_intercept=True), SquaredLoss(), data, 0.0)
+    params = np.arange(7.0)
+    added = objective.value_gradient(params)[0] - free.value_gradient(params)[0]
+    np.testing.assert_allclose(added, 0.5 * np.sum(params[:6] ** 2))
+
+
+def test_no_preference_means_no_gradient():
+    data = RankingData(np.ones((3, 2)), np.ones(3), np.array([0, 2, 3]))
+    objective = Objective(LinearEnergy(), RankNetLoss(), data, alpha=0.0)
+    value, gradient = objective.value_gradient(np.ones(2))
+    assert value == 0.0
+    assert gradient.tolist() == [0.0, 0.0]
+    assert data.has_preference().tolist() == [False, False]
+
+
+def test_subset_keeps_rows_with_their_query(data):
+    part = data.subset(np.array([3, 1]))
+    rows = np.r_[data.ptr[3] : data.ptr[4], data.ptr[1] : data.ptr[2]]
+    np.testing.assert_array_equal(part.X, data.X[rows])
+    np.testing.assert_array_equal(part.y, data.y[rows])
+    np.testing.assert_array_equal(part.sample_weight, data.sample_weight[rows])
+    assert np.diff(part.ptr).tolist() == np.diff(data.ptr)[[3, 1]].tolist()
+
+
+def test_only_kinked_losses_have_a_smooth_version(data):
+    hinge = Objective(LinearEnergy(), PairwiseHingeLoss(), data, 0.1)
+    params = np.linspace(-1, 1, 6)
+    exact = hinge.value_gradient(params)[0]
+    assert 0 <= exact - hinge.smoothed(0.01).value_gradient(params)[0] <= 0.005
+    with pytest.raises(TypeError, match="ListNetLoss has no smooth version"):
+        Objective(LinearEnergy(), ListNetLoss(), data, 0.1).smoothed(0.1)
+
+
+def test_coordinates_ignore_what_is_constant_within_queries(data):
+    X = data.X.copy()
+    X[:, 0] += 1e4 * np.repeat(np.arange(data.n_queries), np.diff(data.ptr))
+    shifted = RankingData(X, data.y, data.ptr)
+    frames = [
+        Objective(LinearEnergy(), RankNetLoss(), part, 0.0).coordinates()
+        for part in (data, shifted)
+    ]
+    np.testing.assert_allclose(frames[0].factor, frames[1].factor, atol=1e-4)
