@@ -14,7 +14,7 @@ _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
 def shares_parameters(cls):
-    """Complete signature and docstring of a class from its base class.
+    """Complete signature and docstring of a class from its base classes.
 
     Parameters
     ----------
@@ -32,7 +32,10 @@ def shares_parameters(cls):
     kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
     taken = [p for name, p in shared.items() if name not in own]
     cls.__init__.__signature__ = inspect.Signature(kept + taken)
-    cls.__doc__ = _merged_doc(cls.__doc__, base.__doc__)
+    for ancestor in cls.__mro__[1:]:
+        if "Parameters\n" in (ancestor.__doc__ or ""):
+            cls.__doc__ = _merged_doc(cls.__doc__, ancestor.__doc__)
+            break
     return cls
 
 

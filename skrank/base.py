@@ -110,7 +110,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
 
     def _training_data(self, X, y, groups, sample_weight):
         given_X, given_y = X, y
-        X = self._validate_X(X, y=y, reset=True)
+        X = self._check_rows(X, y=y, reset=True)
         y = check_grades(y, n_samples=X.shape[0], warn=True)
         ids = resolve_groups(
             groups,
@@ -128,7 +128,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             return None
         if X_val is None or y_val is None:
             raise ValueError("X_val and y_val must be given together")
-        X = self._validate_X(X_val, reset=False)
+        X = self._check_rows(X_val, reset=False)
         y = check_grades(y_val, n_samples=X.shape[0], name="y_val")
         ids = resolve_groups(
             groups_val,
@@ -140,7 +140,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         )
         return RankingData.grouped(X, y, QueryIndex.from_groups(ids, canonical=True))
 
-    def _validate_X(self, X, *, reset, y="no_validation"):
+    def _check_rows(self, X, *, reset, y="no_validation"):
         """Check rows alone; grades are checked by rules of our own."""
         if isinstance(y, str) or y is not None:
             y = "no_validation"
@@ -175,7 +175,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             Scores; higher is better. Only differences within a query mean anything.
         """
         check_is_fitted(self)
-        return self._predict(self._validate_X(X, reset=False))
+        return self._predict(self._check_rows(X, reset=False))
 
     def rank(self, X, groups=None):
         """Rank the documents of each query.

@@ -12,11 +12,10 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._queries import QueryIndex
+from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._validation import check_grades, check_weights, n_rows, resolve_groups
 from skrank.base import BaseRanker
 from skrank.metrics import query_weights
-from skrank.model_selection._base import take_rows
 
 __all__ = ["PeerRanker"]
 

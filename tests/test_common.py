@@ -20,17 +20,10 @@ _REPEATED_ROWS = {
 }
 # Checks that cannot hold for a ranker, each with its reason. In pairs and lists a
 # repeated document is also one more competitor; a weight is not.
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {
-    name: _REPEATED_ROWS
-    for name in (
-        "EnergyRanker",
-        "LambdaRank",
-        "ListMLE",
-        "ListNet",
-        "RankNet",
-        "RankSVM",
-    )
-}
+EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
+    ("EnergyRanker", "LambdaRank", "ListMLE", "ListNet", "RankNet", "RankSVM"),
+    _REPEATED_ROWS,
+)
 
 
 def make(name, **params):

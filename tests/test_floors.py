@@ -40,7 +40,6 @@ SIDEWAYS = {
     ("datasets", "preprocessing"),
     ("base", "_objective"),
     ("base", "_monitor"),
-    ("compat", "model_selection"),
     ("cli", "model_selection"),
     ("cli", "inspection"),
     ("cli", "export"),

@@ -9,6 +9,7 @@ input whose queries are adjacent already is never copied.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 
 def _factorize_objects(ids):
@@ -171,3 +172,14 @@ def rows_of_queries(ptr, queries):
     np.cumsum(sizes, out=chosen_ptr[1:])
     shift = np.repeat(ptr[queries] - chosen_ptr[:-1], sizes)
     return np.arange(chosen_ptr[-1], dtype=np.intp) + shift, chosen_ptr
+
+
+def take_rows(array, rows):
+    """Rows of an array, a data frame, a sparse matrix or a list."""
+    if hasattr(array, "iloc"):
+        return array.iloc[rows]
+    if sparse.issparse(array):
+        return array.tocsr()[rows]
+    if isinstance(array, (list, tuple)):
+        return [array[i] for i in rows]
+    return array[rows]

@@ -95,7 +95,8 @@ def _check_no_missing_id(ids, name):
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"{name} must hold one query id per row; row {first} has none ({ids[first]!r})"
+            f"{name} must hold one query id per row; row {first} has none "
+            f"({ids[first]!r})"
         )
 
 
@@ -289,7 +290,7 @@ def check_weights(sample_weight, n_samples: int, *, name: str = "sample_weight")
         )
     if weight.ndim != 1:
         raise ValueError(
-            f"{name}: Sample weights must be 1D array or scalar, got {weight.ndim}D array"
+            f"{name}: Sample weights must be 1D array or scalar, got {weight.ndim}D"
         )
     if len(weight) != n_samples:
         raise ValueError(

@@ -63,7 +63,11 @@ class LambdaLoss(BaseLoss):
     has_hessian = True
 
     def __init__(
-        self, measure="ndcg@10", truncation=None, sigma=1.0, normalize: bool = False
+        self,
+        measure="ndcg@10",
+        truncation: int | None = None,
+        sigma: float = 1.0,
+        normalize: bool = False,
     ):
         self.measure = measure
         self.truncation = truncation

@@ -23,6 +23,19 @@ from skrank.metrics._significance import (
 from skrank.metrics._table import ComparisonTable
 
 
+def _per_query(measures, grades, scores, ptr, docids, n_threads):
+    """Values of each measure, shape (n_queries, n_systems)."""
+    return [
+        np.column_stack(
+            [
+                m.per_query(grades, run, ptr, docids=docids, n_threads=n_threads)
+                for run in scores.values()
+            ]
+        )
+        for m in measures
+    ]
+
+
 def compare(
     runs: Mapping,
     y,
@@ -127,14 +140,8 @@ def compare(
         random_state,
     )
     resolved = _resolve(measures, preset)
-    extra = {"docids": None if docids is None else index.take(np.asarray(docids))}
-    extra["n_threads"] = n_jobs
-    values = [
-        np.column_stack(
-            [m.per_query(grades, run, index.ptr, **extra) for run in scores.values()]
-        )
-        for m in resolved
-    ]
+    docids = None if docids is None else index.take(np.asarray(docids))
+    values = _per_query(resolved, grades, scores, index.ptr, docids, n_jobs)
     analysed = [design.analyse(columns) for columns in values]
     return ComparisonTable(
         systems=systems,

@@ -259,7 +259,7 @@ class RankBiasedOverlap(_TieAwareMeasure):
 
     _name = "rbo"
 
-    def __init__(self, *, p=0.9, empty_query="skip"):
+    def __init__(self, *, p: float = 0.9, empty_query="skip"):
         self.p = p
         self.empty_query = empty_query
 

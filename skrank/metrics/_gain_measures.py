@@ -312,7 +312,7 @@ class ERR(BaseMeasure):
         self,
         k=None,
         *,
-        max_grade=4,
+        max_grade: float = 4,
         ties="average",
         empty_query="skip",
         random_state=None,

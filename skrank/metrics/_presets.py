@@ -2,7 +2,9 @@
 
 What tools call "NDCG@10" or "MAP" differs in gain, discount, equal scores, queries
 without relevant documents, lists shorter than the cut-off and the denominator of AP. A
-preset fills in what a call leaves open; parity tests hold every row against the tool.
+preset fills in what a call leaves open. Parity tests hold the rows against the tools
+or their published output, except ``letor3`` and ``mslr``: those follow the description
+of their scripts, whose output was not at hand.
 
 Two peculiarities are not copied: with weights, LightGBM and XGBoost add the value 1 of
 an empty query to the weighted sum of NDCG without its weight; and XGBoost's ``pre@k``

@@ -10,7 +10,6 @@ need, and what keeps a prefix of the training rows from cutting more than one qu
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
 
 from skrank._core._queries import QueryIndex, rows_of_queries
@@ -156,14 +155,3 @@ class BaseQuerySplitter(BaseCrossValidator):
 def complement(n_queries, chosen):
     """Numbers of the queries that were not chosen."""
     return np.delete(np.arange(n_queries), chosen)
-
-
-def take_rows(array, rows):
-    """Rows of an array, a data frame, a sparse matrix or a list."""
-    if hasattr(array, "iloc"):
-        return array.iloc[rows]
-    if sparse.issparse(array):
-        return array.tocsr()[rows]
-    if isinstance(array, (list, tuple)):
-        return [array[i] for i in rows]
-    return array[rows]

@@ -6,12 +6,12 @@ from math import ceil, floor
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._core._queries import take_rows
 from skrank._core._validation import n_rows, resolve_groups
 from skrank.model_selection._base import (
     BaseQuerySplitter,
     Queries,
     check_count,
-    take_rows,
 )
 
 

@@ -7,9 +7,10 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._queries import take_rows
 from skrank._core._validation import n_rows, resolve_groups
 from skrank.base import BaseRanker
-from skrank.model_selection._base import Queries, take_rows
+from skrank.model_selection._base import Queries
 
 
 class QuerySubsample(MetaEstimatorMixin, BaseRanker):

@@ -17,8 +17,8 @@ class LambdaRank(BaseEnergyRanker):
 
     The changes :math:`\Delta M` are taken at the current ranking and held fixed in the
     gradient, so there is no function whose minimum is sought and no line search: the
-    solver is `Adam` over mini-batches of queries, by default with learning rate 0.02 for
-    linear scores and 0.002 for networks.
+    solver is `Adam` over mini-batches of queries, by default with learning rate 0.02
+    for linear scores and 0.002 for networks.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class LogisticRanker(BaseEnergyRanker):
 
     approach = "pointwise"
 
-    def __init__(self, *, threshold=1.0, **shared):
+    def __init__(self, *, threshold: float | str = 1.0, **shared):
         super().__init__(**shared)
         self.threshold = threshold
 
@@ -101,7 +101,7 @@ class LogisticRanker(BaseEnergyRanker):
             ``P / (1 - P)``; two-dimensional when ``threshold="all"``.
         """
         check_is_fitted(self)
-        odds = np.exp(self._log_odds(self._validate_X(X, reset=False)))
+        odds = np.exp(self._log_odds(self._check_rows(X, reset=False)))
         return odds if self.threshold == "all" else odds[:, 0]
 
     def _predict(self, X):

@@ -75,7 +75,7 @@ class PreferenceRanker(BaseEnergyRanker):
                 "early_stopping holds out graded queries, which preferences do not "
                 "have; pass X_val, y_val and groups_val"
             )
-        X = self._validate_X(X, reset=True)
+        X = self._check_rows(X, reset=True)
         n = X.shape[0]
         pairs = _check_pairs(preferences, n)
         ids = np.zeros(n, dtype=np.intp) if groups is None else check_groups(groups, n)

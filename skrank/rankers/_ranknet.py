@@ -11,7 +11,8 @@ from skrank.rankers._pairwise import PreferenceRanker
 class RankNet(PreferenceRanker):
     r"""RankNet: cross entropy of the probability that one document beats another.
 
-    .. math:: \ell_q = \sum_{u \succ v} \log\bigl(1 + e^{-\sigma (f(x_u) - f(x_v))}\bigr)
+    .. math:: \ell_q = \sum_{u \succ v}
+              \log\bigl(1 + e^{-\sigma (f(x_u) - f(x_v))}\bigr)
 
     The gradient is gathered per document before it is propagated back, so a query of
     ``m`` documents costs ``m`` passes through the network and not ``m²``; the pairs

@@ -61,7 +61,7 @@ def test_tuples_are_ids():
 
 
 def test_missing_groups_name_both_ways():
-    with pytest.raises(ValueError, match="RankSVM.fit") as caught:
+    with pytest.raises(ValueError, match=r"RankSVM\.fit") as caught:
         resolve_groups(None, n_samples=3, caller="RankSVM.fit")
     message = str(caught.value)
     assert "enable_metadata_routing" in message
@@ -116,7 +116,7 @@ def test_grades_length():
 
 
 def test_bad_scores():
-    with pytest.raises(ValueError, match="contains NaN: 1 of 2"):
+    with pytest.raises(ValueError, match=r"contains NaN: 1 of 2"):
         check_scores([0.0, np.nan], 2)
     with pytest.raises(ValueError, match="1 scores for 2 documents"):
         check_scores([0.0], 2)

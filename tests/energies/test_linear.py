@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from skrank.energies import KernelEnergy, LinearEnergy
 
 
-@pytest.fixture
-def X():
+@pytest.fixture(name="X")
+def rows():
     return np.random.default_rng(0).normal(size=(60, 5))
 
 

@@ -1,5 +1,7 @@
 """Losses over single pairs, and the priors and samples of the listwise losses."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -65,7 +67,7 @@ def test_gamma_prior_adds_its_log_density(graded):
     prior = ListMLELoss(ties="stable", prior=(shape, rate)).prepare(y, ptr)
     added = prior.value_gradient(scores)[0] - plain.value_gradient(scores)[0]
     density = rate * np.exp(scores) - (shape - 1) * scores
-    counted = [np.ptp(y[a:b]) > 0 for a, b in zip(ptr, ptr[1:])]
+    counted = [np.ptp(y[a:b]) > 0 for a, b in pairwise(ptr)]
     expected = [c * density[a:b].sum() for a, b, c in zip(ptr, ptr[1:], counted)]
     np.testing.assert_allclose(added, expected, rtol=1e-10)
     assert not ListMLELoss(prior=(shape, rate)).shift_invariant
