@@ -240,7 +240,7 @@ def test_lists(ok):
             "RankSVM has no parameter 'alpa'; did you mean",
         ),
         (["TRAIN", "--set", "alpha"], "--set takes PARAM=VALUE, got 'alpha'"),
-        (["TRAIN", "--set", "alpha=-1"], "alpha must be >= 0, got -1"),
+        (["TRAIN", "--set", "alpha=-1"], "alpha == -1, must be >= 0"),
         (["TRAIN", "--set", "solver=Adan"], "unknown solver 'Adan'; did you mean"),
         (["TRAIN", "--set", "solver=x"], "unknown solver 'x'. There are: Adam, LBFGS"),
         (["TRAIN", "--set", "max_iter=many"], "RankSVM(max_iter='many') cannot be tr"),

@@ -140,7 +140,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("model", "reference"), CASES, ids=lambda case: str(case)[:40])
+@pytest.mark.parametrize(
+    ("model", "reference"), CASES, ids=[str(model) for model, _ in CASES]
+)
 def test_all_three_ways_of_scoring_are_the_formula(model, reference):
     model = clone(model).set_params(tokenizer=words).fit(DOCUMENTS)
     expected = np.array(
