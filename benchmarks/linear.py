@@ -7,8 +7,8 @@ once mixed to a condition number of 1e3. Every round runs all contestants in tur
 Printed are seconds (minimum and median over rounds), iterations, the mean pairwise loss
 plus penalty that was reached, and NDCG@10 on other queries. ``LinearSVC`` gets 100,000
 of the pairs, which is what one can afford without a ranking solver; the time to build
-their differences is not counted. It is left out of the badly conditioned problem, where one
-fit takes minutes.
+their differences is not counted. It is left out of the badly conditioned problem, where
+one fit takes minutes.
 """
 
 import argparse

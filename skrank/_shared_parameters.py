@@ -26,15 +26,15 @@ def shares_parameters(cls):
     type
         The class itself.
     """
-    base = cls.__mro__[1]
     own = inspect.signature(cls.__init__).parameters
-    shared = inspect.signature(base.__init__).parameters
+    shared = inspect.signature(super(cls, cls).__init__).parameters
     kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
     taken = [p for name, p in shared.items() if name not in own]
-    cls.__init__.__signature__ = inspect.Signature(kept + taken)
+    signature = inspect.Signature(kept + taken)
+    cls.__init__.__signature__ = signature
     for ancestor in cls.__mro__[1:]:
         if "Parameters\n" in (ancestor.__doc__ or ""):
-            cls.__doc__ = _merged_doc(cls.__doc__, ancestor.__doc__)
+            cls.__doc__ = _merged_doc(cls.__doc__, ancestor.__doc__, signature)
             break
     return cls
 
@@ -53,7 +53,7 @@ def _entries(text):
     return {block.split(" :", 1)[0]: block for block in blocks}
 
 
-def _merged_doc(doc, base_doc):
+def _merged_doc(doc, base_doc, signature):
     sections, inherited = _sections(doc), _sections(base_doc)
     for heading in ("Parameters", "Attributes"):
         if heading not in inherited:
@@ -61,6 +61,9 @@ def _merged_doc(doc, base_doc):
         entries = _entries(sections.get(heading, ""))
         for name, block in _entries(inherited[heading]).items():
             entries.setdefault(name, block)
+        if heading == "Parameters":
+            places = {name: place for place, name in enumerate(signature.parameters)}
+            entries = dict(sorted(entries.items(), key=lambda e: places[e[0]]))
         sections[heading] = "\n".join(entries.values()) + "\n\n"
     order = ["", "Parameters", "Attributes"]
     order += [heading for heading in sections if heading not in order]

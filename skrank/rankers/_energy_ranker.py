@@ -1,5 +1,6 @@
 """Rankers made of an energy, a loss and a solver."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -115,20 +116,6 @@ class BaseEnergyRanker(BaseRanker):
     def _clone_parts(self):
         energy, loss = self._parts()
         return clone(energy), clone(loss)
-
-    def _network(self, hidden_layer_sizes, activation, dropout):
-        """Linear scores for no hidden layer, a network otherwise."""
-        sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
-        for size in sizes:
-            check_scalar(size, "hidden_layer_sizes", Integral, min_val=1)
-        if not len(sizes):
-            return LinearEnergy(n_jobs=self.n_jobs)
-        return MLPEnergy(
-            hidden_layer_sizes=tuple(sizes),
-            activation=activation,
-            dropout=dropout,
-            n_jobs=self.n_jobs,
-        )
 
     def _default_solver(self, energy):
         return LBFGS() if energy.linear else Adam()
@@ -270,6 +257,48 @@ class BaseEnergyRanker(BaseRanker):
         """
         check_is_fitted(self)
         return -self.predict(X)
+
+
+@shares_parameters
+class BaseNetworkRanker(BaseEnergyRanker):
+    """Rankers whose scores are linear or those of a network.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=()
+        Hidden layers of the scoring network; none means linear scores.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        Of the hidden layers.
+    dropout : float, default=0.0
+        Fraction of hidden units left out in training.
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (),
+        *,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        **shared,
+    ):
+        super().__init__(**shared)
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.dropout = dropout
+
+    def _energy(self):
+        """Linear scores for no hidden layer, a network otherwise."""
+        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object))
+        for size in sizes:
+            check_scalar(size, "hidden_layer_sizes", Integral, min_val=1)
+        if not len(sizes):
+            return LinearEnergy(n_jobs=self.n_jobs)
+        return MLPEnergy(
+            hidden_layer_sizes=tuple(sizes),
+            activation=self.activation,
+            dropout=self.dropout,
+            n_jobs=self.n_jobs,
+        )
 
 
 @shares_parameters

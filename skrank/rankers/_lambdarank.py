@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from skrank._shared_parameters import shares_parameters
 from skrank.losses import LambdaLoss
-from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.rankers._energy_ranker import BaseNetworkRanker
 from skrank.solvers import Adam
 
 
 @shares_parameters
-class LambdaRank(BaseEnergyRanker):
+class LambdaRank(BaseNetworkRanker):
     r"""LambdaRank: RankNet's pairs weighted by what swapping them does to a measure.
 
     .. math:: \lambda_{uv} = \frac{-\sigma \, |\Delta M_{uv}|}
@@ -22,8 +22,6 @@ class LambdaRank(BaseEnergyRanker):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=()
-        Hidden layers of the scoring network; none means linear scores.
     measure : str or BaseMeasure, default="ndcg@10"
         Any measure with swap deltas: NDCG, DCG, MAP, MRR, ERR, RBP, P@k.
     truncation : int, default=None
@@ -32,10 +30,6 @@ class LambdaRank(BaseEnergyRanker):
     normalize : bool, default=False
         Whether to scale the lambdas of each query so that their sum grows only with
         its logarithm.
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Of the hidden layers.
-    dropout : float, default=0.0
-        Fraction of hidden units left out in training.
     sigma : float, default=1.0
         Steepness of the logistic function.
 
@@ -62,29 +56,23 @@ class LambdaRank(BaseEnergyRanker):
         measure="ndcg@10",
         truncation: int | None = None,
         normalize: bool = False,
-        activation: str = "relu",
-        dropout: float = 0.0,
         sigma: float = 1.0,
         **shared,
     ):
-        super().__init__(**shared)
-        self.hidden_layer_sizes = hidden_layer_sizes
+        super().__init__(hidden_layer_sizes, **shared)
         self.measure = measure
         self.truncation = truncation
         self.normalize = normalize
-        self.activation = activation
-        self.dropout = dropout
         self.sigma = sigma
 
     def _parts(self):
-        energy = self._network(self.hidden_layer_sizes, self.activation, self.dropout)
         loss = LambdaLoss(
             measure=self.measure,
             truncation=self.truncation,
             sigma=self.sigma,
             normalize=self.normalize,
         )
-        return energy, loss
+        return self._energy(), loss
 
     def _default_solver(self, energy):
         return Adam(learning_rate=2e-2 if energy.linear else 2e-3)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from skrank._shared_parameters import shares_parameters
 from skrank.losses import ListMLELoss
-from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
 @shares_parameters
-class ListMLE(BaseEnergyRanker):
+class ListMLE(BaseNetworkRanker):
     r"""ListMLE: likelihood of the ideal ranking under the Plackett-Luce model.
 
     .. math:: \ell_q = -\sum_{j=1}^{k} \log \frac{e^{f(x_{\pi_j})}}
@@ -19,8 +19,6 @@ class ListMLE(BaseEnergyRanker):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=()
-        Hidden layers of the scoring network; none means linear scores.
     top_k : int, default=None
         Number of leading positions in the likelihood; None takes the whole ranking.
     ties : {"stable", "best", "random"}, default="best"
@@ -33,10 +31,6 @@ class ListMLE(BaseEnergyRanker):
     prior : tuple of float, default=None
         Shape and rate of a Gamma prior on the strengths :math:`e^{f(x)}` (Bayesian
         Plackett-Luce).
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Of the hidden layers.
-    dropout : float, default=0.0
-        Fraction of hidden units left out in training.
 
     References
     ----------
@@ -62,25 +56,19 @@ class ListMLE(BaseEnergyRanker):
         ties: str = "best",
         position_weights=None,
         prior: tuple[float, float] | None = None,
-        activation: str = "relu",
-        dropout: float = 0.0,
         **shared,
     ):
-        super().__init__(**shared)
-        self.hidden_layer_sizes = hidden_layer_sizes
+        super().__init__(hidden_layer_sizes, **shared)
         self.top_k = top_k
         self.ties = ties
         self.position_weights = position_weights
         self.prior = prior
-        self.activation = activation
-        self.dropout = dropout
 
     def _parts(self):
-        energy = self._network(self.hidden_layer_sizes, self.activation, self.dropout)
         loss = ListMLELoss(
             top_k=self.top_k,
             ties=self.ties,
             position_weights=self.position_weights,
             prior=self.prior,
         )
-        return energy, loss
+        return self._energy(), loss

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from skrank._shared_parameters import shares_parameters
 from skrank.losses import ListNetLoss
-from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
 @shares_parameters
-class ListNet(BaseEnergyRanker):
+class ListNet(BaseNetworkRanker):
     r"""ListNet: cross entropy between two distributions over top-k lists.
 
     .. math:: \ell_q = -\sum_{g \in G_k} P_y(g) \log P_f(g), \qquad
@@ -20,16 +20,10 @@ class ListNet(BaseEnergyRanker):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=()
-        Hidden layers of the scoring network; none means linear scores.
     top_k : int, default=1
         Length of the lists that are compared.
     gain : {"linear", "exp2"} or callable, default="linear"
         What turns a grade into the score of the ideal list.
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Of the hidden layers.
-    dropout : float, default=0.0
-        Fraction of hidden units left out in training.
 
     References
     ----------
@@ -53,17 +47,11 @@ class ListNet(BaseEnergyRanker):
         *,
         top_k: int = 1,
         gain="linear",
-        activation: str = "relu",
-        dropout: float = 0.0,
         **shared,
     ):
-        super().__init__(**shared)
-        self.hidden_layer_sizes = hidden_layer_sizes
+        super().__init__(hidden_layer_sizes, **shared)
         self.top_k = top_k
         self.gain = gain
-        self.activation = activation
-        self.dropout = dropout
 
     def _parts(self):
-        energy = self._network(self.hidden_layer_sizes, self.activation, self.dropout)
-        return energy, ListNetLoss(top_k=self.top_k, gain=self.gain)
+        return self._energy(), ListNetLoss(top_k=self.top_k, gain=self.gain)

@@ -6,10 +6,9 @@ from skrank._core._compat import with_callbacks
 from skrank._core._validation import check_groups, check_weights
 from skrank._objective import RankingData
 from skrank.losses import ExplicitPairsLoss
-from skrank.rankers._energy_ranker import BaseEnergyRanker
 
 
-class PreferenceRanker(BaseEnergyRanker):
+class PreferenceMixin:
     """Pairwise rankers: `fit` takes grades or ``preferences=``."""
 
     _preferences = None
@@ -52,7 +51,7 @@ class PreferenceRanker(BaseEnergyRanker):
 
         Returns
         -------
-        PreferenceRanker
+        BaseRanker
             The fitted ranker.
 
         Raises

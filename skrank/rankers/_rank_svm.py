@@ -3,12 +3,13 @@
 from skrank._shared_parameters import shares_parameters
 from skrank.energies import KernelEnergy, LinearEnergy
 from skrank.losses import PairwiseHingeLoss, PairwiseSquaredHingeLoss
-from skrank.rankers._pairwise import PreferenceRanker
+from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.rankers._pairwise import PreferenceMixin
 from skrank.solvers import LBFGS, SmoothingHomotopy
 
 
 @shares_parameters
-class RankSVM(PreferenceRanker):
+class RankSVM(PreferenceMixin, BaseEnergyRanker):
     r"""Ranking SVM: a large margin between the documents of every preference pair.
 
     .. math:: \min_w \frac{\alpha}{2} \lVert w \rVert^2 + \frac{1}{P}

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from skrank._shared_parameters import shares_parameters
 from skrank.losses import RankNetLoss
-from skrank.rankers._pairwise import PreferenceRanker
+from skrank.rankers._energy_ranker import BaseNetworkRanker
+from skrank.rankers._pairwise import PreferenceMixin
 
 
 @shares_parameters
-class RankNet(PreferenceRanker):
+class RankNet(PreferenceMixin, BaseNetworkRanker):
     r"""RankNet: cross entropy of the probability that one document beats another.
 
     .. math:: \ell_q = \sum_{u \succ v}
@@ -20,12 +21,6 @@ class RankNet(PreferenceRanker):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=()
-        Hidden layers of the scoring network; none means linear scores.
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Of the hidden layers.
-    dropout : float, default=0.0
-        Fraction of hidden units left out in training.
     sigma : float, default=1.0
         Steepness of the logistic function.
 
@@ -49,17 +44,11 @@ class RankNet(PreferenceRanker):
         self,
         hidden_layer_sizes: Sequence[int] = (),
         *,
-        activation: str = "relu",
-        dropout: float = 0.0,
         sigma: float = 1.0,
         **shared,
     ):
-        super().__init__(**shared)
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.dropout = dropout
+        super().__init__(hidden_layer_sizes, **shared)
         self.sigma = sigma
 
     def _parts(self):
-        energy = self._network(self.hidden_layer_sizes, self.activation, self.dropout)
-        return energy, RankNetLoss(sigma=self.sigma)
+        return self._energy(), RankNetLoss(sigma=self.sigma)

@@ -2,15 +2,23 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
-from skrank.energies import LinearEnergy
-from skrank.losses import LogisticLoss
-from skrank.metrics import evaluate_measure
+from skrank.energies import LinearEnergy, MLPEnergy
+from skrank.losses import (
+    ListNetLoss,
+    LogisticLoss,
+    PairwiseSquaredHingeLoss,
+    RankNetLoss,
+)
+from skrank.metrics import evaluate_measure, make_ranking_scorer
+from skrank.model_selection import QueryKFold
 from skrank.rankers import (
     EnergyRanker,
     LambdaRank,
@@ -21,7 +29,7 @@ from skrank.rankers import (
     RankSVM,
     SubsetRegression,
 )
-from skrank.solvers import LBFGS, SmoothingHomotopy
+from skrank.solvers import LBFGS, Adam, SmoothingHomotopy
 
 ALPHA = 1e-2
 
@@ -301,6 +309,30 @@ def test_energy_ranker_parameters_reach_its_parts():
     ranker = EnergyRanker(LinearEnergy(), LogisticLoss(), LBFGS())
     names = set(ranker.get_params())
     assert {"energy__fit_intercept", "loss__threshold", "solver__max_iter"} <= names
+
+
+def test_grid_search_chooses_among_parts(data):
+    X, y, groups = data
+    grid = [
+        {"loss": [RankNetLoss(), ListNetLoss()], "alpha": [1e-3, 1e-1]},
+        {"loss": [PairwiseSquaredHingeLoss()], "loss__margin": [0.5, 1.0]},
+        {
+            "energy": [MLPEnergy(hidden_layer_sizes=(4,))],
+            "energy__activation": ["relu", "tanh"],
+            "solver": [Adam(max_iter=3)],
+        },
+    ]
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            EnergyRanker(loss=RankNetLoss(), random_state=0),
+            grid,
+            cv=QueryKFold(3),
+            scoring=make_ranking_scorer("ndcg@10"),
+            error_score="raise",
+        ).fit(X, y, groups=groups)
+    assert len(search.cv_results_["params"]) == 8
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+    assert search.best_estimator_.score(X, y, groups) > 0.8
 
 
 def test_warm_start_continues(data):
