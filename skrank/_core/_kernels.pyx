@@ -24,8 +24,7 @@ cdef extern from "_simd.hpp" namespace "skrank" nogil:
     double hinge_sorted(const double *x, const int *by_score, const int *level,
                         int n_levels, const double *weight, int m, double margin,
                         bint squared, Moments *memory, double *grad)
-    double max_of(const double *x, int m)
-    double min_of(const double *x, int m)
+    void find_extremes(const double *x, int m, double *bottom, double *top)
     double softmax_cross_entropy(const double *x, const double *target, int m,
                                  double *grad)
     double plackett_luce_stages(const double *x, const double *w, int m, int k,
@@ -161,7 +160,10 @@ cdef double _hinge_query(double *x, const int *lower, const double *weight, int 
     cdef int *level = indices
     cdef int *by_score = indices + m
     cdef double scale = margin if margin > 0.0 else 1.0
-    if m <= DIRECT_SIZE or not max_of(x, m) - min_of(x, m) <= DIRECT_RANGE * scale:
+    cdef double bottom = 0.0, top = 0.0
+    if m > DIRECT_SIZE:
+        find_extremes(x, m, &bottom, &top)
+    if m <= DIRECT_SIZE or not top - bottom <= DIRECT_RANGE * scale:
         if squared:
             return squared_hinge_direct(x, lower, weight, m, margin, grad)
         return hinge_direct(x, lower, weight, m, margin, grad)

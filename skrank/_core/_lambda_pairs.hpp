@@ -263,7 +263,8 @@ SKRANK_CLONES static LambdaSums graded_weighted_wide(SKRANK_GRADED_ARGUMENTS) {
 static LambdaSums graded_pairs(double *x, double *gain, const double *weight,
                                double *discount, const int *lower, int m, double *e,
                                double *grad, double *hess) {
-    const double top = max_of(x, m), bottom = min_of(x, m);
+    double top, bottom;
+    find_extremes(x, m, &bottom, &top);
     pad(x, m, bottom);
     pad(gain, m, 0.0);
     if (!(top - bottom <= 300.0)) {  // products of two exponentials must fit

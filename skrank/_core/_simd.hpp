@@ -113,16 +113,35 @@ static void exp_shifted(const double *x, double shift, int m, double *out) {
     pad(out, m, 0.0);
 }
 
-SKRANK_INLINE double max_of(const double *x, int m) {
-    double top = x[0];
-    for (int j = 1; j < m; j++) top = x[j] > top ? x[j] : top;
-    return top;
+// Two vectors at a time, since every comparison waits for the last one.
+template <bool Largest>
+SKRANK_INLINE double extreme_of(const double *x, int m) {
+    double best = x[0];
+    int j = 1;
+    if (m >= 2 * LANES) {
+        Vec a = load(x), b = load(x + LANES);
+        for (j = 2 * LANES; j + 2 * LANES <= m; j += 2 * LANES) {
+            const Vec c = load(x + j), d = load(x + j + LANES);
+            a = where(Largest ? c > a : c < a, c, a);
+            b = where(Largest ? d > b : d < b, d, b);
+        }
+        a = where(Largest ? b > a : b < a, b, a);
+        best = a[0];
+        for (int l = 1; l < LANES; l++)
+            if (Largest ? a[l] > best : a[l] < best) best = a[l];
+    }
+    for (; j < m; j++)
+        if (Largest ? x[j] > best : x[j] < best) best = x[j];
+    return best;
 }
+SKRANK_INLINE double max_of(const double *x, int m) { return extreme_of<true>(x, m); }
+SKRANK_INLINE double min_of(const double *x, int m) { return extreme_of<false>(x, m); }
 
-SKRANK_INLINE double min_of(const double *x, int m) {
-    double bottom = x[0];
-    for (int j = 1; j < m; j++) bottom = x[j] < bottom ? x[j] : bottom;
-    return bottom;
+// For callers that are not cloned themselves: without AVX these comparisons are slow.
+SKRANK_CLONES
+static void find_extremes(const double *x, int m, double *bottom, double *top) {
+    *bottom = min_of(x, m);
+    *top = max_of(x, m);
 }
 
 // Sum of logarithms as one product, mantissa * 2^exponent, so that a sum over millions
@@ -281,7 +300,8 @@ static double ranknet_wide_hessian(const double *x, const int *lower,
 static double ranknet_pairs(double *x, const int *lower, const double *weight,
                             int m, double *e, double *grad, double *hess) {
     if (m == 0) return 0.0;
-    const double top = max_of(x, m), bottom = min_of(x, m);
+    double top, bottom;
+    find_extremes(x, m, &bottom, &top);
     const double chunk = MAX_LOG_PRODUCT / (top - bottom + LN2);
     if (!(chunk >= 8.0)) {  // also when the range is infinite
         pad(x, m, -std::numeric_limits<double>::infinity());
@@ -344,40 +364,57 @@ static double softmax_cross_entropy(const double *x, const double *target, int m
 
 // ------------------------------------------------------------------ Plackett-Luce
 
+// Sum of top - x[t] + log(tail[t]) over the first k positions; tails become 1 / tail.
+// `range` bounds |log(tail[t])|, so that products of tails stay finite.
+SKRANK_INLINE double invert_tails(const double *x, int k, double top, double range,
+                                  double *tail) {
+    LogProducts logs((int)(690.0 / (range + 1.0)));
+    Vec below = {};
+    int t = 0;
+    while (t + LANES <= k) {
+        const int end = t + LANES * logs.room((k - t) / LANES);
+        Vec product = logs.get();
+        for (; t < end; t += LANES) {
+            const Vec part = load(tail + t);
+            product *= part;
+            below += top - load(x + t);
+            store(tail + t, 1.0 / part);
+        }
+        logs.set(product);
+    }
+    double loss = logs.take() + sum(below);
+    for (; t < k; t++) {
+        loss += (top - x[t]) + std::log(tail[t]);
+        tail[t] = 1.0 / tail[t];
+    }
+    return loss;
+}
+
 // Stages t < k of drawing the documents in the given order without replacement:
 // sum of w[t] * (log sum_{u >= t} exp(x[u]) - x[t]). `w` may be null (all ones);
 // `e` and `tail` are work space.
 SKRANK_CLONES
 static double plackett_luce_narrow(const double *x, const double *w, int m, int k,
-                                   double top, double *e, double *tail,
+                                   double top, double bottom, double *e, double *tail,
                                    double *grad) {
     exp_shifted(x, top, m, e);
-    double total = 0.0;
+    double total = 0.0, loss = 0.0;
     for (int t = m - 1; t >= 0; t--) tail[t] = total += e[t];
-    double loss = 0.0, product = 1.0;
-    LogSum logs;
-    for (int t = 0; t < k; t++) {
-        const double weight = w ? w[t] : 1.0;
-        loss += weight * (top - x[t]);
-        if (w) {
-            loss += weight * std::log(tail[t]);
-        } else {  // a tail lies in [1e-131, m], so that the product stays in range
-            product *= tail[t];
-            if (product < 1e-150 || product > 1e150) {
-                logs.multiply(product);
-                product = 1.0;
-            }
+    if (w) {
+        for (int t = 0; t < k; t++) {
+            loss += w[t] * ((top - x[t]) + std::log(tail[t]));
+            tail[t] = w[t] / tail[t];
         }
+    } else {
+        loss = invert_tails(x, k, top, std::fmax(top - bottom, std::log((double)m)), tail);
     }
-    logs.multiply(product);
-    for (int t = 0; t < k; t++) tail[t] = (w ? w[t] : 1.0) / tail[t];
     double inverse_sum = 0.0;
     for (int t = 0; t < k; t++) {
         inverse_sum += tail[t];
         grad[t] = e[t] * inverse_sum - (w ? w[t] : 1.0);
     }
     for (int t = k; t < m; t++) grad[t] = e[t] * inverse_sum;
-    return loss + logs.value();
+    return loss;
 }
 
 // The same when exp(x - max) would underflow: every sum is kept relative to the largest
@@ -408,9 +445,10 @@ static double plackett_luce_wide(const double *x, const double *w, int m, int k,
 static double plackett_luce_stages(const double *x, const double *w, int m, int k,
                                    double *e, double *tail, double *grad) {
     if (m == 0) return 0.0;
-    const double top = max_of(x, m), bottom = min_of(x, m);
+    double top, bottom;
+    find_extremes(x, m, &bottom, &top);
     if (top - bottom <= 300.0)
-        return plackett_luce_narrow(x, w, m, k, top, e, tail, grad);
+        return plackett_luce_narrow(x, w, m, k, top, bottom, e, tail, grad);
     return plackett_luce_wide(x, w, m, k, e, tail, grad);
 }
 
