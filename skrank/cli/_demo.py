@@ -15,20 +15,20 @@ from skrank.metrics import compare
 _BASELINE = "BM25"
 _BASELINE_FEATURE = "whole.bm25"
 
-# Name in the table, class, parameters: strong penalties, with which solvers stop soon.
+# Name in the table, class, parameters.
 _RANKERS = (
     ("SubsetRegression", "SubsetRegression", ("gain=exp2",)),
     ("LogisticRanker", "LogisticRanker", ("alpha=1e-3",)),
-    ("RankSVM", "RankSVM", ("alpha=1e-2",)),
-    ("RankNet", "RankNet", ("alpha=1e-2",)),
+    ("RankSVM", "RankSVM", ("alpha=1e-3",)),
+    ("RankNet", "RankNet", ("alpha=1e-3",)),
     ("LambdaRank", "LambdaRank", ("max_iter=30",)),
     (
         "LambdaRank, 32 units",
         "LambdaRank",
         ("max_iter=30", "hidden_layer_sizes=(32,)"),
     ),
-    ("ListNet", "ListNet", ("alpha=0.1",)),
-    ("ListMLE", "ListMLE", ("alpha=1",)),
+    ("ListNet", "ListNet", ("alpha=1e-3",)),
+    ("ListMLE, top 5", "ListMLE", ("alpha=1e-3", "top_k=5")),
 )
 
 
