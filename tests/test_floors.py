@@ -15,7 +15,7 @@ import skrank
 PACKAGE = Path(skrank.__file__).parent
 
 FLOORS = {
-    0: ("", "_core", "_version", "_shared_parameters"),
+    0: ("", "_core", "_version"),
     1: ("metrics", "aggregation", "text", "preprocessing", "datasets"),
     2: ("losses",),
     3: ("energies", "solvers", "trees"),

@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
 from skrank._objective import Objective, RankingData
-from skrank._shared_parameters import shares_parameters
 from skrank.base import BaseRanker
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import RankNetLoss

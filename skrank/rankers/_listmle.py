@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from skrank._shared_parameters import shares_parameters
+from skrank._core._shared_parameters import shares_parameters
 from skrank.losses import ListMLELoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 

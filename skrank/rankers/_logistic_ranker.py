@@ -5,7 +5,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._shared_parameters import shares_parameters
+from skrank._core._shared_parameters import shares_parameters
 from skrank.energies import LinearEnergy
 from skrank.losses import LogisticLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker

@@ -1,6 +1,6 @@
 """Ranking SVM."""
 
-from skrank._shared_parameters import shares_parameters
+from skrank._core._shared_parameters import shares_parameters
 from skrank.energies import KernelEnergy, LinearEnergy
 from skrank.losses import PairwiseHingeLoss, PairwiseSquaredHingeLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker

@@ -1,13 +1,14 @@
 """Adam."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
+from skrank._core._shared_parameters import shares_parameters
 from skrank.solvers._stochastic import StochasticSolver, check_number
 
 
+@shares_parameters
 class Adam(StochasticSolver):
     r"""Adaptive moment estimation over mini-batches of queries.
 
@@ -31,25 +32,6 @@ class Adam(StochasticSolver):
         Decay of the mean of squared gradients, in [0, 1).
     epsilon : float, default=1e-8
         Keeps the step finite where gradients vanish.
-    batch_queries : int or None, default=None
-        Queries per batch at most; None takes 32, or fewer where an epoch would
-        otherwise make less than 20 steps.
-    max_iter : int, default=100
-        Epochs at most.
-    tol : float or None, default=None
-        Stop when the mean objective of an epoch has not fallen by this share of the
-        best one for ``n_iter_no_change`` epochs. None trains for ``max_iter``.
-    n_iter_no_change : int, default=5
-        Epochs to wait for an improvement.
-    schedule : str or callable, default="constant"
-        Factor of the learning rate in epoch ``t`` (from 0) of ``T``: ``"constant"``;
-        ``"inverse"`` 1/(1+t); ``"inverse_sqrt"`` 1/√(1+t); ``"linear"`` 1−t/T;
-        ``"cosine"`` (1+cos(πt/T))/2; or ``schedule(t)``.
-    clip_norm : float or None, default=None
-        Largest Euclidean norm of a batch's gradient; longer ones are shortened.
-    average : float or None, default=None
-        Decay of an exponential moving average of the parameters over steps, such as
-        0.999; the average is then what is monitored and returned.
 
     References
     ----------
@@ -70,25 +52,13 @@ class Adam(StochasticSolver):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
-        batch_queries: int | None = None,
-        max_iter: int = 100,
-        tol: float | None = None,
-        n_iter_no_change: int = 5,
-        schedule: str | Callable[[int], float] = "constant",
-        clip_norm: float | None = None,
-        average: float | None = None,
+        **shared,
     ):
+        super().__init__(**shared)
         self.learning_rate = learning_rate
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
-        self.batch_queries = batch_queries
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.schedule = schedule
-        self.clip_norm = clip_norm
-        self.average = average
 
     def _check_parameters(self):
         super()._check_parameters()

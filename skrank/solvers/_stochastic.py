@@ -32,11 +32,52 @@ SCHEDULES = {
 class StochasticSolver(BaseSolver):
     """Base class of solvers that step after every mini-batch of queries.
 
-    Subclasses implement `_start` and add their own checks to `_check_parameters`; their
-    constructors store the parameters that this loop reads.
+    Subclasses have a ``learning_rate``, implement `_start` and add their own checks to
+    `_check_parameters`.
+
+    Parameters
+    ----------
+    batch_queries : int or None, default=None
+        Queries per batch at most; None takes 32, or fewer where an epoch would
+        otherwise make less than 20 steps.
+    max_iter : int, default=100
+        Epochs at most.
+    tol : float or None, default=None
+        Stop when the mean objective of an epoch has not fallen by this share of the
+        best one for ``n_iter_no_change`` epochs. None trains for ``max_iter``.
+    n_iter_no_change : int, default=5
+        Epochs to wait for an improvement.
+    schedule : str or callable, default="constant"
+        Factor of the learning rate in epoch ``t`` (from 0) of ``T``: ``"constant"``;
+        ``"inverse"`` 1/(1+t); ``"inverse_sqrt"`` 1/√(1+t); ``"linear"`` 1−t/T;
+        ``"cosine"`` (1+cos(πt/T))/2; or ``schedule(t)``.
+    clip_norm : float or None, default=None
+        Largest Euclidean norm of a batch's gradient; longer ones are shortened.
+    average : float or None, default=None
+        Decay of an exponential moving average of the parameters over steps, such as
+        0.999; the average is then what is monitored and returned.
     """
 
     requires = ("batch", "n_queries")
+
+    def __init__(
+        self,
+        *,
+        batch_queries: int | None = None,
+        max_iter: int = 100,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        schedule: str | Callable[[int], float] = "constant",
+        clip_norm: float | None = None,
+        average: float | None = None,
+    ):
+        self.batch_queries = batch_queries
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.schedule = schedule
+        self.clip_norm = clip_norm
+        self.average = average
 
     def _start(self, n_params) -> Callable:
         """Return ``step(params, gradient, learning_rate)``, which moves params."""

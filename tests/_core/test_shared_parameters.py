@@ -5,7 +5,7 @@ import inspect
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from skrank._shared_parameters import shares_parameters
+from skrank._core._shared_parameters import shares_parameters
 
 
 class Base(BaseEstimator):
