@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 import sklearn
 from _public import public_methods, public_objects
+from numpydoc.validate import validate
 
 import skrank
-
-validate = pytest.importorskip("numpydoc.validate").validate
 
 _ROOT = Path(__file__).parents[1]
 # The configuration that `numpydoc lint` reads as well.
