@@ -70,5 +70,6 @@ class ListMLE(BaseNetworkRanker):
             ties=self.ties,
             position_weights=self.position_weights,
             prior=self.prior,
+            random_state=self.random_state,
         )
         return self._energy(), loss

@@ -54,4 +54,7 @@ class ListNet(BaseNetworkRanker):
         self.gain = gain
 
     def _parts(self):
-        return self._energy(), ListNetLoss(top_k=self.top_k, gain=self.gain)
+        loss = ListNetLoss(
+            gain=self.gain, top_k=self.top_k, random_state=self.random_state
+        )
+        return self._energy(), loss

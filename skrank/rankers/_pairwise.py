@@ -102,6 +102,11 @@ class PreferenceMixin:
             loss = ExplicitPairsLoss(loss, *self._preferences)
         return energy, loss
 
+    def _store(self, energy, loss, result, monitor):
+        # The pairs belong to the training data, not to the model.
+        loss = loss if self._preferences is None else loss.loss
+        super()._store(energy, loss, result, monitor)
+
 
 def _check_pairs(preferences, n_samples):
     pairs = np.asarray(preferences)

@@ -230,6 +230,19 @@ def test_listmle_minimises_its_likelihood(data, top_k):
     np.testing.assert_allclose(ranker.coef_, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "ranker", [ListMLE(ties="random"), ListNet(top_k=3)], ids=["ListMLE", "ListNet"]
+)
+def test_the_seed_decides_what_a_loss_draws(data, ranker):
+    X, y, groups = data
+    first, again, other = (
+        ranker.set_params(random_state=seed).fit(X, y, groups).coef_
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 1e-6
+
+
 @pytest.mark.parametrize("measure", ["ndcg@10", "map", "mrr", "err@10"])
 @pytest.mark.parametrize("hidden", [(), (8,)])
 def test_lambdarank_optimises_any_measure(data, measure, hidden):
@@ -250,6 +263,7 @@ def test_explicit_preferences_equal_grades(data, ranker):
     X, y, groups = data
     by_grade = ranker.fit(X, y, groups).coef_
     by_pair = ranker.fit(X, preferences=all_pairs(y, groups)).coef_
+    assert not hasattr(ranker.loss_, "pairs")
     np.testing.assert_allclose(by_pair, by_grade, atol=1e-5)
     checked = ranker.fit(X, groups=groups, preferences=all_pairs(y, groups)).coef_
     np.testing.assert_array_equal(checked, by_pair)
