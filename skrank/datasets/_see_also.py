@@ -276,8 +276,35 @@ def _fields(documents):
         "name": [document.name for document in documents],
         "description": [text(document, others(document)) for document in documents],
         "parameters": [text(document, _PARAMETER_SECTIONS) for document in documents],
-        "examples": [text(document, _EXAMPLE_SECTIONS) for document in documents],
+        "examples": [
+            without_output(text(document, _EXAMPLE_SECTIONS)) for document in documents
+        ],
     }
+
+
+def without_output(examples):
+    """Text and code of examples, without what the code prints.
+
+    Some of SciPy's examples are put together at import with numbers drawn anew, and
+    the data set must not depend on them.
+
+    Parameters
+    ----------
+    examples : str
+        Text of a section "Examples".
+
+    Returns
+    -------
+    str
+        Its lines but those between code and the next code or empty line.
+    """
+    kept, printing = [], False
+    for line in examples.splitlines():
+        code = line.lstrip().startswith((">>>", "..."))
+        if code or not line.strip() or not printing:
+            kept.append(line)
+            printing = code
+    return "\n".join(kept)
 
 
 def _search(index, texts, n_candidates):

@@ -1,5 +1,7 @@
 """The embedded retrieval task: its parser, its judgements and its honesty."""
 
+import os
+import subprocess
 import sys
 import types
 import warnings
@@ -15,7 +17,7 @@ from skrank.datasets._docstrings import (
     parse_docstring,
     parse_see_also,
 )
-from skrank.datasets._see_also import _judge
+from skrank.datasets._see_also import _judge, without_output
 from skrank.preprocessing import QueryStandardScaler
 from skrank.text import BM25
 
@@ -206,7 +208,11 @@ def test_candidates_are_what_bm25_finds():
     fields = {
         "name": [d.name for d in documents],
         "rest": [
-            "\n".join(t for k, t in d.sections.items() if k != "References")
+            "\n".join(
+                without_output(t) if k == "Examples" else t
+                for k, t in d.sections.items()
+                if k != "References"
+            )
             for d in documents
         ],
     }
@@ -268,3 +274,43 @@ def test_bad_arguments_are_named():
         load_see_also(n_queries=0)
     with pytest.raises(ValueError, match="n_queries=999999 is more than the"):
         load_see_also(n_queries=999999)
+
+
+def test_what_examples_print_is_left_out():
+    examples = """Text first.
+
+>>> x = f(1)
+>>> for i in x:
+...     print(i)
+0.123
+0.456
+>>> x
+array([0.123,
+       0.456])
+
+More text.
+It goes on."""
+    kept = without_output(examples)
+    assert "0.123" not in kept
+    assert "0.456" not in kept
+    assert kept.count(">>>") == 3
+    assert kept.endswith("More text.\nIt goes on.")
+
+
+def test_same_bits_in_every_process(tmp_path):
+    code = (
+        "import hashlib; from skrank.datasets import load_see_also; "
+        "data = load_see_also(packages=('scipy',), n_queries=100); "
+        "print(hashlib.sha256(data.X.tobytes()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
