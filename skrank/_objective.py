@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from skrank._core._queries import QueryIndex, rows_of_queries
+from skrank.losses._base import has_preference
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +48,7 @@ class RankingData:
 
     def has_preference(self):
         """Whether the grades of each query differ, shape (n_queries,)."""
-        starts = self.ptr[:-1]
-        highest = np.maximum.reduceat(self.y, starts)
-        return highest > np.minimum.reduceat(self.y, starts)
+        return has_preference(self.y, self.ptr)
 
 
 class Objective:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
 from skrank._core._queries import QueryIndex
+from skrank._core._segments import segment_ranks
 from skrank._core._validation import (
     check_grades,
     check_groups,
@@ -231,11 +232,8 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         )
         scores = self.predict(X)
         index = QueryIndex.from_groups(check_groups(ids, len(scores)))
-        grouped = index.take(scores)
-        order = np.lexsort((-grouped, index.codes))
-        ranks = np.empty(len(scores), dtype=np.intp)
-        ranks[order] = np.arange(len(scores)) - np.repeat(index.ptr[:-1], index.sizes)
-        return index.restore(ranks + 1), index
+        ranks = segment_ranks(index.take(scores), index.ptr)
+        return index.restore(np.asarray(ranks, dtype=np.intp)), index
 
     def score(self, X, y, groups=None, sample_weight=None) -> float:
         """Mean NDCG@10 over queries.
