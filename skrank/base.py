@@ -230,7 +230,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         ids = resolve_groups(
             groups, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.{method}"
         )
-        scores = self.predict(X)
+        scores = np.asarray(self.predict(X), dtype=np.float64)
         index = QueryIndex.from_groups(check_groups(ids, len(scores)))
         ranks = segment_ranks(index.take(scores), index.ptr)
         return index.restore(np.asarray(ranks, dtype=np.intp)), index
