@@ -13,8 +13,8 @@ class Monitor:
     patience : int or None
         Stop after this many iterations without improvement; None never stops.
     report : sequence of callables
-        Each is called with a dict of ``iteration``, ``objective`` and, with validation
-        queries, ``validation``.
+        Each is called with a dict of ``iteration``, ``objective``, ``params`` and, with
+        validation queries, ``validation``.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Monitor:
 
     def __call__(self, params, n_iter, value) -> bool:
         """Note one iteration; True tells the solver to stop."""
-        info = {"iteration": n_iter, "objective": value}
+        info = {"iteration": n_iter, "objective": value, "params": params}
         stop = False
         if self.evaluate is not None:
             info["validation"] = self._validate(params, n_iter)

@@ -84,11 +84,22 @@ class Objective:
         self.alpha = alpha
         self.n_threads = n_threads
         self.rng = rng
-        self.prepared = loss.prepare(
-            data.y, data.ptr, data.sample_weight, n_threads=n_threads
-        )
+        self.prepared = self._prepare()
         self.total_weight = self.prepared.total_weight
         self.penalty = alpha * energy.penalty_mask(data.X.shape[1])
+
+    def _prepare(self):
+        data, labels = self.data, self.energy.labels_
+        options = {"n_threads": self.n_threads}
+        if labels is not None:
+            if not self.loss.reads_labels:
+                raise TypeError(
+                    f"{type(self.loss).__name__} compares scores of documents, but "
+                    f"{type(self.energy).__name__} has one energy per label; use a "
+                    "loss functional such as HingeLoss, or an energy without labels"
+                )
+            options["labels"] = labels
+        return self.loss.prepare(data.y, data.ptr, data.sample_weight, **options)
 
     @property
     def n_queries(self) -> int:
@@ -97,7 +108,8 @@ class Objective:
 
     def value_gradient(self, params):
         """Objective and its gradient with respect to the parameters."""
-        raw, vjp = self.energy.scores_and_vjp(params, self.data.X, self.rng)
+        data = self.data
+        raw, vjp = self.energy.scores_and_vjp(params, data.X, self.rng, data.ptr)
         values, gradient = self.prepared.value_gradient(raw)
         # Data without any preference has no units and no gradient.
         scale = 1.0 / self.total_weight if self.total_weight else 0.0

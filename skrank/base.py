@@ -230,7 +230,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         ids = resolve_groups(
             groups, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.{method}"
         )
-        scores = np.asarray(self.predict(X), dtype=np.float64)
+        scores = np.asarray(self._scores(X, ids), dtype=np.float64)
         index = QueryIndex.from_groups(check_groups(ids, len(scores)))
         ranks = segment_ranks(index.take(scores), index.ptr)
         return index.restore(np.asarray(ranks, dtype=np.intp)), index
@@ -259,8 +259,12 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         )
         check_query_leakage(self, groups)
         return ndcg_score(
-            y, self.predict(X), groups=groups, k=10, sample_weight=sample_weight
+            y, self._scores(X, groups), groups=groups, k=10, sample_weight=sample_weight
         )
+
+    def _scores(self, X, groups):
+        """Scores for a caller who knows the queries."""
+        return self.predict(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -269,3 +273,59 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+class GroupsAtPredictMixin:
+    """Rankers whose scores of a document may depend on the others of its query.
+
+    `predict` then takes ``groups``, which scikit-learn's metadata routing passes on
+    through pipelines without any ``set_predict_request``.
+    """
+
+    __metadata_request__predict = {"groups": True}
+
+    @property
+    def _needs_groups(self) -> bool:
+        """Whether this model, once fitted, needs the groups."""
+        return True
+
+    def predict(self, X, groups=None):
+        """Score documents.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, in any order. Needed by models in which a document's
+            score depends on the other documents of its query, ignored by others.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Scores; higher is better. Only differences within a query mean anything.
+
+        Raises
+        ------
+        ValueError
+            If the model needs groups and there are none.
+        """
+        check_is_fitted(self)
+        return self._by_query(self._predict, X, groups, "predict")
+
+    def _by_query(self, function, X, groups, method):
+        """Rows of ``function(X, ptr)``, with the queries if the model needs them."""
+        rows = self._check_rows(X, reset=False)
+        if not self._needs_groups:
+            return function(rows)
+        ids = resolve_groups(
+            groups,
+            X,
+            n_samples=rows.shape[0],
+            caller=f"{type(self).__name__}.{method}",
+        )
+        index = QueryIndex.from_groups(check_groups(ids, rows.shape[0]))
+        return index.restore(function(index.take(rows), index.ptr))
+
+    def _scores(self, X, groups):
+        return self.predict(X, groups)

@@ -4,8 +4,12 @@ An energy E(q, d) is low for documents that suit the query (Fang & Liu 2016, eq.
 Losses, measures and users think in scores, where higher is better, so an energy object
 computes scores and the energy is their negative.
 
-An energy knows neither labels nor losses. It offers its scores and, for a solver, the
-product of a gradient with respect to the scores and its Jacobian.
+An energy that depends on the label, E(q, d, r), has one score per document and label,
+and says with ``labels_`` which labels there are. An energy that looks at all documents
+of a query says so with ``needs_groups``.
+
+An energy knows no losses. It offers its scores and, for a solver, the product of a
+gradient with respect to the scores and its Jacobian.
 """
 
 import numpy as np
@@ -22,9 +26,15 @@ class BaseEnergy(BaseEstimator):
     accepts_sparse = False
     #: Whether scores are linear in the parameters, so convex losses stay convex.
     linear = False
+    #: Whether scores of a document depend on the other documents of its query, so that
+    #: prediction needs to know the queries.
+    needs_groups = False
+    #: Labels r of E(q, d, r) in ascending order, one column of scores for each; None
+    #: for energies that do not depend on the label.
+    labels_ = None
 
-    def setup(self, X, rng=None):
-        """Learn what does not depend on labels, such as the scale of features.
+    def setup(self, X, rng=None, y=None, ptr=None):
+        """Learn what precedes training, such as the scale of features.
 
         Parameters
         ----------
@@ -32,6 +42,10 @@ class BaseEnergy(BaseEstimator):
             Training rows.
         rng : RandomState, default=None
             Source of randomness, such as the choice of landmarks.
+        y : ndarray of shape (n_documents,), default=None
+            Training grades, for energies that depend on labels.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts.
 
         Returns
         -------
@@ -63,11 +77,45 @@ class BaseEnergy(BaseEstimator):
         """Parameters to start from, shape (n_params,), float64."""
         raise NotImplementedError
 
-    def scores(self, params, X):
-        """Scores of documents, shape (n_documents,), float64."""
+    def scores(self, params, X, ptr=None):
+        """Scores as a loss sees them: negative energies.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Rows.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts; always given where `needs_groups` is true.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,) or (n_documents, n_outputs)
+            float64; with ``labels_``, one column per label.
+        """
         raise NotImplementedError
 
-    def scores_and_vjp(self, params, X, rng=None):
+    def document_scores(self, params, X, ptr=None):
+        """Scores by which documents are ranked.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Rows.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts.
+
+        Returns
+        -------
+        ndarray
+            The scores themselves, unless several scores of a document make one.
+        """
+        return self.scores(params, X, ptr)
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
         """Scores, and the function that pulls a gradient back to the parameters.
 
         Parameters
@@ -78,13 +126,16 @@ class BaseEnergy(BaseEstimator):
             Rows.
         rng : RandomState, default=None
             Given while training with noise, such as dropout.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts.
 
         Returns
         -------
-        scores : ndarray of shape (n_documents,)
+        scores : ndarray of shape (n_documents,) or (n_documents, n_outputs)
             Scores.
         vjp : callable
-            ``vjp(gradient)`` is the gradient with respect to the parameters.
+            ``vjp(gradient)``, given an array like the scores, is the gradient with
+            respect to the parameters.
         """
         raise NotImplementedError
 

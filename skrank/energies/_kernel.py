@@ -59,7 +59,7 @@ class KernelEnergy(LinearEnergy):
         self.kernel_params = kernel_params
         self.n_components = n_components
 
-    def setup(self, X, rng=None):
+    def setup(self, X, rng=None, y=None, ptr=None):
         """Draw the landmarks and whiten their kernel matrix."""
         other = dict(self.kernel_params or {})
         known = {name: other.pop(name) for name in _NYSTROEM_NAMES if name in other}

@@ -109,7 +109,7 @@ class LinearEnergy(BaseEnergy):
     def _threads(self, X):
         return 1 if X.size < _SMALL_WORK else effective_n_threads(self.n_jobs)
 
-    def scores(self, params, X):
+    def scores(self, params, X, ptr=None):
         """Scores ``X @ w + b``, shape (n_documents,), float64."""
         coef = np.ascontiguousarray(params[: X.shape[1]], dtype=np.float64)
         if sparse.issparse(X):
@@ -118,7 +118,7 @@ class LinearEnergy(BaseEnergy):
             raw = matvec(X, coef, self._threads(X))
         return raw + params[-1] if self.fit_intercept else raw
 
-    def scores_and_vjp(self, params, X, rng=None):
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
         """Scores and the product of a gradient with the rows."""
 
         def vjp(gradient):

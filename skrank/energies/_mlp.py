@@ -31,6 +31,8 @@ _THREADED_WORK = 1 << 26
 # Folding the mean into the bias cancels digits where |mean| >> scale; beyond this ratio
 # single precision would keep fewer than five of them.
 _MAX_OFFSET = 100.0
+# LeCun et al. (1998), "Efficient BackProp", section 4.4: 1 at 1 and -1 at -1.
+_TANH_HEIGHT = 1.7159
 
 
 class _Activation(NamedTuple):
@@ -41,6 +43,12 @@ class _Activation(NamedTuple):
 
 def _glorot(fan_in, fan_out):
     return 2.0 / (fan_in + fan_out)
+
+
+def _scaled_tanh(z):
+    z *= 2.0 / 3.0
+    np.tanh(z, out=z)
+    z *= _TANH_HEIGHT
 
 
 _ACTIVATIONS = {
@@ -56,6 +64,11 @@ _ACTIVATIONS = {
         lambda a: a * (1 - a),
         lambda fan_in, fan_out: 16.0 * _glorot(fan_in, fan_out),
     ),
+    "scaled_tanh": _Activation(
+        _scaled_tanh,
+        lambda a: (2.0 / 3.0) * (_TANH_HEIGHT - a * a / _TANH_HEIGHT),
+        _glorot,
+    ),
     "identity": _Activation(lambda z: z, lambda a: 1, _glorot),
 }
 
@@ -63,7 +76,7 @@ _ACTIVATIONS = {
 class MLPEnergy(BaseEnergy):
     r"""Scores of a multi-layer perceptron: the negative energy is a neural network.
 
-    .. math:: -E(q, d) = f(x) = w_{L}^T h_{L} + b_{L}, \quad
+    .. math:: -E(q, d) = f(x) = o(w_{L}^T h_{L} + b_{L}), \quad
               h_{l+1} = a(W_l^T h_l + b_l), \quad h_0 = (x - \mu) / \sigma
 
     Weights start as in He et al. (2015, eq. 10) for ``"relu"`` and as in Glorot &
@@ -80,8 +93,12 @@ class MLPEnergy(BaseEnergy):
     ----------
     hidden_layer_sizes : int or sequence of int, default=(64,)
         Units of each hidden layer; an empty sequence makes a linear energy.
-    activation : {"relu", "tanh", "sigmoid", "identity"}, default="relu"
-        Function of the hidden units.
+    activation : {"relu", "tanh", "scaled_tanh", "sigmoid", "identity"}, default="relu"
+        Function of the hidden units; "scaled_tanh" is 1.7159 tanh(2 z / 3).
+    output_activation : str, default="identity"
+        Function of the output, one of the same.
+    n_outputs : int, default=1
+        Outputs of a document; more than one make a matrix of scores.
     dropout : float, default=0.0
         Probability with which a hidden unit is left out while training; the others are
         divided by ``1 - dropout``, so prediction needs no correction.
@@ -124,17 +141,21 @@ class MLPEnergy(BaseEnergy):
         hidden_layer_sizes: int | Sequence[int] = (64,),
         *,
         activation: str = "relu",
+        output_activation: str = "identity",
+        n_outputs: int = 1,
         dropout: float = 0.0,
         standardize: bool = True,
         n_jobs: int | None = None,
     ):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
+        self.output_activation = output_activation
+        self.n_outputs = n_outputs
         self.dropout = dropout
         self.standardize = standardize
         self.n_jobs = n_jobs
 
-    def setup(self, X, rng=None):
+    def setup(self, X, rng=None, y=None, ptr=None):
         """Check hyper-parameters and learn the standardisation.
 
         Parameters
@@ -142,6 +163,10 @@ class MLPEnergy(BaseEnergy):
         X : ndarray or CSR matrix of shape (n_documents, n_features)
             Training rows.
         rng : RandomState, default=None
+            Not used.
+        y : ndarray of shape (n_documents,), default=None
+            Not used.
+        ptr : ndarray of shape (n_queries + 1,), default=None
             Not used.
 
         Returns
@@ -156,7 +181,8 @@ class MLPEnergy(BaseEnergy):
         TypeError
             If a hyper-parameter has a wrong type.
         """
-        _check_activation(self.activation)
+        _check_activation(self.activation, "activation")
+        _check_activation(self.output_activation, "output_activation")
         _check_dropout(self.dropout)
         self._layer_sizes(X.shape[1])
         self.mean_, self.scale_ = feature_scale(X) if self.standardize else (None, None)
@@ -164,7 +190,8 @@ class MLPEnergy(BaseEnergy):
 
     def _layer_sizes(self, n_features):
         """Units of every layer, from the features to the score."""
-        return (n_features, *_check_hidden(self.hidden_layer_sizes), 1)
+        hidden = _check_hidden(self.hidden_layer_sizes, "hidden_layer_sizes")
+        return (n_features, *hidden, *_check_hidden(self.n_outputs, "n_outputs"))
 
     def n_params(self, n_features: int) -> int:
         """Length of the parameter vector: per layer its weights, then its biases."""
@@ -177,7 +204,7 @@ class MLPEnergy(BaseEnergy):
         params = np.zeros(self.n_params(n_features))
         layers = _views(params, sizes)
         for weight, _ in layers[:-1]:
-            variance = _check_activation(self.activation).variance(*weight.shape)
+            variance = _ACTIVATIONS[self.activation].variance(*weight.shape)
             weight[...] = rng.normal(scale=np.sqrt(variance), size=weight.shape)
         weight = layers[-1][0]
         weight[...] = rng.normal(
@@ -192,16 +219,23 @@ class MLPEnergy(BaseEnergy):
             bias[...] = 0.0
         return mask
 
-    def scores(self, params, X):
-        """Scores without dropout, shape (n_documents,), float64."""
+    def scores(self, params, X, ptr=None):
+        """Scores without dropout, (n_documents,) or (n_documents, n_outputs)."""
         network, X, blocks, run = self._bind(params, X)
 
         def forward(block):
             return network.forward(_rows(X, block, network.dtype))[0]
 
-        return _concatenate(run(forward, blocks), blocks)
+        return self._concatenate(run(forward, blocks), blocks)
 
-    def scores_and_vjp(self, params, X, rng=None):
+    def _concatenate(self, parts, blocks):
+        n = blocks[-1].stop if blocks else 0
+        raw = np.empty(n if self.n_outputs == 1 else (n, self.n_outputs))
+        for block, part in zip(blocks, parts):
+            raw[block] = part
+        return raw
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
         """Scores, and the back-propagation of a gradient with respect to them.
 
         Parameters
@@ -212,10 +246,12 @@ class MLPEnergy(BaseEnergy):
             Rows.
         rng : RandomState or Generator, default=None
             Given while training: draws the units that dropout leaves out.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Not used.
 
         Returns
         -------
-        scores : ndarray of shape (n_documents,)
+        scores : ndarray of shape (n_documents,) or (n_documents, n_outputs)
             Scores.
         vjp : callable
             ``vjp(gradient)`` is the gradient with respect to the parameters.
@@ -229,14 +265,14 @@ class MLPEnergy(BaseEnergy):
 
         def forward(i):
             rows = _rows(X, blocks[i], network.dtype)
-            raw, tape = network.forward(rows, seeds[i])
+            out, tape = network.forward(rows, seeds[i])
             tapes[i] = tape if blocks[i].stop <= n_kept else None
-            return raw
+            return out
 
         def backward(i, gradient):
             rows = _rows(X, blocks[i], network.dtype)
             tape = network.forward(rows, seeds[i])[1] if tapes[i] is None else tapes[i]
-            return network.backward(rows, tape, gradient)
+            return network.backward(rows, tape, raw[blocks[i]], gradient)
 
         def vjp(gradient):
             pulled = np.zeros(len(params))
@@ -249,7 +285,8 @@ class MLPEnergy(BaseEnergy):
             self._unfold(*layers[0])
             return pulled
 
-        return _concatenate(run(forward, range(len(blocks))), blocks), vjp
+        raw = self._concatenate(run(forward, range(len(blocks))), blocks)
+        return raw, vjp
 
     def _bind(self, params, X):
         """Network of these parameters, rows, their blocks and a map over blocks."""
@@ -261,7 +298,8 @@ class MLPEnergy(BaseEnergy):
         layers[0] = self._fold(*layers[0])
         network = _Network(
             layers,
-            _check_activation(self.activation),
+            _ACTIVATIONS[self.activation],
+            _ACTIVATIONS[self.output_activation],
             1.0 - self.dropout,
             np.float32 if self._single_precision(X) else np.float64,
         )
@@ -302,18 +340,21 @@ class _Network:
         Arrays of shape (n_inputs, n_outputs) and (n_outputs,).
     activation : _Activation
         Function of hidden units.
+    output : _Activation
+        Function of the output.
     keep : float
         Probability with which a hidden unit stays when a seed is given.
     dtype : type
         float32 or float64, of all matrix products.
     """
 
-    def __init__(self, layers, activation, keep, dtype):
+    def __init__(self, layers, activation, output, keep, dtype):
         self.layers = [
             (weight.astype(dtype, copy=False), bias.astype(dtype, copy=False))
             for weight, bias in layers
         ]
         self.activation = activation
+        self.output = output
         self.keep = keep
         self.dtype = dtype
 
@@ -332,18 +373,24 @@ class _Network:
                 rows /= self.keep
             tape.append((rows, kept))
         weight, bias = self.layers[-1]
-        return rows @ weight[:, 0] + bias[0], tape
+        if len(bias) == 1:
+            weight, bias = weight[:, 0], bias[0]
+        raw = rows @ weight
+        raw += bias
+        self.output.apply(raw)
+        return raw, tape
 
     def tape_bytes(self, noisy):
         """Bytes of one row of a tape (at least 1)."""
         n_units = sum(len(bias) for _, bias in self.layers[:-1])
         return max(1, n_units * (np.dtype(self.dtype).itemsize + bool(noisy)))
 
-    def backward(self, rows, tape, gradient):
+    def backward(self, rows, tape, raw, gradient):
         """Gradients of weights and biases for a gradient of the block's scores."""
         inputs = [rows, *(hidden for hidden, _ in tape)]
         ones = np.ones(len(gradient), dtype=self.dtype)
-        delta = gradient.astype(self.dtype, copy=False)[:, None]
+        delta = gradient * self.output.slope(raw)
+        delta = delta.astype(self.dtype, copy=False).reshape(len(gradient), -1)
         sums = [(inputs[-1].T @ delta, ones @ delta)]
         for i in range(len(tape), 0, -1):
             weight = self.layers[i][0]
@@ -376,13 +423,6 @@ def _views(vector, sizes):
     return layers
 
 
-def _concatenate(parts, blocks):
-    raw = np.empty(blocks[-1].stop if blocks else 0)
-    for block, part in zip(blocks, parts):
-        raw[block] = part
-    return raw
-
-
 def _rows(X, block, dtype):
     whole = block.stop - block.start == X.shape[0]
     return (X if whole else X[block]).astype(dtype, copy=False)
@@ -393,30 +433,24 @@ def _seed(rng):
     return np.frombuffer(rng.bytes(16), dtype="<u4")
 
 
-def _check_hidden(hidden_layer_sizes):
-    sizes = hidden_layer_sizes
-    sizes = (sizes,) if isinstance(sizes, Integral) else sizes
+def _check_hidden(given, name):
+    sizes = (given,) if isinstance(given, Integral) else given
     try:
         sizes = tuple(sizes)
     except TypeError:
         raise TypeError(
-            "hidden_layer_sizes must be an int or a sequence of ints, "
-            f"got {hidden_layer_sizes!r}"
+            f"{name} must be an int or a sequence of ints, got {given!r}"
         ) from None
     for size in sizes:
         if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
-            raise ValueError(
-                "hidden_layer_sizes must hold ints of at least 1, "
-                f"got {hidden_layer_sizes!r}"
-            )
+            raise ValueError(f"{name} must hold ints of at least 1, got {given!r}")
     return tuple(int(size) for size in sizes)
 
 
-def _check_activation(activation):
+def _check_activation(activation, name):
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:
         accepted = ", ".join(map(repr, _ACTIVATIONS))
-        raise ValueError(f"activation must be one of {accepted}, got {activation!r}")
-    return _ACTIVATIONS[activation]
+        raise ValueError(f"{name} must be one of {accepted}, got {activation!r}")
 
 
 def _check_dropout(dropout):

@@ -37,6 +37,9 @@ class BaseLoss(BaseEstimator):
         Whether the loss is convex in the scores.
     has_hessian : bool
         Whether prepared losses offer ``gradient_hessian``.
+    reads_labels : bool
+        Whether `prepare` takes ``labels``, so that raw scores may have one column per
+        label: those of energies E(q, d, r) that depend on the label.
     """
 
     unit = "document"
@@ -44,6 +47,7 @@ class BaseLoss(BaseEstimator):
     shift_invariant = False
     convex = True
     has_hessian = False
+    reads_labels = False
 
     def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
         """Bind the loss to the grades of a data set.

@@ -5,6 +5,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -13,11 +14,11 @@ from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
 from skrank._objective import Objective, RankingData
-from skrank.base import BaseRanker
+from skrank.base import BaseRanker, GroupsAtPredictMixin
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import RankNetLoss
 from skrank.metrics import get_measure
-from skrank.solvers import LBFGS, Adam
+from skrank.solvers import LBFGS, SGD, Adam
 
 
 class BaseEnergyRanker(BaseRanker):
@@ -30,7 +31,7 @@ class BaseEnergyRanker(BaseRanker):
     ----------
     alpha : float, default=1e-4
         Strength of the L2 penalty, relative to the mean loss.
-    solver : BaseSolver, default=None
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
         None means `LBFGS` for linear energies and `Adam` otherwise.
     max_iter : int, default=None
         Iterations or epochs at most; None leaves the solver's own.
@@ -44,6 +45,10 @@ class BaseEnergyRanker(BaseRanker):
         With validation queries, stop after so many iterations without improvement.
     validation_measure : str or BaseMeasure, default="ndcg@10"
         What is measured on validation queries.
+    n_restarts : int, default=1
+        Number of minimisations from different random parameters, of which the best on
+        the validation queries is kept, or without them that of the lowest objective.
+        Of use where the objective is not convex.
     warm_start : bool, default=False
         Whether to start from the parameters of the last `fit`.
     random_state : int, RandomState or None, default=None
@@ -89,6 +94,7 @@ class BaseEnergyRanker(BaseRanker):
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = 10,
         validation_measure="ndcg@10",
+        n_restarts: int = 1,
         warm_start: bool = False,
         random_state=None,
         n_jobs: int | None = None,
@@ -103,6 +109,7 @@ class BaseEnergyRanker(BaseRanker):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.validation_measure = validation_measure
+        self.n_restarts = n_restarts
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -120,9 +127,22 @@ class BaseEnergyRanker(BaseRanker):
     def _default_solver(self, energy):
         return LBFGS() if energy.linear else Adam()
 
+    def _named_solver(self, name):
+        solvers = {"lbfgs": LBFGS, "sgd": SGD, "adam": Adam}
+        if name not in solvers:
+            raise ValueError(
+                f"solver must be a solver object or one of {', '.join(solvers)}, got "
+                f"{name!r}"
+            )
+        return solvers[name]()
+
     def _resolve_solver(self, energy):
-        solver = self.solver
-        solver = self._default_solver(energy) if solver is None else clone(solver)
+        if self.solver is None:
+            solver = self._default_solver(energy)
+        elif isinstance(self.solver, str):
+            solver = self._named_solver(self.solver)
+        else:
+            solver = clone(self.solver)
         limits = {"max_iter": self.max_iter, "tol": self.tol}
         return solver.set_params(**{k: v for k, v in limits.items() if v is not None})
 
@@ -137,7 +157,7 @@ class BaseEnergyRanker(BaseRanker):
             max_val=1,
             include_boundaries="neither",
         )
-        for name in ("max_iter", "n_iter_no_change", "n_jobs"):
+        for name in ("max_iter", "n_iter_no_change", "n_jobs", "n_restarts"):
             if getattr(self, name) is not None:
                 lowest = None if name == "n_jobs" else 1
                 check_scalar(getattr(self, name), name, Integral, min_val=lowest)
@@ -156,20 +176,29 @@ class BaseEnergyRanker(BaseRanker):
     def _minimise(self, energy, loss, data, validation, rng):
         """Fit an energy under a loss; return both, the solver's result, the monitor."""
         solver = self._resolve_solver(energy)
-        energy.setup(data.X, rng)
+        if sparse.issparse(data.X) and not energy.accepts_sparse:
+            raise TypeError(
+                f"X is sparse, but {type(energy).__name__} takes dense rows only; use "
+                "X.toarray() or another energy"
+            )
+        energy.setup(data.X, rng, data.y, data.ptr)
         data = replace(data, X=energy.transform(data.X))
         if validation is not None:
             validation = replace(validation, X=energy.transform(validation.X))
-        params = self._start(energy, data.X.shape[1], rng)
-        monitor = self._monitor(energy, loss, data, validation)
         n_threads = effective_n_threads(self.n_jobs)
+        best = None
         # Kernels and energies bring threads of their own; those of BLAS slow them down.
         with blas_threads(1):
             objective = Objective(energy, loss, data, self.alpha, n_threads=n_threads)
-            result = solver.solve(
-                objective, params, rng, monitor if monitor.needed else None
-            )
-        return energy, loss, result, monitor
+            for _ in range(self.n_restarts):
+                params = self._start(energy, data.X.shape[1], rng)
+                monitor = self._monitor(energy, loss, data, validation)
+                result = solver.solve(
+                    objective, params, rng, monitor if monitor.needed else None
+                )
+                if best is None or _is_better(result, monitor, *best):
+                    best = result, monitor
+        return energy, loss, *best
 
     def _hold_out(self, data: RankingData, rng):
         """Split the queries into training and validation queries."""
@@ -203,7 +232,9 @@ class BaseEnergyRanker(BaseRanker):
             measure = get_measure(self.validation_measure)
 
             def evaluate(params):
-                scores = loss.to_scores(energy.scores(params, validation.X))
+                scores = loss.to_scores(
+                    energy.document_scores(params, validation.X, validation.ptr)
+                )
                 per_query = measure.per_query(validation.y, scores, validation.ptr)
                 return measure.mean(per_query)
 
@@ -236,14 +267,51 @@ class BaseEnergyRanker(BaseRanker):
         self.coef_ = self.params_[:n_coef]
         self.intercept_ = float(self.params_[-1]) if energy.fit_intercept else 0.0
 
-    def _predict(self, X):
-        raw = self.energy_.scores(self.params_, self.energy_.transform(X))
+    def _predict(self, X, ptr=None):
+        energy = self.energy_
+        raw = energy.document_scores(self.params_, energy.transform(X), ptr)
         return self.loss_.to_scores(raw)
 
-    def energies(self, X):
-        r"""Energies of documents, the negative of their scores.
+    def _energies(self, X, ptr=None):
+        energy = self.energy_
+        return -energy.scores(self.params_, energy.transform(X), ptr)
 
-        .. math:: E(q, d) = -f(x)
+    def _all_energies(self, X):
+        check_is_fitted(self)
+        return self._energies(self._check_rows(X, reset=False))
+
+    def energies(self, X, labels=None):
+        r"""Energies of documents; lower is better.
+
+        .. math:: E(q, d) = \min_{r \in R} E(q, d, r)
+
+        For energies that do not depend on the label r, this is the negative score.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        labels : float or array-like of shape (n_documents,), default=None
+            If given, :math:`E(q, d, r)` at these labels instead of the minimum over all
+            labels seen in training. Only for energies that depend on the label.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Energies (Fang & Liu 2016, eq. 2-3).
+
+        Raises
+        ------
+        ValueError
+            If ``labels`` are given to an energy that does not depend on them, or are
+            not among those of training.
+        """
+        return _at_labels(self._all_energies(X), self.energy_, labels)
+
+    def predict_labels(self, X):
+        r"""Most compatible label of each document.
+
+        .. math:: r^*(d) = \arg\min_{r \in R} E(q, d, r)
 
         Parameters
         ----------
@@ -253,10 +321,51 @@ class BaseEnergyRanker(BaseRanker):
         Returns
         -------
         ndarray of shape (n_documents,)
-            Lower is better (Fang & Liu 2016, eq. 2).
+            Labels; of equal energies, the lower label (Fang & Liu 2016, eq. 1).
+
+        Raises
+        ------
+        ValueError
+            If the energy does not depend on the label.
         """
-        check_is_fitted(self)
-        return -self.predict(X)
+        energies = self._all_energies(X)
+        if self.energy_.labels_ is None:
+            raise ValueError(_no_labels(self.energy_))
+        return self.energy_.labels_[np.argmin(energies, axis=1)]
+
+
+def _is_better(result, monitor, other_result, other_monitor):
+    """Whether one minimisation ended better than another."""
+    if monitor.curve:
+        return max(monitor.curve) > max(other_monitor.curve)
+    return result.value < other_result.value
+
+
+def _no_labels(energy):
+    return (
+        f"{type(energy).__name__} does not depend on the label; use a label-dependent "
+        "energy such as AbsoluteLabelEnergy"
+    )
+
+
+def _at_labels(energies, energy, labels):
+    """Energies at given labels, or their minimum over all labels."""
+    known = energy.labels_
+    if known is None:
+        if labels is not None:
+            raise ValueError(f"labels: {_no_labels(energy)}")
+        return energies
+    if labels is None:
+        return energies.min(axis=1)
+    labels = np.broadcast_to(np.asarray(labels, dtype=np.float64), len(energies))
+    columns = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+    unknown = labels[known[columns] != labels]
+    if len(unknown):
+        raise ValueError(
+            f"labels must be among those of training, {known.tolist()}; found "
+            f"{unknown[0]:g}"
+        )
+    return energies[np.arange(len(energies)), columns]
 
 
 @shares_parameters
@@ -301,8 +410,48 @@ class BaseNetworkRanker(BaseEnergyRanker):
         )
 
 
+class GroupedEnergiesMixin(GroupsAtPredictMixin):
+    """Energy rankers whose energy may look at all documents of a query."""
+
+    @property
+    def _needs_groups(self):
+        return self.energy_.needs_groups
+
+    def energies(self, X, labels=None, groups=None):
+        r"""Energies of documents; lower is better.
+
+        .. math:: E(q, d) = \min_{r \in R} E(q, d, r)
+
+        For energies that do not depend on the label r, this is the negative score.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        labels : float or array-like of shape (n_documents,), default=None
+            If given, :math:`E(q, d, r)` at these labels instead of the minimum over all
+            labels seen in training. Only for energies that depend on the label.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, for energies that look at all documents of a query.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Energies (Fang & Liu 2016, eq. 2-3).
+
+        Raises
+        ------
+        ValueError
+            If ``labels`` are given to an energy that does not depend on them, or are
+            not among those of training, or if groups are needed and missing.
+        """
+        check_is_fitted(self)
+        energies = self._by_query(self._energies, X, groups, "energies")
+        return _at_labels(energies, self.energy_, labels)
+
+
 @shares_parameters
-class EnergyRanker(BaseEnergyRanker):
+class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     r"""Free composition of an energy, a loss and a solver.
 
     .. math:: \hat w = \arg\min_w \frac{1}{W} \sum_q \ell_q(f_w(x_q), y_q)
@@ -317,7 +466,7 @@ class EnergyRanker(BaseEnergyRanker):
         Family of scoring functions; None means `LinearEnergy`.
     loss : BaseLoss, default=None
         None means `RankNetLoss`.
-    solver : BaseSolver, default=None
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
         None means `LBFGS` for linear energies and `Adam` otherwise.
 
     References

@@ -59,6 +59,42 @@ def test_vjp_is_the_derivative(rng, activation, hidden, standardize):
     assert_allclose(vjp(pull), expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("output", [*ACTIVATIONS, "scaled_tanh"])
+@pytest.mark.parametrize("hidden", [(), (5,)])
+def test_vjp_of_outputs(rng, hidden, output, n_outputs):
+    X, energy, params = make(
+        rng,
+        hidden_layer_sizes=hidden,
+        activation="scaled_tanh",
+        output_activation=output,
+        n_outputs=n_outputs,
+    )
+    raw, vjp = energy.scores_and_vjp(params, X)
+    assert raw.shape == ((len(X),) if n_outputs == 1 else (len(X), n_outputs))
+    pull = rng.normal(size=raw.shape)
+    expected = numeric_gradient(
+        lambda w: np.sum(energy.scores(w, X) * pull), params, 1e-5
+    )
+    assert_allclose(vjp(pull), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_outputs_share_the_hidden_layers(rng):
+    X, energy, params = make(rng, hidden_layer_sizes=(5,), n_outputs=2)
+    first = MLPEnergy((5,)).setup(X)
+    hidden, last = params[:25], params[25:]
+    weight, bias = last[:10].reshape(5, 2), last[10:]
+    alone = np.concatenate([hidden, weight[:, 0], bias[:1]])
+    assert_allclose(first.scores(alone, X), energy.scores(params, X)[:, 0], rtol=1e-13)
+
+
+def test_scaled_tanh_is_one_at_one():
+    energy = MLPEnergy((), output_activation="scaled_tanh", standardize=False)
+    X = np.array([[-1.0], [0.0], [1.0]])
+    scores = energy.setup(X).scores(np.array([1.0, 0.0]), X)
+    assert_allclose(scores, [-1.0, 0.0, 1.0], atol=1e-4)
+
+
 @pytest.mark.parametrize("hidden", [(), (7,), (4, 3)])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_scores_equal_those_of_mlp_regressor(rng, activation, hidden):
