@@ -43,6 +43,8 @@ class RankingData:
     def subset(self, queries) -> "RankingData":
         """Rows of some queries, in the order given."""
         rows, ptr = rows_of_queries(self.ptr, queries)
+        if len(queries) == 1:
+            rows = slice(*self.ptr[queries[0] : queries[0] + 2])  # no copy
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return RankingData(self.X[rows], self.y[rows], ptr, weight)
 
@@ -75,18 +77,23 @@ class Objective:
         Threads of the loss kernels.
     rng : RandomState, default=None
         Given while training with noise.
+    prepared : PreparedLoss, default=None
+        The loss bound to these rows already; None binds it here.
     """
 
-    def __init__(self, energy, loss, data, alpha, *, n_threads=1, rng=None):
+    def __init__(
+        self, energy, loss, data, alpha, *, n_threads=1, rng=None, prepared=None
+    ):
         self.energy = energy
         self.loss = loss
         self.data = data
         self.alpha = alpha
         self.n_threads = n_threads
         self.rng = rng
-        self.prepared = self._prepare()
+        self.prepared = self._prepare() if prepared is None else prepared
         self.total_weight = self.prepared.total_weight
         self.penalty = alpha * energy.penalty_mask(data.X.shape[1])
+        self._single: dict[int, Objective] = {}
 
     def _prepare(self):
         data, labels = self.data, self.energy.labels_
@@ -123,9 +130,27 @@ class Objective:
         Its loss is divided by the share of the queries in the weight of all data, not
         by the weight that these queries happen to have, so that gradients of random
         batches average to the gradient of the whole.
+
+        Objectives of single queries are kept: they come again in every epoch, and
+        binding the loss to so few rows takes longer than evaluating it. Only a loss
+        that is to draw anew for every batch is bound again.
         """
+        if len(queries) != 1 or getattr(self.prepared, "draws_anew", False):
+            return self._batch(queries, rng)
+        query = int(queries[0])
+        if query not in self._single:
+            self._single[query] = self._batch(queries, rng)
+        batch = self._single[query]
+        batch.rng = rng
+        return batch
+
+    def _batch(self, queries, rng):
+        data = self.data.subset(queries)
+        # A loss that drew something for each query hands over what it drew.
+        subset = getattr(self.prepared, "subset", None)
+        prepared = None if subset is None else subset(queries)
         batch = Objective(
-            self.energy, self.loss, self.data.subset(queries), self.alpha, rng=rng
+            self.energy, self.loss, data, self.alpha, rng=rng, prepared=prepared
         )
         batch.total_weight = self.total_weight * len(queries) / self.n_queries
         return batch
@@ -147,14 +172,29 @@ class Objective:
             raise TypeError(
                 f"{type(self.loss).__name__} has no smooth version; use another solver"
             )
+        return self._with_loss(self.loss.smoothed(width))
+
+    def relaxed(self) -> "Objective":
+        """Return the objective with its loss freed from a cap, on the same data."""
+        if not hasattr(self.loss, "relaxed"):
+            raise TypeError(
+                f"{type(self.loss).__name__} has no cap to relax; use another solver"
+            )
+        return self._with_loss(self.loss.relaxed())
+
+    def _with_loss(self, loss):
         return Objective(
             self.energy,
-            self.loss.smoothed(width),
+            loss,
             self.data,
             self.alpha,
             n_threads=self.n_threads,
             rng=self.rng,
         )
+
+    def constraint(self):
+        """Set that parameters must stay in, or None; see `BaseEnergy.constraint`."""
+        return self.energy.constraint(self.data.X.shape[1])
 
     def coordinates(self):
         """Coordinates in which a convex objective is well conditioned, or None."""

@@ -62,6 +62,15 @@ def test_batches_average_to_the_whole(loss, data):
     np.testing.assert_allclose(np.mean([g for _, g in parts], axis=0), gradient)
 
 
+def test_single_queries_are_prepared_once(data):
+    objective = Objective(LinearEnergy(), RankNetLoss(), data, alpha=0.1)
+    first = objective.batch(np.array([2]), "a source of randomness")
+    again = objective.batch(np.array([2]))
+    assert again.prepared is first.prepared
+    assert again.rng is None
+    assert np.shares_memory(first.data.X, data.X)
+
+
 def test_penalty_leaves_the_intercept_alone(data):
     objective = Objective(LinearEnergy(fit_intercept=True), SquaredLoss(), data, 1.0)
     free = Objective(LinearEnergy(fit_intercept=True), SquaredLoss(), data, 0.0)

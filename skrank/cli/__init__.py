@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     --------
     >>> from skrank.cli import main
     >>> main(["fit", "--list"])  # doctest: +ELLIPSIS
-    EnergyRanker ...
+    BoltzRank ...
     0
     """
     try:

@@ -1,8 +1,32 @@
 """Energies: families of scoring functions; the lower the energy, the better."""
 
 from skrank.energies._base import BaseEnergy
+from skrank.energies._gaussian import GaussianEnergy
 from skrank.energies._kernel import KernelEnergy
+from skrank.energies._label_embedding import EmbeddingEnergy, PrototypeEnergy
+from skrank.energies._label_scalar import (
+    AbsoluteLabelEnergy,
+    ProductLabelEnergy,
+    SquaredLabelEnergy,
+)
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
+from skrank.energies._nadaraya_watson import NadarayaWatsonEnergy
+from skrank.energies._pairwise_potential import PairwisePotentialEnergy
+from skrank.energies._preference_weights import PreferenceWeightsEnergy
 
-__all__ = ["BaseEnergy", "KernelEnergy", "LinearEnergy", "MLPEnergy"]
+__all__ = [
+    "AbsoluteLabelEnergy",
+    "BaseEnergy",
+    "EmbeddingEnergy",
+    "GaussianEnergy",
+    "KernelEnergy",
+    "LinearEnergy",
+    "MLPEnergy",
+    "NadarayaWatsonEnergy",
+    "PairwisePotentialEnergy",
+    "PreferenceWeightsEnergy",
+    "ProductLabelEnergy",
+    "PrototypeEnergy",
+    "SquaredLabelEnergy",
+]

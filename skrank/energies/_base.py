@@ -29,6 +29,8 @@ class BaseEnergy(BaseEstimator):
     #: Whether scores of a document depend on the other documents of its query, so that
     #: prediction needs to know the queries.
     needs_groups = False
+    #: Whether `constraint` names a set that the parameters must stay in.
+    constrained = False
     #: Labels r of E(q, d, r) in ascending order, one column of scores for each; None
     #: for energies that do not depend on the label.
     labels_ = None
@@ -142,6 +144,22 @@ class BaseEnergy(BaseEstimator):
     def penalty_mask(self, n_features: int):
         """Which parameters the L2 penalty shrinks: ones and zeros, (n_params,)."""
         return np.ones(self.n_params(n_features))
+
+    def constraint(self, n_features: int):
+        """Set that the parameters must stay in, or None.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        object or None
+            With methods ``feasible(params)`` and ``project(params)``; None where any
+            parameters will do.
+        """
+        return None
 
     def coordinates(self, X, alpha: float = 0.0, ptr=None):
         """Coordinates in which a loss of these scores is well conditioned, or None.

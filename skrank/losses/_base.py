@@ -40,6 +40,9 @@ class BaseLoss(BaseEstimator):
     reads_labels : bool
         Whether `prepare` takes ``labels``, so that raw scores may have one column per
         label: those of energies E(q, d, r) that depend on the label.
+    compares_minima : bool
+        Whether, of such energies, the minima over the labels of two documents are
+        compared, so that documents are ranked by them, too.
     """
 
     unit = "document"
@@ -48,6 +51,7 @@ class BaseLoss(BaseEstimator):
     convex = True
     has_hessian = False
     reads_labels = False
+    compares_minima = False
 
     def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
         """Bind the loss to the grades of a data set.
@@ -129,9 +133,13 @@ class PreparedLoss:
     ----------
     total_weight : float
         Sum of the weights of the units that carry information; 0 if there are none.
+    draws_anew : bool
+        Whether the loss drew random numbers that should not serve twice, so that every
+        batch is prepared anew.
     """
 
     total_weight: float
+    draws_anew = False
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)

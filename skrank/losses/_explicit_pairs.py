@@ -3,20 +3,21 @@
 import numpy as np
 
 from skrank.losses._base import BaseLoss
+from skrank.losses._pairs import single_pairs
 
 
 class ExplicitPairsLoss(BaseLoss):
     r"""A pairwise loss over an explicit list of preference pairs.
 
-    .. math:: \sum_{p} w_p \, \phi\bigl(f(x_{u_p}) - f(x_{v_p})\bigr)
+    .. math:: \sum_{p} w_p \, \phi\bigl(f(x_{u_p}), f(x_{v_p})\bigr)
 
-    where :math:`\phi` is the loss of one margin of ``loss``. All documents count as one
-    query. Complexity: O(n_pairs + n_documents) per evaluation.
+    where :math:`\phi` is the loss of one pair under ``loss``. All documents count as
+    one query. Complexity: O(n_pairs + n_documents) per evaluation.
 
     Parameters
     ----------
     loss : BaseLoss
-        A pairwise loss that offers ``margin_loss(margins)``.
+        A pairwise loss that offers ``pair_loss(better, worse)``.
     pairs : ndarray of shape (n_pairs, 2)
         Row numbers; the first document is preferred to the second.
     pair_weight : ndarray of shape (n_pairs,), default=None
@@ -37,7 +38,6 @@ class ExplicitPairsLoss(BaseLoss):
     """
 
     unit = "pair"
-    shift_invariant = True
 
     def __init__(self, loss, pairs, pair_weight=None):
         self.loss = loss
@@ -46,14 +46,23 @@ class ExplicitPairsLoss(BaseLoss):
 
     @property
     def convex(self):
-        """Whether the loss of a margin is convex."""
+        """Whether the loss of a pair is convex."""
         return self.loss.convex
+
+    @property
+    def shift_invariant(self):
+        """Whether the loss of a pair depends on the difference of scores alone."""
+        return self.loss.shift_invariant
 
     def smoothed(self, width: float) -> "ExplicitPairsLoss":
         """Return the same pairs under the smooth version of the loss."""
         return ExplicitPairsLoss(
             self.loss.smoothed(width), self.pairs, self.pair_weight
         )
+
+    def relaxed(self) -> "ExplicitPairsLoss":
+        """Return the same pairs under the loss without its cap."""
+        return ExplicitPairsLoss(self.loss.relaxed(), self.pairs, self.pair_weight)
 
     def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
         """Bind the loss to its pairs; see `BaseLoss.prepare`."""
@@ -62,7 +71,7 @@ class ExplicitPairsLoss(BaseLoss):
 
 class _PreparedExplicitPairs:
     def __init__(self, loss, n_documents):
-        self.margin_loss = loss.loss.margin_loss
+        self.loss = loss.loss
         self.better, self.worse = np.ascontiguousarray(np.transpose(loss.pairs))
         self.n_documents = n_documents
         self.weight = loss.pair_weight
@@ -71,10 +80,7 @@ class _PreparedExplicitPairs:
 
     def value_gradient(self, raw):
         raw = np.asarray(raw, dtype=np.float64)
-        values, slopes = self.margin_loss(raw[self.better] - raw[self.worse])
-        if self.weight is not None:
-            values, slopes = values * self.weight, slopes * self.weight
-        n = self.n_documents
-        gradient = np.bincount(self.better, slopes, n)
-        gradient -= np.bincount(self.worse, slopes, n)
+        values, gradient = single_pairs(
+            self.loss, raw, self.better, self.worse, self.weight
+        )
         return np.array([values.sum()]), gradient

@@ -6,10 +6,10 @@ import numpy as np
 
 from skrank._core import _kernels
 from skrank.losses._base import BaseLoss, check_positive
-from skrank.losses._pairs import PreparedPairs
+from skrank.losses._pairs import PairLossMixin, PreparedPairs
 
 
-class PairwiseHingeLoss(BaseLoss):
+class PairwiseHingeLoss(PairLossMixin, BaseLoss):
     r"""Hinge loss of preference pairs.
 
     For every pair of documents of one query with :math:`y_u > y_v`,

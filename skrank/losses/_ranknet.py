@@ -5,10 +5,10 @@ from scipy.special import expit
 
 from skrank._core import _kernels
 from skrank.losses._base import BaseLoss, check_positive
-from skrank.losses._pairs import PreparedPairs
+from skrank.losses._pairs import PairLossMixin, PreparedPairs
 
 
-class RankNetLoss(BaseLoss):
+class RankNetLoss(PairLossMixin, BaseLoss):
     r"""Logistic loss of preference pairs.
 
     For every pair of documents of one query with :math:`y_u > y_v`,

@@ -232,8 +232,8 @@ class BaseEnergyRanker(BaseRanker):
             measure = get_measure(self.validation_measure)
 
             def evaluate(params):
-                scores = loss.to_scores(
-                    energy.document_scores(params, validation.X, validation.ptr)
+                scores = _rank_scores(
+                    energy, loss, params, validation.X, validation.ptr
                 )
                 per_query = measure.per_query(validation.y, scores, validation.ptr)
                 return measure.mean(per_query)
@@ -268,9 +268,8 @@ class BaseEnergyRanker(BaseRanker):
         self.intercept_ = float(self.params_[-1]) if energy.fit_intercept else 0.0
 
     def _predict(self, X, ptr=None):
-        energy = self.energy_
-        raw = energy.document_scores(self.params_, energy.transform(X), ptr)
-        return self.loss_.to_scores(raw)
+        energy, loss = self.energy_, self.loss_
+        return _rank_scores(energy, loss, self.params_, energy.transform(X), ptr)
 
     def _energies(self, X, ptr=None):
         energy = self.energy_
@@ -332,6 +331,13 @@ class BaseEnergyRanker(BaseRanker):
         if self.energy_.labels_ is None:
             raise ValueError(_no_labels(self.energy_))
         return self.energy_.labels_[np.argmin(energies, axis=1)]
+
+
+def _rank_scores(energy, loss, params, X, ptr):
+    """Scores by which documents are ranked, as the loss saw them in training."""
+    if energy.labels_ is not None and loss.compares_minima:
+        return energy.scores(params, X, ptr).max(axis=1)
+    return loss.to_scores(energy.document_scores(params, X, ptr))
 
 
 def _is_better(result, monitor, other_result, other_monitor):

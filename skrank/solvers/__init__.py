@@ -2,8 +2,21 @@
 
 from skrank.solvers._adam import Adam
 from skrank.solvers._base import BaseSolver, SolverResult
+from skrank.solvers._constrained_sgd import ConstrainedSGD
 from skrank.solvers._homotopy import SmoothingHomotopy
 from skrank.solvers._lbfgs import LBFGS
+from skrank.solvers._projected_gradient import ProjectedGradient
+from skrank.solvers._relaxed_start import RelaxedStart
 from skrank.solvers._sgd import SGD
 
-__all__ = ["LBFGS", "SGD", "Adam", "BaseSolver", "SmoothingHomotopy", "SolverResult"]
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "Adam",
+    "BaseSolver",
+    "ConstrainedSGD",
+    "ProjectedGradient",
+    "RelaxedStart",
+    "SmoothingHomotopy",
+    "SolverResult",
+]

@@ -42,11 +42,30 @@ class SolverResult:
 Monitor = Callable[[np.ndarray, int, float], bool]
 
 
+def constraint_of(objective: Any):
+    """Set that the parameters of an objective must stay in, or None.
+
+    Parameters
+    ----------
+    objective : object
+        May offer ``constraint()``.
+
+    Returns
+    -------
+    object or None
+        With methods ``feasible(params)`` and ``project(params)``.
+    """
+    find = getattr(objective, "constraint", None)
+    return None if find is None else find()
+
+
 class BaseSolver(BaseEstimator):
     """Base class of solvers."""
 
     #: What the objective must offer.
     requires: tuple[str, ...] = ("value_gradient",)
+    #: Whether parameters are kept in the set that the objective's `constraint` names.
+    keeps_constraints = False
 
     def check(self, objective: Any) -> None:
         """Raise a TypeError if the objective lacks something this solver needs."""
@@ -55,6 +74,11 @@ class BaseSolver(BaseEstimator):
             raise TypeError(
                 f"{type(self).__name__} needs an objective with {', '.join(missing)}, "
                 f"which {type(objective).__name__} does not offer"
+            )
+        if constraint_of(objective) is not None and not self.keeps_constraints:
+            raise TypeError(
+                f"{type(self).__name__} does not keep parameters within the constraint "
+                "of this energy; use ProjectedGradient, ConstrainedSGD, Adam or SGD"
             )
 
     def solve(

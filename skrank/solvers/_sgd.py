@@ -27,6 +27,17 @@ class SGD(StochasticSolver):
         Share :math:`\mu` of the previous step, in [0, 1).
     nesterov : bool, default=True
         Whether to look ahead along the momentum. Without momentum it changes nothing.
+    per_unit : bool, default=False
+        Whether the learning rate is meant for each unit of the loss (document, pair or
+        query) and not for their mean: the gradient of a batch is then multiplied by
+        the number of units that a batch of its size has on average. With
+        ``batch_queries=1`` and without momentum a step is
+
+        .. math:: w_{t+1} = w_t - \eta_t \Bigl( \sum_{u \in q} \nabla \ell_u(w_t)
+                  + \frac{W}{Q} \alpha w_t \Bigr),
+
+        with W units in Q queries: descriptions of stochastic gradient descent that
+        step after every document or pair, gathered over each query.
 
     References
     ----------
@@ -46,12 +57,22 @@ class SGD(StochasticSolver):
         learning_rate: float = 0.05,
         momentum: float = 0.9,
         nesterov: bool = True,
+        per_unit: bool = False,
         **shared,
     ):
         super().__init__(**shared)
         self.learning_rate = learning_rate
         self.momentum = momentum
         self.nesterov = nesterov
+        self.per_unit = per_unit
+
+    @property
+    def requires(self):
+        """What the objective must offer."""
+        return (*super().requires, *(("total_weight",) if self.per_unit else ()))
+
+    def _batch_rate(self, batch):
+        return batch.total_weight if self.per_unit else 1.0
 
     def _check_parameters(self):
         super()._check_parameters()

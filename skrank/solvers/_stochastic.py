@@ -13,7 +13,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank.solvers._base import BaseSolver, SolverResult
+from skrank.solvers._base import BaseSolver, SolverResult, constraint_of
 
 # By default an epoch makes this many steps or more, however few the queries are.
 _STEPS_PER_EPOCH = 20
@@ -25,6 +25,7 @@ SCHEDULES = {
     "inverse": lambda t, T: 1.0 / (1.0 + t),
     "inverse_sqrt": lambda t, T: 1.0 / math.sqrt(1.0 + t),
     "linear": lambda t, T: 1.0 - t / T,
+    "halving": lambda t, T: 2.0 ** (-0.5 * t),
     "cosine": lambda t, T: 0.5 * (1.0 + math.cos(math.pi * t / T)),
 }
 
@@ -50,7 +51,7 @@ class StochasticSolver(BaseSolver):
     schedule : str or callable, default="constant"
         Factor of the learning rate in epoch ``t`` (from 0) of ``T``: ``"constant"``;
         ``"inverse"`` 1/(1+t); ``"inverse_sqrt"`` 1/√(1+t); ``"linear"`` 1−t/T;
-        ``"cosine"`` (1+cos(πt/T))/2; or ``schedule(t)``.
+        ``"cosine"`` (1+cos(πt/T))/2; ``"halving"`` 2^(−t/2); or ``schedule(t)``.
     clip_norm : float or None, default=None
         Largest Euclidean norm of a batch's gradient; longer ones are shortened.
     average : float or None, default=None
@@ -59,6 +60,7 @@ class StochasticSolver(BaseSolver):
     """
 
     requires = ("batch", "n_queries")
+    keeps_constraints = True
 
     def __init__(
         self,
@@ -82,6 +84,16 @@ class StochasticSolver(BaseSolver):
     def _start(self, n_params) -> Callable:
         """Return ``step(params, gradient, learning_rate)``, which moves params."""
         raise NotImplementedError
+
+    def _move(self, step, params, gradient, rate, constraint):
+        """Make one step in place, back into the constraint if there is one."""
+        step(params, gradient, rate)
+        if constraint is not None:
+            params[:] = constraint.project(params)
+
+    def _batch_rate(self, batch) -> float:
+        """Factor of the learning rate for one batch."""
+        return 1.0
 
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`.
@@ -141,6 +153,9 @@ class _Run:
         self.rng = rng
         self.params = np.array(params, dtype=np.float64)
         self.step = solver._start(len(self.params))
+        self.constraint = constraint_of(objective)
+        if self.constraint is not None:
+            self.params = self.constraint.project(self.params)
         self.mean = None
         if solver.average is not None:
             self.mean = _MovingMean(len(self.params), solver.average)
@@ -159,7 +174,14 @@ class _Run:
                 batch = self.objective.batch(queries, self.rng)
                 value, gradient = batch.value_gradient(self.params)
                 self._require_finite(value, epoch)
-                self.step(self.params, self._clipped(gradient), rate)
+                factor = self.solver._batch_rate(batch)
+                self.solver._move(
+                    self.step,
+                    self.params,
+                    self._clipped(gradient),
+                    factor * rate,
+                    self.constraint,
+                )
                 if self.mean is not None:
                     self.mean.add(self.params)
                 total += len(queries) * value

@@ -242,7 +242,7 @@ def test_lists(ok):
         (["TRAIN", "--set", "alpha"], "--set takes PARAM=VALUE, got 'alpha'"),
         (["TRAIN", "--set", "alpha=-1"], "alpha == -1, must be >= 0"),
         (["TRAIN", "--set", "solver=Adan"], "unknown solver 'Adan'; did you mean"),
-        (["TRAIN", "--set", "solver=x"], "unknown solver 'x'. There are: Adam, LBFGS"),
+        (["TRAIN", "--set", "solver=x"], "unknown solver 'x'. There are: Adam, Con"),
         (["TRAIN", "--set", "max_iter=many"], "RankSVM(max_iter='many') cannot be tr"),
         (["TRAIN", "--set", "solver__tol=1"], "--set solver__tol: solver is None"),
         (["TRAIN", "--metrics", "ndgc@10"], "unknown measure 'ndgc@10'"),
@@ -272,7 +272,7 @@ def test_mistakes(fails, letor, monkeypatch, arguments, message, tmp_path):
 
 
 def test_the_ranker_must_be_named(fails, letor):
-    assert "--ranker is missing. There are: EnergyRanker" in fails(
+    assert "--ranker is missing. There are: BoltzRank" in fails(
         "fit", letor / "train.txt"
     )
 

@@ -57,6 +57,7 @@ from skrank.rankers import (
     LogisticRanker,
     RankNet,
     RankSVM,
+    StructRank,
     SubsetRegression,
 )
 from skrank.solvers import Adam
@@ -134,6 +135,7 @@ def test_every_ranker_round_trips_exactly(ranker, data, tmp_path):
         RankSVM(kernel="rbf", n_components=10, random_state=np.random.RandomState(3)),
         EnergyRanker(MLPEnergy((3,)), ListNetLoss(), Adam(max_iter=2), random_state=1),
         LogisticRanker(threshold="all"),
+        StructRank("random", "nadaraya-watson", max_iter=2, random_state=0),
         SubsetRegression(estimator=Lasso(1e-3), gain="exp2"),
         make_pipeline(StandardScaler(), RankSVM()),
         Pipeline([("none", "passthrough"), ("rank", RankSVM(early_stopping=True))]),

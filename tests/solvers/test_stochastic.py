@@ -101,6 +101,23 @@ def test_full_batches_reach_the_closed_form(ridge, solver):
     assert_allclose(solve(solver, ridge).params, ridge.minimum(), atol=1e-5)
 
 
+class Sums(Ridge):
+    """`Ridge` divided by the number of rows a batch has on average, four a query."""
+
+    total_weight = 4.0
+
+
+def test_a_rate_per_unit_multiplies_the_sum_over_the_units(ridge):
+    ridge = Sums(ridge.X, ridge.y)
+    ridge.batch = lambda queries, rng: Sums(ridge.X[queries], ridge.y[queries])
+    rule = {"momentum": 0.0, "max_iter": 3, "batch_queries": 1}
+    summed = solve(SGD(learning_rate=0.01, per_unit=True, **rule), ridge)
+    mean = solve(SGD(learning_rate=0.04, **rule), ridge)
+    assert_allclose(summed.params, mean.params, rtol=1e-14)
+    with pytest.raises(TypeError, match="an objective with total_weight"):
+        solve(SGD(per_unit=True), Fixed([[1.0]]))
+
+
 def adam_by_hand(gradients, rate, beta_1, beta_2, epsilon):
     """Algorithm 1 of Kingma & Ba, one number at a time."""
     w = m = v = 0.0

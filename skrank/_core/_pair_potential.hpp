@@ -1,0 +1,177 @@
+// Sum over the other documents of a query of a small network on pairs.
+//
+// The network has one layer of hidden units on both documents. What a unit gets from a
+// pair is a number of the one plus a number of the other, so that exp of the sum is a
+// product and a pair costs no exp per hidden unit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "_simd.hpp"
+
+namespace skrank {
+
+// Scaled tanh (LeCun et al. 1998): HEIGHT tanh(2 z / 3).
+constexpr double TANH_HEIGHT = 1.7159;
+constexpr double TANH_SLOPE = 2.0 / 3.0;
+
+// From e = exp(4 z / 3): tanh(2 z / 3) = 1 - 2 / (e + 1).
+SKRANK_INLINE Vec scaled_tanh_of_exp(Vec e) {
+    return TANH_HEIGHT - 2.0 * TANH_HEIGHT / (e + 1.0);
+}
+SKRANK_INLINE Vec scaled_tanh_slope(Vec out) {
+    return TANH_SLOPE * TANH_HEIGHT - (TANH_SLOPE / TANH_HEIGHT) * out * out;
+}
+
+// A query of m documents. Both tables are stored unit by unit, `stride` numbers each:
+// exp(4 u / 3) and exp(4 v / 3), or 4 u / 3 and 4 v / 3 themselves if Wide.
+struct PairQuery {
+    const double *u, *v;
+    const double *weight;  // of the hidden units
+    double bias;
+    int m, n_hidden;
+    int64_t stride;
+};
+
+// Hidden units of the pairs (j, k ... k + 3), and what comes out.
+template <bool Wide>
+SKRANK_INLINE Vec pair_output(const PairQuery &q, int j, int k, double *hidden) {
+    Vec z = Vec{} + q.bias;
+    for (int h = 0; h < q.n_hidden; h++) {
+        const double mine = q.u[h * q.stride + j];
+        const Vec theirs = load(q.v + h * q.stride + k);
+        const Vec e = Wide ? exp_clipped(mine + theirs) : mine * theirs;
+        const Vec unit = scaled_tanh_of_exp(e);
+        store(hidden + h * LANES, unit);
+        z += q.weight[h] * unit;
+    }
+    return scaled_tanh_of_exp(exp_clipped((2.0 * TANH_SLOPE) * z));
+}
+
+SKRANK_INLINE void add(double *sum, Vec v) { store(sum, load(sum) + v); }
+
+// Lanes that hold another document of the query.
+SKRANK_INLINE Mask others(int j, int k, int m) {
+    const Mask lane = Mask{0, 1, 2, 3} + (int64_t)k;
+    return (lane != (int64_t)j) & (lane < (int64_t)m);
+}
+
+template <bool Wide>
+SKRANK_INLINE void pair_sums_body(const PairQuery &q, double *hidden, double *out) {
+    for (int j = 0; j < q.m; j++) {
+        Vec total = {};
+        for (int k = 0; k < q.m; k += LANES) {
+            const Vec o = pair_output<Wide>(q, j, k, hidden);
+            total += where(others(j, k, q.m), o, Vec{});
+        }
+        out[j] = sum(total);
+    }
+}
+
+// Adds to grad_v (like v), writes grad_u (like u); parameters: n_hidden weights, bias.
+// `work` has 3 n_hidden vectors of LANES numbers.
+template <bool Wide>
+SKRANK_INLINE void pair_backward_body(const PairQuery &q, const double *pull, double *work,
+                                      double *grad_u, double *grad_v,
+                                      double *grad_params) {
+    const int width = LANES * q.n_hidden;
+    double *hidden = work, *mine = work + width, *weight = work + 2 * width;
+    Vec bias = {};
+    std::fill(weight, weight + width, 0.0);
+    for (int j = 0; j < q.m; j++) {
+        std::fill(mine, mine + width, 0.0);
+        for (int k = 0; k < q.m; k += LANES) {
+            const Vec o = pair_output<Wide>(q, j, k, hidden);
+            const Vec dz = where(others(j, k, q.m), pull[j] * scaled_tanh_slope(o), Vec{});
+            bias += dz;
+            for (int h = 0; h < q.n_hidden; h++) {
+                double *theirs = grad_v + h * q.stride + k;
+                const Vec unit = load(hidden + h * LANES);
+                const Vec d = dz * q.weight[h] * scaled_tanh_slope(unit);
+                add(weight + h * LANES, dz * unit);
+                add(mine + h * LANES, d);
+                add(theirs, d);
+            }
+        }
+        for (int h = 0; h < q.n_hidden; h++) grad_u[h * q.stride + j] = sum(load(mine + h * LANES));
+    }
+    for (int h = 0; h < q.n_hidden; h++) grad_params[h] = sum(load(weight + h * LANES));
+    grad_params[q.n_hidden] = sum(bias);
+}
+
+SKRANK_CLONES
+static void pair_sums(const PairQuery &q, double *hidden, double *out) {
+    pair_sums_body<false>(q, hidden, out);
+}
+SKRANK_CLONES
+static void pair_sums_wide(const PairQuery &q, double *hidden, double *out) {
+    pair_sums_body<true>(q, hidden, out);
+}
+SKRANK_CLONES
+static void pair_backward(const PairQuery &q, const double *pull, double *work,
+                          double *grad_u, double *grad_v, double *grad_params) {
+    pair_backward_body<false>(q, pull, work, grad_u, grad_v, grad_params);
+}
+SKRANK_CLONES
+static void pair_backward_wide(const PairQuery &q, const double *pull, double *work,
+                               double *grad_u, double *grad_v, double *grad_params) {
+    pair_backward_body<true>(q, pull, work, grad_u, grad_v, grad_params);
+}
+
+// Bring rows of 2 n_hidden numbers, u then v, into the tables of a query; returns
+// whether products of exponentials could leave the range of a double.
+static bool load_pairs(const double *rows, int m, int n_hidden, int64_t stride,
+                       double *u, double *v) {
+    bool wide = false;
+    for (int h = 0; h < n_hidden; h++) {
+        double *mine = u + h * stride, *theirs = v + h * stride;
+        double top = 0.0, other = 0.0;
+        for (int j = 0; j < m; j++) {
+            mine[j] = (2.0 * TANH_SLOPE) * rows[(int64_t)j * 2 * n_hidden + h];
+            theirs[j] = (2.0 * TANH_SLOPE) * rows[(int64_t)j * 2 * n_hidden + n_hidden + h];
+            top = std::max(top, std::fabs(mine[j]));
+            other = std::max(other, std::fabs(theirs[j]));
+        }
+        pad(theirs, m, 0.0);
+        wide = wide || !(top + other < MAX_LOG_PRODUCT);
+    }
+    if (!wide) {
+        for (int h = 0; h < n_hidden; h++) {
+            exp_shifted(u + h * stride, 0.0, m, u + h * stride);
+            exp_shifted(v + h * stride, 0.0, m, v + h * stride);
+        }
+    }
+    return wide;
+}
+
+static void pair_scores(const double *rows, const double *weight, double bias, int m,
+                        int n_hidden, int64_t stride, double *work, double *out) {
+    double *u = work, *v = work + n_hidden * stride;
+    double *hidden = work + 2 * n_hidden * stride;
+    const bool wide = load_pairs(rows, m, n_hidden, stride, u, v);
+    const PairQuery q{u, v, weight, bias, m, n_hidden, stride};
+    wide ? pair_sums_wide(q, hidden, out) : pair_sums(q, hidden, out);
+}
+
+static void pair_gradient(const double *rows, const double *weight, double bias, int m,
+                          int n_hidden, int64_t stride, const double *pull, double *work,
+                          double *grad_rows, double *grad_params) {
+    const int64_t table = n_hidden * stride;
+    double *u = work, *v = work + table, *grad_u = work + 2 * table;
+    double *grad_v = work + 3 * table;
+    const bool wide = load_pairs(rows, m, n_hidden, stride, u, v);
+    std::fill(grad_v, grad_v + table, 0.0);
+    const PairQuery q{u, v, weight, bias, m, n_hidden, stride};
+    (wide ? pair_backward_wide : pair_backward)(q, pull, work + 4 * table, grad_u, grad_v,
+                                                grad_params);
+    for (int h = 0; h < n_hidden; h++) {
+        for (int j = 0; j < m; j++) {
+            grad_rows[(int64_t)j * 2 * n_hidden + h] = grad_u[h * stride + j];
+            grad_rows[(int64_t)j * 2 * n_hidden + n_hidden + h] = grad_v[h * stride + j];
+        }
+    }
+}
+
+}  // namespace skrank

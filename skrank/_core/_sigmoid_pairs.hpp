@@ -1,0 +1,68 @@
+// Sigmoids of preference pairs, one query at a time.
+#pragma once
+
+#include "_simd.hpp"
+
+namespace skrank {
+
+// Ratios of exponentials of scores stay in the range of a double up to this difference.
+constexpr double MAX_FACTORISED_RANGE = 600.0;
+
+// Pairs (i, j), j >= lower[i]: grade i > grade j. Adds 1 / (1 + exp(x[i] - x[j])).
+// `e` holds exp(x - shift) and zeros beyond, so that a pair costs one division.
+SKRANK_CLONES
+static double sigmoid_factorised(const double *e, const int *lower,
+                                 const double *weight, int m, double *grad) {
+    double loss = 0.0;
+    for (int i = 0; i < m && lower[i] < m; i++) {
+        const double inverse = 1.0 / e[i], w = weight ? weight[i] : 1.0;
+        Vec wrong = {}, slope = {};
+        for (int j = lower[i]; j < m; j += LANES) {
+            const Vec odds = load(e + j) * inverse, right = 1.0 / (1.0 + odds);
+            const Vec p = odds * right, h = p * right;
+            wrong += p;
+            slope += h;
+            store(grad + j, load(grad + j) + w * h);
+        }
+        grad[i] -= w * sum(slope);
+        loss += w * sum(wrong);
+    }
+    return loss;
+}
+
+// The same for any range of scores; x is padded with -inf.
+SKRANK_CLONES
+static double sigmoid_wide(const double *x, const int *lower, const double *weight,
+                           int m, double *grad) {
+    double loss = 0.0;
+    for (int i = 0; i < m && lower[i] < m; i++) {
+        const double x_i = x[i], w = weight ? weight[i] : 1.0;
+        Vec wrong = {}, slope = {};
+        for (int j = lower[i]; j < m; j += LANES) {
+            const Vec gap = load(x + j) - x_i, e = exp_clipped(-magnitude(gap));
+            const Vec larger = 1.0 / (1.0 + e), smaller = e * larger;
+            const Vec h = larger * smaller;
+            wrong += where(gap > 0.0, larger, smaller);
+            slope += h;
+            store(grad + j, load(grad + j) + w * h);
+        }
+        grad[i] -= w * sum(slope);
+        loss += w * sum(wrong);
+    }
+    return loss;
+}
+
+// `e` is work space. Arrays of documents have room for PADDING numbers more.
+static double sigmoid_pairs(double *x, const int *lower, const double *weight, int m,
+                            double *e, double *grad) {
+    double top, bottom;
+    find_extremes(x, m, &bottom, &top);
+    if (!(top - bottom <= MAX_FACTORISED_RANGE)) {  // also when the range is infinite
+        pad(x, m, -std::numeric_limits<double>::infinity());
+        return sigmoid_wide(x, lower, weight, m, grad);
+    }
+    exp_shifted(x, bottom + 0.5 * (top - bottom), m, e);
+    return sigmoid_factorised(e, lower, weight, m, grad);
+}
+
+}  // namespace skrank

@@ -1,0 +1,378 @@
+"""Queries and documents as Gaussians in one space; the energy is their divergence."""
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from skrank._core import _gaussian
+from skrank._core._threads import effective_n_threads
+from skrank.energies._base import BaseEnergy
+from skrank.energies._mlp import MLPEnergy
+
+# Documents times dimensions from which threads gain more than they cost.
+_THREADED_WORK = 1 << 16
+_BLOCK_ROWS = 4096
+# Where E^2 + exp(-E) of two documents of equal energy is smallest, 2 E = exp(-E).
+_START_ENERGY = 0.35
+# Mean square of a feature in [0, 1], about right for skewed ones as for round ones.
+_MEAN_SQUARE = 0.2
+
+_NONE_FOUND = (
+    "query_features='auto' found no feature that is constant within every training "
+    "query but differs between queries, so all queries are embedded as one and the "
+    "same Gaussian. Query-level normalisation erases such features: fit on features "
+    "that are not normalised per query, or add features of the query (its length, the "
+    "IDF of its terms). Pass query_features=() to have one constant query on purpose"
+)
+
+
+class GaussianEnergy(BaseEnergy):
+    r"""Divergence of a document's Gaussian from that of its query.
+
+    .. math:: E(q, d) = D(N_d, N_q), \qquad
+              N_x = N(\mu(x), \operatorname{diag}(v(x))), \qquad
+              v = \operatorname{elu}(s) + 1
+
+    One network maps documents and queries to L means :math:`\mu` and L numbers s. A
+    query is the row of one of its documents in which all features but those of the
+    query are 0. Features are brought to [0, 1] by the range of the training rows;
+    constant features become 0. A document whose own features are all at their minimum
+    is therefore the same row as its query, at divergence 0. Features that are
+    normalised within each query, which have their minimum there, make the worst
+    documents such; take raw values.
+
+    ``divergence`` is one of
+
+    - ``"kl"``: :math:`KL(N_d \Vert N_q) = \frac{1}{2} \sum_l \bigl(\frac{v_d}{v_q}
+      + \frac{(\mu_d - \mu_q)^2}{v_q} - 1 - \log \frac{v_d}{v_q}\bigr)`;
+    - ``"reverse_kl"``: :math:`KL(N_q \Vert N_d)`;
+    - ``"jensen_shannon"``: :math:`\frac{1}{2} KL(N_d \Vert N_m) + \frac{1}{2}
+      KL(N_q \Vert N_m)`, where the Gaussian :math:`N_m` has the mean and the variances
+      of the mixture of both. The Jensen-Shannon divergence itself, with the mixture in
+      place of :math:`N_m`, has no closed form and is at most this;
+    - ``"expected_likelihood"``: :math:`-\log \int N_d N_q`, the only one that can be
+      negative and is not 0 for equal Gaussians.
+
+    All are evaluated in terms of log v, so that no variance underflows. Complexity:
+    O(n p) per evaluation for p parameters, as in `MLPEnergy`, plus O(n L). The
+    network runs once per document and once per run of rows with equal query features,
+    so that neither scores nor speed depend on telling it the queries.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(512,)
+        Units of each hidden layer of the network.
+    n_components : int, default=45
+        Dimensions L of the Gaussians.
+    divergence : {"kl", "reverse_kl", "jensen_shannon", "expected_likelihood"}, \
+            default="kl"
+        What the energy is.
+    query_features : "auto" or sequence of int, default="auto"
+        Features that depend on the query alone. "auto" finds those that are constant
+        within every training query and differ between queries; where there are none,
+        it warns, and all queries become one Gaussian, the same as for an empty
+        sequence: rows are then scored by their distance from a learned point.
+    clip : bool, default=True
+        Whether features beyond the range of the training rows are moved to its ends.
+        Divergences grow with the square of the distance, so a query far outside would
+        otherwise be far from every document.
+    activation : {"relu", "tanh", "scaled_tanh", "sigmoid", "identity"}, default="relu"
+        Function of the hidden units.
+    dropout : float, default=0.0
+        Probability with which a hidden unit is left out while training.
+    n_jobs : int, default=None
+        Number of threads; None means all CPUs. Results do not depend on it.
+
+    Attributes
+    ----------
+    query_features_ : ndarray of shape (n_query_features,)
+        Indices of the features that make the query.
+    min_ : ndarray of shape (n_features,)
+        Smallest values of the training features.
+    range_ : ndarray of shape (n_features,)
+        Largest minus smallest values; infinite for constant features.
+    network_ : MLPEnergy
+        The network, with 2 L outputs.
+
+    References
+    ----------
+    Wu, Lu, Tian & Liang (2022), Learning to Co-Embed Queries and Documents, sections
+    4.1, 5.2, 5.5, eq. 2, and appendix C for the other divergences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import GaussianEnergy
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.random_sample((6, 3))
+    >>> X[:3, 0], X[3:, 0] = 1.0, 2.0
+    >>> energy = GaussianEnergy((4,), n_components=2)
+    >>> energy = energy.setup(X, ptr=np.array([0, 3, 6]))
+    >>> energy.query_features_
+    array([0])
+    >>> params = energy.init_params(3, rng)
+    >>> bool(np.all(energy.scores(params, energy.transform(X)) <= 0))
+    True
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: int | Sequence[int] = (512,),
+        *,
+        n_components: int = 45,
+        divergence: str = "kl",
+        query_features: str | Sequence[int] = "auto",
+        clip: bool = True,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        n_jobs: int | None = None,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.n_components = n_components
+        self.divergence = divergence
+        self.query_features = query_features
+        self.clip = clip
+        self.activation = activation
+        self.dropout = dropout
+        self.n_jobs = n_jobs
+
+    def setup(self, X, rng=None, y=None, ptr=None):
+        """Check hyper-parameters; learn the range of features and those of the query.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_documents, n_features)
+            Training rows.
+        rng : RandomState, default=None
+            Not used.
+        y : ndarray of shape (n_documents,), default=None
+            Not used.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts; None means that all rows belong to one query.
+
+        Returns
+        -------
+        GaussianEnergy
+            The energy itself, with its attributes.
+
+        Raises
+        ------
+        ValueError
+            If a hyper-parameter is not acceptable, or if a feature of the query takes
+            several values within one query.
+        """
+        self._check_parameters()
+        ptr = np.array([0, len(X)]) if ptr is None else ptr
+        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        self.min_ = low
+        self.range_ = np.where(high > low, high - low, np.inf)
+        self.query_features_ = self._find_query_features(X, ptr, high > low)
+        self.network_ = MLPEnergy(
+            self.hidden_layer_sizes,
+            activation=self.activation,
+            n_outputs=2 * self.n_components,
+            dropout=self.dropout,
+            standardize=False,
+            n_jobs=self.n_jobs,
+        ).setup(X)
+        return self
+
+    def _check_parameters(self):
+        if self.divergence not in _gaussian.DIVERGENCES:
+            accepted = ", ".join(map(repr, _gaussian.DIVERGENCES))
+            raise ValueError(
+                f"divergence must be one of {accepted}, got {self.divergence!r}"
+            )
+        L = self.n_components
+        if not isinstance(L, Integral) or isinstance(L, bool) or L < 1:
+            raise ValueError(f"n_components must be an int of at least 1, got {L!r}")
+
+    def _find_query_features(self, X, ptr, varies):
+        constant = _constant_within(X, ptr)
+        if isinstance(self.query_features, str) and self.query_features == "auto":
+            found = np.flatnonzero(constant & varies)
+            # One row per query says nothing about what is constant within a query.
+            if not len(found) or np.all(np.diff(ptr) <= 1):
+                warnings.warn(_NONE_FOUND, UserWarning, stacklevel=2)
+                return np.empty(0, dtype=np.intp)
+            return found
+        chosen = _check_indices(self.query_features, X.shape[1])
+        varying = chosen[~constant[chosen]]
+        if len(varying):
+            raise ValueError(
+                "query_features must be constant within each query; features "
+                f"{varying.tolist()} take several values within a training query"
+            )
+        return chosen
+
+    def transform(self, X):
+        """Features in the range of the training rows; see ``clip``.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_documents, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_features)
+            In the precision of ``X``.
+        """
+        scaled = (X - self.min_) / self.range_
+        if self.clip:
+            np.clip(scaled, 0.0, 1.0, out=scaled)
+        return scaled.astype(X.dtype, copy=False)
+
+    def n_params(self, n_features: int) -> int:
+        """Length of the parameter vector, that of the network."""
+        return self._network().n_params(n_features)
+
+    def init_params(self, n_features: int, rng):
+        """Random weights and zero biases, shape (n_params,).
+
+        The last layer is scaled so that energies start around 0.35, where losses such
+        as E² + exp(−E) pull and push equally hard, whatever L and the features.
+        """
+        params = self._network().init_params(n_features, rng)
+        sizes = (n_features, *np.atleast_1d(self.hidden_layer_sizes).astype(int))
+        L, n_last = self.n_components, 2 * self.n_components * (sizes[-1] + 1)
+        # Hidden layers keep the squared length of a difference per unit, so outputs of
+        # document and query differ with this variance, in L means and L log variances.
+        n_own = n_features - len(self.query_features_)
+        fan = sizes[-1] / n_features if len(sizes) > 1 else 1.0
+        variance = 2.0 / (sizes[-1] + 2 * L) * fan * _MEAN_SQUARE * n_own
+        expected = 0.5 * L * (variance + 0.5 * variance)
+        if expected > 0:
+            params[-n_last:] *= np.sqrt(_START_ENERGY / expected)
+        return params
+
+    def penalty_mask(self, n_features: int):
+        """One for every weight, zero for every bias."""
+        return self._network().penalty_mask(n_features)
+
+    def _network(self):
+        if not hasattr(self, "network_"):
+            raise NotFittedError("GaussianEnergy has no network yet: call setup first")
+        return self.network_
+
+    def queries(self, X):
+        """Queries of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_documents, n_features)
+            Rows, as `transform` returns them.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_queries, n_features)
+            For every run of rows with equal query features one row that holds these
+            features, all others being 0.
+        ptr : ndarray of shape (n_queries + 1,), dtype intp
+            Where each run starts.
+        """
+        features = self.query_features_
+        own = X[:, features]
+        starts = np.flatnonzero(np.any(own[1:] != own[:-1], axis=1)) + 1
+        ptr = np.concatenate([[0][: len(X)], starts, [len(X)]]).astype(np.intp)
+        rows = np.zeros((len(ptr) - 1, X.shape[1]), dtype=X.dtype)
+        rows[:, features] = own[ptr[:-1]]
+        return rows, ptr
+
+    def embed(self, params, X):
+        """Gaussians of rows.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray of shape (n_rows, n_features)
+            Documents, or queries, as `transform` and `queries` return them.
+
+        Returns
+        -------
+        means, variances : ndarrays of shape (n_rows, n_components)
+            What the network makes of each row.
+        """
+        out, L = self._network().scores(params, X), self.n_components
+        s = out[:, L:]
+        return out[:, :L], np.where(s < 0, np.exp(np.minimum(s, 0.0)), s + 1.0)
+
+    def _threads(self, X):
+        small = len(X) * self.n_components < _THREADED_WORK
+        return 1 if small else effective_n_threads(self.n_jobs)
+
+    def scores(self, params, X, ptr=None):
+        """Negative divergences, shape (n_documents,); ``ptr`` is not needed."""
+        network = self._network()
+        query_rows, runs = self.queries(X)
+        documents, queries = (
+            network.scores(params, X),
+            network.scores(params, query_rows),
+        )
+        return -_gaussian.values(
+            self.divergence, documents, queries, runs, self._threads(X)
+        )
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
+        """Scores, and the back-propagation of a gradient with respect to them.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray of shape (n_documents, n_features)
+            Rows.
+        rng : RandomState, default=None
+            Given while training: draws the units that dropout leaves out.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Not used.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents,)
+            Negative divergences.
+        vjp : callable
+            ``vjp(gradient)`` is the gradient with respect to the parameters.
+        """
+        network, n_threads = self._network(), self._threads(X)
+        query_rows, runs = self.queries(X)
+        documents, pull_documents = network.scores_and_vjp(params, X, rng)
+        queries, pull_queries = network.scores_and_vjp(params, query_rows, rng)
+        gaussians = self.divergence, documents, queries, runs
+
+        def vjp(gradient):
+            weight = np.negative(gradient, dtype=np.float64)
+            of_documents, of_queries = _gaussian.gradients(
+                *gaussians, weight, n_threads
+            )
+            return pull_documents(of_documents) + pull_queries(of_queries)
+
+        return -_gaussian.values(*gaussians, n_threads), vjp
+
+
+def _constant_within(X, ptr):
+    """Whether each feature has one value in every query, shape (n_features,)."""
+    inside = np.ones(max(len(X) - 1, 0), dtype=bool)  # a row and the next one
+    inside[ptr[(ptr > 0) & (ptr < len(X))] - 1] = False
+    constant = np.ones(X.shape[1], dtype=bool)
+    for start in range(0, len(inside), _BLOCK_ROWS):
+        stop = min(start + _BLOCK_ROWS, len(inside))
+        differs = X[start + 1 : stop + 1] != X[start:stop]
+        constant &= ~differs[inside[start:stop]].any(axis=0)
+    return constant
+
+
+def _check_indices(given, n_features):
+    accepted = f"'auto' or a sequence of ints from 0 to {n_features - 1}"
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"query_features must be {accepted}, got {given!r}")
+    for index in given:
+        if not isinstance(index, Integral) or isinstance(index, bool):
+            raise TypeError(f"query_features must be {accepted}, found {index!r}")
+        if not 0 <= index < n_features:
+            raise ValueError(f"query_features must be {accepted}, found {index!r}")
+    return np.unique(np.asarray(given, dtype=np.intp))

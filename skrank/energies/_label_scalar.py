@@ -1,0 +1,374 @@
+"""Energies of a label that compare it with one score of the document."""
+
+import numpy as np
+from sklearn.base import clone
+
+from skrank.energies._base import BaseEnergy
+from skrank.energies._linear import LinearEnergy
+
+# One energy per document and label: labels are few, or memory grows without need.
+_MAX_LABELS = 256
+_DEFAULT_BASE = LinearEnergy(fit_intercept=True)
+
+
+class ScalarLabelEnergy(BaseEnergy):
+    """Base class of energies E(f(x), r) of a score f and a label r.
+
+    Everything about f is left to the base energy. Subclasses implement `_scores_of`.
+
+    Parameters
+    ----------
+    base : BaseEnergy, default=None
+        Energy with one score f per document; None means
+        ``LinearEnergy(fit_intercept=True)``.
+    labels : array-like of shape (n_labels,), default=None
+        The set R of labels; None takes the distinct training grades.
+    """
+
+    def __init__(self, base=None, *, labels=None):
+        self.base = base
+        self.labels = labels
+
+    @property
+    def _base(self):
+        """The base energy: the fitted one after `setup`."""
+        fitted = getattr(self, "base_", self.base)
+        return _DEFAULT_BASE if fitted is None else fitted
+
+    @property
+    def accepts_sparse(self):
+        """Whether ``X`` may be a CSR matrix."""
+        return self._base.accepts_sparse
+
+    @property
+    def linear(self):
+        """Whether f is linear in the parameters."""
+        return self._base.linear
+
+    @property
+    def needs_groups(self):
+        """Whether f depends on the other documents of the query."""
+        return self._base.needs_groups
+
+    @property
+    def constrained(self):
+        """Whether the parameters of f must stay in a set."""
+        return self._base.constrained
+
+    @property
+    def fit_intercept(self):
+        """Whether a linear f has a constant."""
+        return self._base.fit_intercept
+
+    def setup(self, X, rng=None, y=None, ptr=None):
+        """Learn the set of labels, and what the base energy learns.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Training rows.
+        rng : RandomState, default=None
+            Passed on to the base energy.
+        y : ndarray of shape (n_documents,), default=None
+            Training grades.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Where each query starts.
+
+        Returns
+        -------
+        BaseEnergy
+            The energy itself, with ``labels_`` and ``base_``.
+
+        Raises
+        ------
+        ValueError
+            If grades are not among ``labels``, or labels are missing or too many.
+        TypeError
+            If the base energy depends on labels or has several scores per document.
+        """
+        base = clone(_DEFAULT_BASE if self.base is None else self.base)
+        if hasattr(base, "labels") or getattr(base, "n_outputs", 1) != 1:
+            raise TypeError(
+                "base must be an energy with one score per document, got "
+                f"{type(base).__name__} with labels or several outputs"
+            )
+        self.labels_ = resolve_labels(self.labels, y)
+        self.base_ = base.setup(X, rng, y, ptr)
+        return self
+
+    def transform(self, X):
+        """Rows as the base energy takes them."""
+        return self._base.transform(X)
+
+    def n_params(self, n_features: int) -> int:
+        """Length of the parameter vector: that of the base energy."""
+        return self._base.n_params(n_features)
+
+    def init_params(self, n_features: int, rng):
+        """Parameters of the base energy to start from."""
+        return self._base.init_params(n_features, rng)
+
+    def penalty_mask(self, n_features: int):
+        """Which parameters of the base energy the L2 penalty shrinks."""
+        return self._base.penalty_mask(n_features)
+
+    def constraint(self, n_features: int):
+        """Set that the parameters of the base energy must stay in, or None."""
+        return self._base.constraint(n_features)
+
+    def coordinates(self, X, alpha: float = 0.0, ptr=None):
+        """Coordinates of the base energy; see `BaseEnergy.coordinates`.
+
+        A constant added to the scores of a query changes the energies of labels, so
+        ``ptr`` is not passed on.
+        """
+        return self._base.coordinates(X, alpha)
+
+    def _scores_of(self, f):
+        """Scores −E(f, r) and their slopes in f, both (n_documents, n_labels)."""
+        raise NotImplementedError
+
+    def scores(self, params, X, ptr=None):
+        """Scores -E(x, r), shape (n_documents, n_labels)."""
+        return self._scores_of(self._base.scores(params, X, ptr))[0]
+
+    def document_scores(self, params, X, ptr=None):
+        """Scores f(x) by which documents are ranked, shape (n_documents,)."""
+        return self._base.document_scores(params, X, ptr)
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
+        """Scores of all labels, and the chain rule back through f."""
+        f, vjp = self._base.scores_and_vjp(params, X, rng, ptr)
+        raw, slopes = self._scores_of(f)
+
+        def through_f(gradient):
+            return vjp(np.einsum("ij,ij->i", gradient, slopes))
+
+        return raw, through_f
+
+
+class SquaredLabelEnergy(ScalarLabelEnergy):
+    r"""Squared distance between score and label.
+
+    .. math:: E(q, d, r) = \tfrac12 (f(x) - r)^2
+
+    With `EnergyLoss` read pointwise this is ridge regression. The minimum over labels
+    is near 0 for every document, relevant or not, and says nothing about the order:
+    documents are ranked by their most compatible label and then by f, which is the same
+    as by f, since the nearest label never falls as f grows.
+
+    Complexity: that of the base energy and O(n_documents n_labels).
+
+    Parameters
+    ----------
+    base : BaseEnergy, default=None
+        Energy whose score is f, such as a network; None means
+        ``LinearEnergy(fit_intercept=True)``.
+    labels : array-like of shape (n_labels,), default=None
+        The set R of labels; None takes the distinct training grades.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_labels,)
+        Labels in ascending order.
+    base_ : BaseEnergy
+        The base energy after `setup`.
+
+    References
+    ----------
+    Fang & Liu (2016), table 1, row 1; eq. 8, there without the factor 1/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import LinearEnergy, SquaredLabelEnergy
+    >>> X = np.array([[0.0], [1.5]])
+    >>> energy = SquaredLabelEnergy(LinearEnergy()).setup(X, y=np.array([0.0, 1.0]))
+    >>> (0.0 - energy.scores(np.array([2.0]), X)).tolist()
+    [[0.0, 0.5], [4.5, 2.0]]
+    """
+
+    def _scores_of(self, f):
+        gap = self.labels_ - f[:, None]
+        return -0.5 * gap * gap, gap
+
+
+class AbsoluteLabelEnergy(ScalarLabelEnergy):
+    r"""Absolute distance between score and label.
+
+    .. math:: E(q, d, r) = |f(x) - r|
+
+    The minimum over labels is near 0 for every document, relevant or not, and says
+    nothing about the order: documents are ranked by their most compatible label and
+    then by f, which is the same as by f, since the nearest label never falls as f
+    grows.
+
+    Complexity: that of the base energy and O(n_documents n_labels).
+
+    Parameters
+    ----------
+    base : BaseEnergy, default=None
+        Energy whose score is f, such as a network; None means
+        ``LinearEnergy(fit_intercept=True)``.
+    labels : array-like of shape (n_labels,), default=None
+        The set R of labels; None takes the distinct training grades.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_labels,)
+        Labels in ascending order.
+    base_ : BaseEnergy
+        The base energy after `setup`.
+
+    References
+    ----------
+    Fang & Liu (2016), table 1, row 2; section 5.1, eq. 27.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import AbsoluteLabelEnergy, LinearEnergy
+    >>> X = np.array([[0.0], [1.5]])
+    >>> energy = AbsoluteLabelEnergy(LinearEnergy()).setup(X, y=np.array([0.0, 1.0]))
+    >>> (0.0 - energy.scores(np.array([2.0]), X)).tolist()
+    [[0.0, 1.0], [3.0, 2.0]]
+    """
+
+    def _scores_of(self, f):
+        gap = self.labels_ - f[:, None]
+        return -np.abs(gap), np.sign(gap)
+
+
+class ProductLabelEnergy(ScalarLabelEnergy):
+    r"""Product of score and label.
+
+    .. math:: E(q, d, r) = -c(r) \, f(x)
+
+    where c(r) is the number that stands for the label. The paper has labels −1 and 1,
+    grades are 0 or more, so by default labels are centred, :math:`c(r) = (2 r -
+    r_{min} - r_{max}) / (r_{max} - r_{min})`: grades 0 and 1 become −1 and 1, and
+    grades 0, 1, 2 become −1, 0, 1. Differences between the energies of two labels, all
+    that functionals of a margin see, depend on the spacing of c(r) alone.
+
+    The minimum over labels is :math:`-|f|` for centred labels, low for documents that
+    are clearly relevant and clearly irrelevant alike, and :math:`\min(0, -r_{max} f)`
+    for raw grades, where all irrelevant documents tie at 0. So documents are ranked
+    by f.
+
+    Complexity: that of the base energy and O(n_documents n_labels).
+
+    Parameters
+    ----------
+    base : BaseEnergy, default=None
+        Energy whose score is f, such as a network; None means
+        ``LinearEnergy(fit_intercept=True)``.
+    labels : array-like of shape (n_labels,), default=None
+        The set R of labels; None takes the distinct training grades.
+    codes : {"centred", "grades"} or array-like of shape (n_labels,), default="centred"
+        The numbers c(r): centred on [−1, 1], the labels themselves, or one number for
+        each label in ascending order of the labels.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_labels,)
+        Labels in ascending order.
+    codes_ : ndarray of shape (n_labels,)
+        The number c(r) of each label.
+    base_ : BaseEnergy
+        The base energy after `setup`.
+
+    References
+    ----------
+    Fang & Liu (2016), table 1, row 3; section 4.1, eq. 5-7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import LinearEnergy, ProductLabelEnergy
+    >>> X = np.array([[1.0], [1.5]])
+    >>> energy = ProductLabelEnergy(LinearEnergy()).setup(X, y=np.array([0.0, 1.0]))
+    >>> energy.codes_.tolist()
+    [-1.0, 1.0]
+    >>> (0.0 - energy.scores(np.array([2.0]), X)).tolist()
+    [[2.0, -2.0], [3.0, -3.0]]
+    """
+
+    def __init__(self, base=None, *, labels=None, codes="centred"):
+        super().__init__(base, labels=labels)
+        self.codes = codes
+
+    def setup(self, X, rng=None, y=None, ptr=None):
+        """Learn labels and codes; see `ScalarLabelEnergy.setup`."""
+        super().setup(X, rng, y, ptr)
+        self.codes_ = _codes(self.codes, self.labels_)
+        return self
+
+    def _scores_of(self, f):
+        slopes = np.broadcast_to(self.codes_, (len(f), len(self.codes_)))
+        return f[:, None] * self.codes_, slopes
+
+
+def resolve_labels(labels, y):
+    """Labels in ascending order, given or those of the training grades.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_labels,) or None
+        What the user passed.
+    y : ndarray of shape (n_documents,) or None
+        Training grades.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        If labels are not distinct finite numbers, leave out a grade, or are too many.
+    """
+    if labels is None:
+        if y is None:
+            raise ValueError("setup needs the grades y where labels is None")
+        resolved = np.unique(np.asarray(y, dtype=np.float64))
+    else:
+        resolved = np.sort(np.asarray(labels, dtype=np.float64))
+        distinct = resolved.ndim == 1 and np.all(np.diff(resolved) > 0)
+        if not len(resolved) or not distinct or not np.all(np.isfinite(resolved)):
+            raise ValueError(
+                f"labels must be None or distinct finite numbers, got {labels!r}"
+            )
+    if len(resolved) > _MAX_LABELS:
+        raise ValueError(
+            f"there are {len(resolved)} distinct labels, but an energy that depends on "
+            f"the label takes at most {_MAX_LABELS}; bin the grades, or use an energy "
+            "without labels"
+        )
+    unknown = np.setdiff1d([] if y is None else y, resolved)
+    if len(unknown):
+        raise ValueError(
+            f"labels must contain every training grade; {resolved.tolist()} lacks "
+            f"{unknown[0]:g}"
+        )
+    return resolved
+
+
+def _codes(codes, labels):
+    if isinstance(codes, str):
+        if codes not in ("centred", "grades"):
+            raise ValueError(
+                "codes must be 'centred', 'grades' or one number per label, got "
+                f"{codes!r}"
+            )
+        if codes == "grades":
+            return labels.copy()
+        low, high = labels[0], labels[-1]
+        # A single label cannot be told from others; its score is f.
+        return (2 * labels - low - high) / (high - low) if high > low else np.ones(1)
+    given = np.array(codes, dtype=np.float64)
+    if given.shape != labels.shape or not np.all(np.isfinite(given)):
+        raise ValueError(
+            f"codes must hold one finite number for each of the {len(labels)} labels "
+            f"{labels.tolist()}, got {codes!r}"
+        )
+    return given

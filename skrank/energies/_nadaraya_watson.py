@@ -1,0 +1,226 @@
+"""The Nadaraya-Watson energy."""
+
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from skrank._core._threads import effective_n_threads
+from skrank.energies._base import BaseEnergy
+from skrank.energies._blocks import map_blocks, row_blocks
+from skrank.energies._constraint import NonNegativeL1Ball
+from skrank.energies._feature_scale import feature_scale
+from skrank.energies._preference_weights import check_l1_bound, shrink_into
+
+# Kernel values of a block: 2 MiB, within the cache.
+_BLOCK_VALUES = 1 << 18
+# Kernel values kept between scores and their vjp; beyond, they are computed again.
+_TAPE_VALUES = 1 << 23
+_THREADED_WORK = 1 << 20
+
+
+class NadarayaWatsonEnergy(BaseEnergy):
+    r"""Scores as local averages of training grades, with a learned metric.
+
+    .. math:: -E(q, d) = f(x) = \frac{\sum_i K(x_i, x)\, y_i}{\sum_i K(x_i, x)}, \qquad
+              K(x', x) = \exp\Bigl(-\frac12 \sum_l a_l^2 (x_l - x'_l)^2\Bigr)
+
+    over the training rows :math:`x_i` with grades :math:`y_i`, whichever query they
+    belong to. The parameters are the scales :math:`a_l \ge 0`, one for each feature,
+    whose sum may be bounded.
+
+    Complexity: O(n N d) per evaluation of n rows with N training rows, by matrix
+    products in blocks; the n × N kernel is never stored as a whole. Dense rows only.
+
+    Parameters
+    ----------
+    leave_one_out : bool, default=True
+        Whether a training row is left out of its own average while training. The paper
+        sums over all rows, its own included; then narrow kernels explain every grade
+        by itself.
+    max_landmarks : int, default=None
+        Number of training rows, drawn at random, that stand for all; None takes all.
+    standardize : bool, default=False
+        Whether to scale features so that the exponents are about −1 at the start. The
+        paper takes features that lie in [0, 1] within every query as they are.
+    l1_bound : float, default=None
+        Largest sum of all :math:`a_l`; None for no bound.
+    n_jobs : int, default=None
+        Number of threads; None means all CPUs. Results do not depend on it.
+
+    References
+    ----------
+    Huang & Frey (2008), eq. 7; Nadaraya (1964); Watson (1964).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import NadarayaWatsonEnergy
+    >>> X = np.array([[0.0], [1.0]])
+    >>> energy = NadarayaWatsonEnergy().setup(X, y=np.array([0.0, 2.0]))
+    >>> energy.scores(np.array([50.0]), energy.transform(np.array([[0.9], [0.5]])))
+    array([2., 1.])
+    """
+
+    constrained = True
+
+    def __init__(
+        self,
+        *,
+        leave_one_out: bool = True,
+        max_landmarks: int | None = None,
+        standardize: bool = False,
+        l1_bound: float | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.leave_one_out = leave_one_out
+        self.max_landmarks = max_landmarks
+        self.standardize = standardize
+        self.l1_bound = l1_bound
+        self.n_jobs = n_jobs
+
+    def setup(self, X, rng=None, y=None, ptr=None):
+        """Keep the training rows, or some of them, and their grades.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_documents, n_features)
+            Training rows.
+        rng : RandomState, default=None
+            Draws the landmarks.
+        y : ndarray of shape (n_documents,)
+            Training grades.
+        ptr : ndarray of shape (n_queries + 1,), default=None
+            Not used.
+
+        Returns
+        -------
+        NadarayaWatsonEnergy
+            The energy itself, with ``X_`` (scaled rows), ``y_``, ``mean_``, ``scale_``
+            and ``landmarks_`` (row numbers).
+        """
+        if y is None:
+            raise ValueError("NadarayaWatsonEnergy averages grades: setup needs y")
+        check_l1_bound(self.l1_bound)
+        if self.max_landmarks is not None:
+            check_scalar(self.max_landmarks, "max_landmarks", int, min_val=1)
+        n, d = X.shape
+        self.mean_, scale = feature_scale(X)
+        # With a uniform in [0, 1] and two rows at random, the mean of
+        # a^2 (x - x')^2 / 2 is scale^2 / 3 for each feature.
+        self.scale_ = scale * np.sqrt(d / 3.0) if self.standardize else np.ones(d)
+        rows = np.arange(n)
+        if self.max_landmarks is not None and self.max_landmarks < n:
+            rows = np.sort(rng.permutation(n)[: self.max_landmarks])
+        self.n_training_rows_ = n
+        self.landmarks_ = rows
+        self.X_ = self._scaled(X[rows])
+        self.y_ = np.array(y, dtype=np.float64)[rows]
+        return self
+
+    def _scaled(self, X):
+        return (np.asarray(X, dtype=np.float64) - self.mean_) / self.scale_
+
+    def transform(self, X):
+        """Scaled rows, and with ``leave_one_out`` the landmark that each row is.
+
+        Only the training rows, all of them in the order of `setup`, are known as
+        landmarks; any other rows have the number −1 in the last column.
+        """
+        Z = self._scaled(X)
+        if not self.leave_one_out:
+            return Z
+        place = np.full(len(Z), -1.0)
+        if len(Z) == self.n_training_rows_ and np.array_equal(
+            Z[self.landmarks_], self.X_
+        ):
+            place[self.landmarks_] = np.arange(len(self.landmarks_))
+        return np.column_stack([Z, place])
+
+    def n_params(self, n_features: int) -> int:
+        """One scale for each feature."""
+        return n_features - bool(self.leave_one_out)
+
+    def init_params(self, n_features: int, rng):
+        """Scales drawn from [0, 1]; their sum is brought within the bound."""
+        params = rng.uniform(size=self.n_params(n_features))
+        return shrink_into(self.constraint(n_features), params)
+
+    def constraint(self, n_features: int):
+        """No scale is negative, and their sum is bounded."""
+        mask = np.ones(self.n_params(n_features), dtype=bool)
+        return NonNegativeL1Ball(mask, self.l1_bound)
+
+    def scores(self, params, X, ptr=None):
+        """Local averages of the grades of all landmarks, shape (n_documents,)."""
+        return self._evaluate(params, X, leave_out=False)[0]
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
+        """Scores as in training, and the pull-back to the scales."""
+        raw, tapes, blocks, run = self._evaluate(params, X, self.leave_one_out, True)
+
+        def vjp(gradient):
+            parts = [gradient[block] for block in blocks]
+            square = np.zeros(len(self.X_))
+            cross = np.zeros(len(params))
+            local = self._local(params, X, self.leave_one_out)
+
+            def pull(i, part):
+                kept = tapes[i]
+                share = local(blocks[i])[1] if kept is None else kept
+                # d f / d K_i is (y_i - f) / sum K; its rows sum to 0.
+                share = share * (self.y_ - raw[blocks[i]][:, None])
+                share *= part[:, None]
+                rows = X[blocks[i], : len(params)]
+                return share.sum(axis=0), np.einsum("ij,ij->j", rows, share @ self.X_)
+
+            for column, product in run(pull, range(len(blocks)), parts):
+                square += column
+                cross += product
+            squares = np.einsum("i,ij->j", square, self.X_**2)
+            return np.asarray(params) * (2.0 * cross - squares)
+
+        return raw, vjp
+
+    def _evaluate(self, params, X, leave_out, keep=False):
+        n = X.shape[0]
+        n_rows = max(1, _BLOCK_VALUES // max(1, len(self.X_)))
+        blocks = row_blocks(n, n_rows)
+        n_kept = _TAPE_VALUES // max(1, len(self.X_)) if keep else 0
+        local = self._local(params, X, leave_out)
+        heavy = n * len(self.X_) >= _THREADED_WORK
+        n_threads = effective_n_threads(self.n_jobs) if heavy else 1
+        run = partial(map_blocks, n_threads=n_threads)
+        tapes = [None] * len(blocks)
+
+        def forward(i):
+            average, share = local(blocks[i])
+            tapes[i] = share if blocks[i].stop <= n_kept else None
+            return average
+
+        raw = np.empty(n)
+        for block, average in zip(blocks, run(forward, range(len(blocks)))):
+            raw[block] = average
+        return raw, tapes, blocks, run
+
+    def _local(self, params, X, leave_out):
+        """Function of a block: averages, and the shares of the landmarks in them."""
+        params = np.asarray(params, dtype=np.float64)
+        landmarks = self.X_ * params
+        half = 0.5 * np.einsum("ij,ij->i", landmarks, landmarks)
+
+        def local(block):
+            rows = X[block]
+            # The square of the row itself is the same for all landmarks.
+            share = (rows[:, : len(params)] * params) @ landmarks.T
+            share -= half
+            if leave_out and len(half) > 1:
+                own = rows[:, -1].astype(np.intp)
+                known = np.flatnonzero(own >= 0)
+                share[known, own[known]] = -np.inf
+            share -= share.max(axis=1, keepdims=True)
+            np.exp(share, out=share)
+            share /= share.sum(axis=1, keepdims=True)
+            return np.einsum("ij,j->i", share, self.y_), share
+
+        return local

@@ -1,0 +1,224 @@
+"""The energy of BoltzRank: individual potentials and potentials of pairs."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from skrank._core import _pair_potential
+from skrank._core._threads import effective_n_threads
+from skrank.energies._base import BaseEnergy
+from skrank.energies._mlp import MLPEnergy
+
+_SMALL = 1 << 16  # pairs times hidden units; below, threads cost more than they save
+
+
+class PairwisePotentialEnergy(BaseEnergy):
+    r"""Scores of a document by itself and in comparison with the others of its query.
+
+    .. math:: -E(q, d_j) = \phi(d_j) + \frac{1}{c_q} \sum_{k \ne j} \varphi(d_j, d_k),
+              \quad \varphi(d_j, d_k) = a\Bigl(b' + \sum_{h} w_h\,
+              a(A_h^T x_j + B_h^T x_k + b_h)\Bigr)
+
+    with :math:`a(z) = 1.7159 \tanh(2 z / 3)`: the pairwise potential :math:`\varphi` is
+    a network of one hidden layer on the features of both documents, one after the
+    other. With ``average=True`` :math:`c_q` is the number of other documents, so that
+    scores of short and of long queries are alike; with ``average=False`` it is 1, as in
+    the paper.
+
+    The first layer is computed once per document. Complexity: O(m² h) for a query of m
+    documents and h hidden units, O(m h) memory; pairs are never stored.
+
+    Parameters
+    ----------
+    individual : BaseEnergy, default=None
+        The individual potential :math:`\phi`; None means an `MLPEnergy` of three hidden
+        units with scaled tanh throughout.
+    n_hidden : int, default=5
+        Hidden units of the pairwise potential.
+    average : bool, default=True
+        Whether to take the mean over the other documents instead of the sum.
+    standardize : bool, default=True
+        Whether to bring training features to mean 0 and variance 1 for the pairwise
+        potential.
+    n_jobs : int, default=None
+        Number of threads over queries; None means all CPUs. Results do not depend on
+        it.
+
+    Attributes
+    ----------
+    individual_ : BaseEnergy
+        The individual potential, set up on training rows.
+    units_ : MLPEnergy
+        First layer of the pairwise potential: what each hidden unit gets from a
+        document in the first and in the second place of a pair.
+
+    References
+    ----------
+    Volkovs and Zemel, "BoltzRank: learning to maximize expected ranking gain", 2009,
+    section 3.3, eq. 9; LeCun et al. (1998), Efficient BackProp, section 4.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.energies import PairwisePotentialEnergy
+    >>> X, ptr = np.array([[0.0], [1.0], [2.0]]), np.array([0, 2, 3])
+    >>> energy = PairwisePotentialEnergy(n_hidden=2).setup(X)
+    >>> params = np.linspace(-1.0, 1.0, energy.n_params(1))
+    >>> alone = energy.individual_.scores(params[: energy.individual_.n_params(1)], X)
+    >>> (energy.scores(params, X, ptr) == alone).tolist()  # the last has no others
+    [False, False, True]
+    """
+
+    needs_groups = True
+    accepts_sparse = True
+
+    def __init__(
+        self,
+        individual=None,
+        n_hidden: int = 5,
+        *,
+        average: bool = True,
+        standardize: bool = True,
+        n_jobs: int | None = None,
+    ):
+        self.individual = individual
+        self.n_hidden = n_hidden
+        self.average = average
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+
+    def setup(self, X, rng=None, y=None, ptr=None):
+        """Set up both potentials on training rows; see `BaseEnergy.setup`."""
+        if not isinstance(self.n_hidden, int | np.integer) or self.n_hidden < 1:
+            raise ValueError(
+                f"n_hidden must be an int of at least 1, got {self.n_hidden!r}"
+            )
+        individual = self._new_individual().setup(X, rng, y, ptr)
+        if individual.labels_ is not None or individual.needs_groups:
+            raise TypeError(
+                f"individual must score documents one by one and without labels; "
+                f"{type(individual).__name__} does not"
+            )
+        self.individual_ = individual
+        self.units_ = MLPEnergy(
+            hidden_layer_sizes=(),
+            n_outputs=2 * int(self.n_hidden),
+            standardize=self.standardize,
+            n_jobs=self.n_jobs,
+        ).setup(individual.transform(X))
+        return self
+
+    def _new_individual(self):
+        if self.individual is not None:
+            return clone(self.individual)
+        return MLPEnergy(
+            hidden_layer_sizes=(3,),
+            activation="scaled_tanh",
+            output_activation="scaled_tanh",
+            n_jobs=self.n_jobs,
+        )
+
+    def transform(self, X):
+        """Rows as the individual potential takes them."""
+        return self._parts()[0].transform(X)
+
+    def _parts(self):
+        if not hasattr(self, "units_"):
+            raise NotFittedError(
+                "PairwisePotentialEnergy has no potentials: call setup(X) first"
+            )
+        return self.individual_, self.units_
+
+    def _bounds(self, n_features):
+        """Where the parameters of the pairs and of their output begin."""
+        individual, units = self._parts()
+        first = individual.n_params(n_features)
+        return first, first + units.n_params(n_features)
+
+    def n_params(self, n_features: int) -> int:
+        """Length of the parameter vector.
+
+        Parameters of the individual potential, first layer of the pairwise potential,
+        its output weights, its output bias.
+        """
+        return self._bounds(n_features)[1] + int(self.n_hidden) + 1
+
+    def init_params(self, n_features: int, rng):
+        """Random weights of the hidden units; the pairs start without any effect.
+
+        The output weights of the pairwise potential are 0 at first, so what training
+        starts from is the individual potential and not its sum with random pairs.
+        """
+        first, _ = self._bounds(n_features)
+        n_hidden = int(self.n_hidden)
+        params = np.zeros(self.n_params(n_features))
+        params[:first] = self.individual_.init_params(n_features, rng)
+        n_weights = 2 * n_features * n_hidden
+        params[first : first + n_weights] = rng.normal(
+            scale=np.sqrt(2.0 / (2 * n_features + n_hidden)), size=n_weights
+        )
+        return params
+
+    def penalty_mask(self, n_features: int):
+        """One for every weight, zero for every bias."""
+        individual, units = self._parts()
+        return np.concatenate(
+            [
+                individual.penalty_mask(n_features),
+                units.penalty_mask(n_features),
+                np.ones(int(self.n_hidden)),
+                [0.0],
+            ]
+        )
+
+    def scores(self, params, X, ptr=None):
+        """Scores of documents within their queries, shape (n_documents,)."""
+        first, second = self._bounds(X.shape[1])
+        alone = self.individual_.scores(params[:first], X, ptr)
+        units = self.units_.scores(params[first:second], X, ptr)
+        return alone + _pair_potential.scores(*self._pairs(units, params[second:], ptr))
+
+    def _pairs(self, units, output, ptr):
+        """Arguments of the kernels, of which the last is the number of threads."""
+        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        sizes = np.diff(ptr).astype(float)
+        heavy = float(sizes @ sizes) * len(output) >= _SMALL
+        n_threads = effective_n_threads(self.n_jobs) if heavy else 1
+        weight = np.ascontiguousarray(output[:-1])
+        return units, ptr, weight, float(output[-1]), bool(self.average), n_threads
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
+        """Scores, and the back-propagation of a gradient with respect to them.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+        X : ndarray or CSR matrix of shape (n_documents, n_features)
+            Rows.
+        rng : RandomState, default=None
+            Given while training: for noise of the individual potential.
+        ptr : ndarray of shape (n_queries + 1,)
+            Where each query starts.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents,)
+            Scores.
+        vjp : callable
+            ``vjp(gradient)`` is the gradient with respect to the parameters.
+        """
+        first, second = self._bounds(X.shape[1])
+        alone, alone_vjp = self.individual_.scores_and_vjp(params[:first], X, rng, ptr)
+        units, units_vjp = self.units_.scores_and_vjp(params[first:second], X, ptr=ptr)
+        *arguments, n_threads = self._pairs(units, params[second:], ptr)
+
+        def vjp(gradient):
+            gradient = np.ascontiguousarray(gradient, dtype=np.float64)
+            of_units, of_output = _pair_potential.gradient(
+                *arguments, gradient, n_threads
+            )
+            parts = [alone_vjp(gradient), units_vjp(of_units), of_output.sum(axis=0)]
+            return np.concatenate(parts)
+
+        return alone + _pair_potential.scores(*arguments, n_threads), vjp

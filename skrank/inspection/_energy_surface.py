@@ -1,0 +1,380 @@
+"""The energy surface before and after training."""
+
+from typing import Any
+
+import numpy as np
+
+from skrank._core._queries import QueryIndex
+from skrank._core._validation import check_grades, resolve_groups
+from skrank.inspection._axes import axes_or_new
+from skrank.inspection._readings import query_means
+from skrank.inspection._watch import TrainingWatch
+
+# More distinct grades than this are drawn as this many groups of equal size.
+_MAX_GROUPS = 7
+_MAX_TICKS = 10
+_TITLES = "before training", "after training"
+
+
+class EnergySurfaceDisplay:
+    r"""Energies before and after training, by the grade of the document.
+
+    For energies of documents, the picture shows how :math:`E(q, d)` is distributed for
+    the documents of each grade, relative to the mean of their query: training digs
+    holes under good documents and builds hills under the others. The upright bar spans
+    the middle half of the energies and the dot is their median.
+
+    For energies that depend on the label, it shows :math:`E(q, d, r)` over the labels
+    r, as means over the documents of each grade: training lowers the energy of the
+    documents' own label, which a ring marks, against those of the other labels.
+
+    Make one with `from_training` or `from_energies`; the constructor only holds data.
+
+    Parameters
+    ----------
+    before : array-like of shape (n_documents,) or (n_documents, n_labels)
+        Energies before training.
+    after : array-like like ``before``
+        Energies after training.
+    y : array-like of shape (n_documents,)
+        Grades.
+    labels : array-like of shape (n_labels,), default=None
+        Labels of the columns, ascending; None for energies of documents.
+    center : bool, default=True
+        Whether energies of documents are relative to the mean of their query; only
+        the axis is named by it.
+    name : str, default=None
+        Name of the ranker, shown as the title.
+
+    Attributes
+    ----------
+    estimator_ : ranker or Pipeline
+        The clone that `from_training` fitted.
+    ax_ : matplotlib axes
+        Where `plot` drew.
+    figure_ : matplotlib figure
+        Its figure.
+    artists_ : list of matplotlib artists
+        The distributions, or the curves, of each grade: those before training, then
+        those after.
+
+    References
+    ----------
+    Fang & Liu (2016), sections 4 and 5, figures 1 and 2.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import EnergySurfaceDisplay
+    >>> from skrank.rankers import ListMLE
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> display = EnergySurfaceDisplay.from_training(ListMLE(), X, y, groups)
+    >>> names, before, after = display.means()
+    >>> names
+    ['0', '1', '2', '3', '4']
+    >>> bool(before[4] == before[0]), bool(after[4] < after[0])
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        before: Any,
+        after: Any,
+        y: Any,
+        labels: Any = None,
+        center: bool = True,
+        name: str | None = None,
+    ):
+        self.before = before
+        self.after = after
+        self.y = y
+        self.labels = labels
+        self.center = center
+        self.name = name
+
+    def means(self):
+        """Mean energies of the documents of each grade; needs no matplotlib.
+
+        Returns
+        -------
+        names : list of str
+            The grades, ascending; ranges of grades if there are many.
+        before, after : ndarrays of shape (n_grades,) or (n_grades, n_labels)
+            Mean energies before and after training.
+        """
+        names, group, _ = _grade_groups(self.y)
+        members = [group == g for g in range(len(names))]
+        both = [
+            np.array([np.asarray(energies)[rows].mean(axis=0) for rows in members])
+            for energies in (self.before, self.after)
+        ]
+        return names, *both
+
+    def plot(self, ax=None, *, cmap: str = "viridis") -> "EnergySurfaceDisplay":
+        """Draw both surfaces side by side, on one scale.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        cmap : str, default="viridis"
+            Colours of the grades, the highest being the darkest.
+
+        Returns
+        -------
+        EnergySurfaceDisplay
+            The display itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        ax = axes_or_new(ax, "EnergySurfaceDisplay.plot")
+        draw = self._plot_documents if self.labels is None else self._plot_labels
+        places, names, shift = draw(ax, cmap)
+        ax.set_xticks([*places, *(np.asarray(places) + shift)], names * 2)
+        width = np.ptp(places)
+        gap = (shift - width) / 2
+        ax.set_xlim(places[0] - gap, places[-1] + shift + gap)
+        ax.axvline(places[-1] + gap, color="0.7", linewidth=1)
+        for title, left in zip(_TITLES, (places[0], places[0] + shift)):
+            ax.text(
+                left + width / 2,
+                1.01,
+                title,
+                transform=ax.get_xaxis_transform(),
+                ha="center",
+                va="bottom",
+            )
+        if self.name is not None:
+            ax.set_title(self.name, pad=22)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _plot_documents(self, ax, cmap):
+        names, group, _ = _grade_groups(self.y)
+        shift = len(names) + 1
+        self.artists_ = []
+        for energies, offset in ((self.before, 0), (self.after, shift)):
+            for g, color in enumerate(_colors(cmap, len(names))):
+                values = np.asarray(energies)[group == g]
+                self.artists_.append(_violin(ax, values, offset + g, color))
+        ax.set_xlabel("Grade of the document")
+        ax.set_ylabel("Energy − mean of its query" if self.center else "Energy")
+        return np.arange(len(names)), names, shift
+
+    def _plot_labels(self, ax, cmap):
+        names, *both = self.means()
+        _, _, grades = _grade_groups(self.y)
+        labels = np.asarray(self.labels, dtype=np.float64)
+        span = max(np.ptp(labels), 1.0)
+        shift = span * (1 + 1 / max(len(labels) - 1, 2))
+        self.artists_ = []
+        for energies, offset in zip(both, (0.0, shift)):
+            for g, color in enumerate(_colors(cmap, len(names))):
+                name = f"grade {names[g]}" if offset == 0 else None
+                style = {"color": color, "marker": "o", "markersize": 4, "label": name}
+                self.artists_ += ax.plot(labels + offset, energies[g], **style)
+                own = np.flatnonzero(labels == grades[g])
+                style = {"markersize": 11, "markerfacecolor": "none", "color": color}
+                ax.plot(labels[own] + offset, energies[g, own], "o", **style)
+        ax.set_xlabel("Label r")
+        ax.set_ylabel("Mean energy E(q, d, r)")
+        ax.legend(title="documents of")
+        shown = labels[:: -(-len(labels) // _MAX_TICKS)]
+        return shown, [f"{label:g}" for label in shown], shift
+
+    @classmethod
+    def from_energies(
+        cls,
+        before,
+        after,
+        y,
+        groups=None,
+        *,
+        labels=None,
+        center: bool = True,
+        name: str | None = None,
+        ax=None,
+        cmap: str = "viridis",
+    ) -> "EnergySurfaceDisplay":
+        """Draw given energies.
+
+        Parameters
+        ----------
+        before : array-like of shape (n_documents,) or (n_documents, n_labels)
+            Energies before training.
+        after : array-like like ``before``
+            Energies after training.
+        y : array-like of shape (n_documents,)
+            Grades.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, in any order; not needed with ``labels`` or without
+            centring. If None, the ids are read from a level named "qid" of the pandas
+            index of ``y``.
+        labels : array-like of shape (n_labels,), default=None
+            Labels of the columns of energies that depend on the label, ascending.
+        center : bool, default=True
+            Whether to subtract the mean energy of each query; only for energies of
+            documents.
+        name : str, default=None
+            Name of the ranker, shown as the title.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        cmap : str, default="viridis"
+            Colours of the grades.
+
+        Returns
+        -------
+        EnergySurfaceDisplay
+            Drawn.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit.
+        """
+        grades = check_grades(y, name="y")
+        columns = () if labels is None else (len(labels),)
+        before = _check_energies(before, "before", (len(grades), *columns))
+        after = _check_energies(after, "after", (len(grades), *columns))
+        if labels is None and center:
+            ids = resolve_groups(
+                groups,
+                y,
+                n_samples=len(grades),
+                caller="EnergySurfaceDisplay.from_energies",
+            )
+            index = QueryIndex.from_groups(ids)
+            before, after = _centered(before, index), _centered(after, index)
+        display = cls(
+            before=before,
+            after=after,
+            y=grades,
+            labels=labels,
+            center=center,
+            name=name,
+        )
+        return display.plot(ax, cmap=cmap)
+
+    @classmethod
+    def from_training(
+        cls,
+        estimator: Any,
+        X,
+        y,
+        groups=None,
+        *,
+        center: bool = True,
+        fit_params: dict[str, Any] | None = None,
+        ax=None,
+        cmap: str = "viridis",
+    ) -> "EnergySurfaceDisplay":
+        """Train a clone of a ranker and draw the energies of its training rows.
+
+        "Before" are the parameters that the training really started from, of several
+        restarts those of the one that was kept; "after" are the parameters that the
+        ranker kept. Linear rankers start from zero, so their surface is flat at first.
+        Complexity: that of the training and a few times the energies of all rows.
+
+        Parameters
+        ----------
+        estimator : ranker or Pipeline
+            An energy-based ranker, or a pipeline that ends in one; left unchanged.
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        y : array-like of shape (n_documents,)
+            Relevance grades.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, in any order. If None, the ids are read from a level
+            named "qid" of the pandas index of ``y`` or ``X``.
+        center : bool, default=True
+            Whether to subtract the mean energy of each query; only for energies of
+            documents, whose differences within a query are all that matters.
+        fit_params : dict, default=None
+            Further arguments of `fit`, such as ``sample_weight``. Validation queries
+            that the ranker holds out of the rows are drawn with the others.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        cmap : str, default="viridis"
+            Colours of the grades.
+
+        Returns
+        -------
+        EnergySurfaceDisplay
+            Drawn; its ``estimator_`` is the fitted clone, and its rows are grouped by
+            query.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is not an energy-based ranker.
+        """
+        watch = TrainingWatch(estimator, "EnergySurfaceDisplay")
+        watch.fit(X, y, groups, fit_params)
+        display = cls.from_energies(
+            watch.before(),
+            watch.after(),
+            watch.data.y,
+            np.repeat(np.arange(watch.data.n_queries), np.diff(watch.data.ptr)),
+            labels=watch.labels,
+            center=center,
+            name=watch.name,
+            ax=ax,
+            cmap=cmap,
+        )
+        display.estimator_ = watch.estimator
+        return display
+
+
+def _check_energies(energies, name, shape):
+    energies = np.asarray(energies, dtype=np.float64)
+    if energies.shape != shape:
+        raise ValueError(
+            f"{name} must have shape {shape}, one energy per document"
+            f"{' and label' if len(shape) > 1 else ''}; got shape {energies.shape}"
+        )
+    if not np.isfinite(energies).all():
+        raise ValueError(f"{name} must hold finite energies")
+    return energies
+
+
+def _centered(energies, index):
+    grouped = index.take(energies)
+    return index.restore(grouped - query_means(grouped, index.ptr))
+
+
+def _grade_groups(y):
+    """Names of the grades, the grade of each row by number, and the grades.
+
+    Many grades are joined to ranges, whose own grades are NaN.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    grades, group = np.unique(y, return_inverse=True)
+    if len(grades) <= _MAX_GROUPS:
+        return [f"{grade:g}" for grade in grades], group, grades
+    cuts = np.unique(np.quantile(y, np.arange(1, _MAX_GROUPS) / _MAX_GROUPS))
+    used, group = np.unique(np.searchsorted(cuts, y), return_inverse=True)
+    members = [y[group == g] for g in range(len(used))]
+    names = [f"{m.min():.3g} to {m.max():.3g}" for m in members]
+    return names, group, np.full(len(used), np.nan)
+
+
+def _colors(cmap, n):
+    import matplotlib as mpl
+
+    # The lightest end of a colour map is hard to see on white.
+    return mpl.colormaps[cmap](np.linspace(0.82, 0.0, n))
+
+
+def _violin(ax, values, place, color):
+    """Distribution of some energies: its shape, its middle half and its median."""
+    low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
+    parts = ax.violinplot([values], positions=[place], widths=0.85, showextrema=False)
+    (body,) = parts["bodies"]
+    body.set(facecolor=color, edgecolor=color, alpha=0.6, linewidth=1)
+    ax.vlines(place, low, high, color="black", linewidth=3)
+    ax.plot([place], [median], "o", color="white", markeredgecolor="black", zorder=3)
+    return body

@@ -1,0 +1,259 @@
+"""Energy of a ranked list under the LVQ2 loss functional."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from skrank._core import _segments
+from skrank.losses._base import BaseLoss, PreparedLoss, check_positive, query_weights
+from skrank.losses._functional import check_at_least_zero
+
+_TIES = ("average", "stable", "random")
+_NORMALIZATIONS = ("list", "sublist")
+
+
+class ListwiseEnergyLoss(BaseLoss):
+    r"""LVQ2 loss of the energy of the ideal ranking.
+
+    With :math:`\pi^{-1}(t)` the document that the grades put in position t and energies
+    :math:`E = -f`, the energy of the list is what the first k documents have more than
+    the rest of the list, seen from their position,
+
+    .. math::
+
+        E_{list} = \sum_{j=1}^{k} \Bigl( E(x_{\pi^{-1}(j)})
+        - \sum_{t=j}^{m} P(t) \, E(x_{\pi^{-1}(t)}) \Bigr), \qquad
+        P(t) \propto \begin{cases} 1 & t = 1 \\ 1 / \log_2 t & t > 1 \end{cases}
+
+    and the loss of a query is :math:`\min(M, \max(0, \mu + E_{list}))`. Collected by
+    document, :math:`E_{list} = \sum_t c_t E(x_{\pi^{-1}(t)})` with coefficients
+
+    .. math:: c_t = [t \le k] - P(t) \min(t, k)
+
+    that are computed once when the loss is bound to the grades: an evaluation costs
+    O(m) for m documents. At the two kinks, :math:`\mu + E_{list} = 0` and M, the
+    gradient is the one in between. The unit is the query, with the mean weight of its
+    rows; a query whose grades are all equal adds nothing.
+
+    Parameters
+    ----------
+    top_k : int, default=5
+        Number of leading positions k; None for all of them.
+    cap : float, default=5.0
+        Largest loss M of a query: lists that are further off than this are given up.
+        ``numpy.inf`` makes the loss convex.
+    margin : float, default=0.0
+        How far :math:`\mu` below zero the energy must be to cost nothing. With 0, as in
+        the paper, scores that are all zero are a minimum of the loss.
+    normalization : {"list", "sublist"}, default="list"
+        What P sums to one over: the whole list, as in the paper, or the positions from
+        j on, so that every inner sum is a mean. Under "list" the coefficients of a
+        query sum to more than zero, so that the loss also falls when all scores of a
+        query rise; under "sublist" only differences of scores matter.
+    ties : {"average", "stable", "random"}, default="average"
+        The order of documents of equal grade. "average" takes the mean of
+        :math:`E_{list}` over all orders that agree with the grades, exactly; "stable"
+        keeps the order of the rows, "random" draws one order when the loss is bound to
+        the data.
+    width : float, default=0.0
+        Length of the parabola that replaces each kink; 0 keeps the kinks.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ``ties="random"``.
+
+    References
+    ----------
+    Fang and Liu, 2016, section 5.3, eq. 29-32. The logarithm of eq. 31 is taken to base
+    2, since a natural one would weigh the second position more than the first.
+
+    Examples
+    --------
+    >>> from skrank.losses import ListwiseEnergyLoss
+    >>> loss = ListwiseEnergyLoss(top_k=1, margin=1.0)
+    >>> values, gradient = loss.value_gradient([1, 0], [0.5, 0.0], [0, 2])
+    >>> values.tolist(), gradient.tolist()
+    ([0.75], [-0.5, 0.5])
+    """
+
+    unit = "query"
+
+    def __init__(
+        self,
+        top_k: int | None = 5,
+        cap: float = 5.0,
+        margin: float = 0.0,
+        normalization: str = "list",
+        ties: str = "average",
+        width: float = 0.0,
+        random_state=None,
+    ):
+        self.top_k = top_k
+        self.cap = cap
+        self.margin = margin
+        self.normalization = normalization
+        self.ties = ties
+        self.width = width
+        self.random_state = random_state
+
+    @property
+    def shift_invariant(self):
+        """Whether scores of a query may shift: where every inner sum is a mean."""
+        return self.normalization == "sublist"
+
+    @property
+    def convex(self):
+        """Whether the loss is convex: without a cap."""
+        return self.cap == np.inf
+
+    def relaxed(self) -> "ListwiseEnergyLoss":
+        """Return the loss without its cap, which is convex."""
+        return clone(self).set_params(cap=np.inf)
+
+    def smoothed(self, width: float) -> "ListwiseEnergyLoss":
+        """Return a differentiable loss that differs by at most ``width / 2`` a query.
+
+        Parameters
+        ----------
+        width : float
+            Length of the parabola that replaces each kink.
+
+        Returns
+        -------
+        ListwiseEnergyLoss
+        """
+        return clone(self).set_params(width=width)
+
+    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
+        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
+        return _PreparedListwiseEnergy(
+            y, ptr, sample_weight, n_threads, self._checked(), self.random_state
+        )
+
+    def _checked(self):
+        """Return the loss itself if its parameters are acceptable."""
+        if self.ties not in _TIES:
+            raise ValueError(f"ties must be one of {_TIES}, got {self.ties!r}")
+        if self.normalization not in _NORMALIZATIONS:
+            raise ValueError(
+                f"normalization must be one of {_NORMALIZATIONS}, got "
+                f"{self.normalization!r}"
+            )
+        if self.top_k is not None and (
+            not isinstance(self.top_k, Integral) or self.top_k < 1
+        ):
+            raise ValueError(f"top_k must be None or at least 1, got {self.top_k!r}")
+        if self.cap != np.inf:
+            check_positive(self.cap, "cap")
+        check_at_least_zero(self.margin, "margin")
+        check_at_least_zero(self.width, "width")
+        return self
+
+
+def ramp(z, cap, width=0.0):
+    """LVQ2 loss of an energy and its slope: zero, then rising, then constant.
+
+    Parameters
+    ----------
+    z : ndarray
+        Energies, margin included.
+    cap : float
+        Largest loss; may be infinite.
+    width : float, default=0.0
+        Length of the parabola that replaces each kink.
+
+    Returns
+    -------
+    values, slopes : ndarrays like z
+        Without a parabola, the slope at both kinks is 1, as in the update rules of
+        Fang and Liu (2016), eq. 28 and section 5.3.
+    """
+    if width == 0.0:
+        return np.clip(z, 0.0, cap), ((z >= 0.0) & (z <= cap)).astype(np.float64)
+    z = np.minimum(z, cap + width)  # the loss is constant from there
+    rise = np.clip(z, 0.0, width)
+    values, slopes = rise / (2.0 * width) * rise + (np.maximum(z, width) - width), rise
+    if cap < np.inf:
+        bend = np.clip(z - cap, 0.0, width)
+        beyond = np.maximum(z - cap, width) - width
+        values = values - bend / (2.0 * width) * bend - beyond
+        slopes = slopes - bend
+    return values, slopes / width
+
+
+def position_coefficients(size, top_k, normalization):
+    """Coefficient of each position's energy in the energy of a list.
+
+    Parameters
+    ----------
+    size : int
+        Length m of the list.
+    top_k : int or None
+        Leading positions.
+    normalization : {"list", "sublist"}
+        Positions that the weights of an inner sum are normalised over.
+
+    Returns
+    -------
+    ndarray of shape (size,)
+    """
+    position = np.arange(1, size + 1)
+    k = size if top_k is None else min(top_k, size)
+    discount = np.ones(size)
+    discount[1:] = 1.0 / np.log2(position[1:])
+    # Total weight of the positions from j on, for j = 1..k.
+    rest = np.cumsum(discount[::-1])[::-1][:k]
+    if normalization == "list":
+        rest = np.full(k, rest[0])
+    mass = np.cumsum(1.0 / rest)
+    return (position <= k) - discount * mass[np.minimum(position, k) - 1]
+
+
+class _PreparedListwiseEnergy(PreparedLoss):
+    def __init__(self, y, ptr, sample_weight, n_threads, loss, random_state):
+        super().__init__(y, ptr, sample_weight, n_threads)
+        self.margin = float(loss.margin)
+        self.cap = float(loss.cap)
+        self.width = float(loss.width)
+        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.total_weight = float(self.query_weight.sum())
+        order, lower = _segments.label_order(self.y, self.ptr, self.n_threads)
+        if loss.ties == "random":
+            key = check_random_state(random_state).uniform(size=self.n_documents)
+            order = _segments.sort_ties(key, order, lower, self.ptr, self.n_threads)
+        by_position = self._by_position(loss.top_k, loss.normalization)
+        if loss.ties == "average":
+            by_position = self._average_ties(by_position, lower)
+        start = np.repeat(self.ptr[:-1], np.diff(self.ptr))
+        #: Coefficient of each document's score in minus the energy of its list.
+        self.coefficients = np.empty(self.n_documents)
+        self.coefficients[start + order] = by_position
+
+    def _by_position(self, top_k, normalization):
+        """Coefficients in the order of the grades; they depend on lengths only."""
+        sizes, which = np.unique(np.diff(self.ptr), return_inverse=True)
+        tables = [position_coefficients(m, top_k, normalization) for m in sizes if m]
+        offset = np.concatenate(([0], np.cumsum(sizes)))[which]
+        shift = np.repeat(offset - self.ptr[:-1], np.diff(self.ptr))
+        table = np.concatenate([np.empty(0), *tables])
+        return table[np.arange(self.n_documents) + shift]
+
+    def _average_ties(self, coefficients, lower):
+        """Mean over each run of equal grades."""
+        n = self.n_documents
+        first = np.empty(n, dtype=bool)
+        first[1:] = lower[1:] != lower[:-1]
+        first[self.ptr[:-1][np.diff(self.ptr) > 0]] = True
+        runs = np.append(np.flatnonzero(first), n).astype(np.intp)
+        sizes = np.diff(runs)
+        return np.repeat(_segments.segment_sum(coefficients, runs) / sizes, sizes)
+
+    def list_energies(self, raw):
+        """Energy of the ideal ranking of each query, shape (n_queries,)."""
+        return -_segments.segment_sum(self.coefficients * self._scores(raw), self.ptr)
+
+    def value_gradient(self, raw):
+        z = self.margin + self.list_energies(raw)
+        values, slopes = ramp(z, self.cap, self.width)
+        slopes = np.repeat(self.query_weight * slopes, np.diff(self.ptr))
+        return self.query_weight * values, -slopes * self.coefficients

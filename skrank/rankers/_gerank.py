@@ -1,0 +1,278 @@
+"""GERank."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._core import _segments
+from skrank._core._shared_parameters import shares_parameters
+from skrank.energies import GaussianEnergy
+from skrank.losses import (
+    HingeLoss,
+    LogLoss,
+    LVQ2Loss,
+    MCELoss,
+    SampledPairsLoss,
+    SquareExponentialLoss,
+    SquareSquareLoss,
+)
+from skrank.losses._pairs import PreparedPairs
+from skrank.metrics._gain import gain_of_grades
+from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.solvers import Adam
+
+_LOSSES = {
+    "square_exponential": SquareExponentialLoss,
+    "square_square": SquareSquareLoss,
+    "hinge": HingeLoss,
+    "log": LogLoss,
+    "mce": MCELoss,
+    "lvq2": LVQ2Loss,
+}
+_PAIR_WEIGHTS = ("query", "pair")
+
+
+@shares_parameters
+class GERank(BaseEnergyRanker):
+    r"""GERank: queries and documents as Gaussians in one space.
+
+    .. math:: \ell_q = \frac{1}{P_q} \sum_{u \succ v} E(q, d_u)^2 + e^{-E(q, d_v)},
+              \qquad E(q, d) = KL\bigl(N(\mu_d, \Sigma_d) \Vert N(\mu_q, \Sigma_q)\bigr)
+
+    One network maps the rows of documents and of queries to means and diagonal
+    covariances; a query is the row of one of its documents with all features but those
+    of the query set to 0. See `GaussianEnergy` for the other divergences and for how
+    features are scaled.
+
+    The loss is summed over all :math:`P_q` preference pairs of a query, not over drawn
+    ones: square-exponential falls apart into sums over documents, so all pairs cost
+    O(m) per query of m documents and no noise. An epoch costs O(n p) for n documents
+    and p parameters, of which there are about h (d + 2 L) for h hidden units, d
+    features and L dimensions.
+
+    Features of the query alone must not be erased by normalising them per query.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(512,)
+        Units of each hidden layer of the network.
+    n_components : int, default=45
+        Dimensions L of the Gaussians.
+    divergence : {"kl", "reverse_kl", "jensen_shannon", "expected_likelihood"}, \
+            default="kl"
+        What the energy is.
+    loss : {"square_exponential", "square_square", "hinge", "log", "mce", "lvq2"} or \
+            BaseLoss, default="square_exponential"
+        What is summed over preference pairs. An object sets margins as well.
+    pair_weights : {"query", "pair"}, default="query"
+        Whether every query weighs the same, as when a query is drawn before its pair,
+        or every pair, so that long queries decide.
+    gain : {"linear", "exp2"}, callable, mapping or array, default=None
+        If given, a pair also weighs the gain of its preferred document, so that the
+        best documents matter more at the top; None weighs the pairs of a query alike.
+    n_triples : int, default=None
+        If given, the loss is taken over so many pairs drawn from each query, in which
+        the worse document has grade 0, instead of over all pairs.
+    query_features : "auto" or sequence of int or str, default="auto"
+        Features, by index or name, that depend on the query alone. "auto" finds those
+        that are constant within every training query and differ between queries; where
+        there are none, it warns, and all queries become one Gaussian, the same as for
+        an empty sequence.
+    clip : bool, default=True
+        Whether features beyond the range of the training rows are moved to its ends.
+    activation : {"relu", "tanh", "scaled_tanh", "sigmoid", "identity"}, default="relu"
+        Function of the hidden units.
+    dropout : float, default=0.0
+        Fraction of hidden units left out in training.
+
+    Attributes
+    ----------
+    query_features_ : ndarray of shape (n_query_features,)
+        Indices of the features that make the query.
+
+    References
+    ----------
+    Wu, Lu, Tian & Liang (2022), Learning to Co-Embed Queries and Documents, sections 4
+    and 5, eq. 2 and 5, algorithm 1; appendix C for other divergences and losses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import GERank
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> X = np.column_stack([X, np.sin(groups)])  # a feature of the query
+    >>> ranker = GERank((32,), n_components=4, max_iter=20, random_state=0)
+    >>> ranker.fit(X, y, groups).query_features_.tolist() == [X.shape[1] - 1]
+    True
+    >>> means, variances = ranker.embed(X, kind="query")
+    >>> means.shape == variances.shape == (len(X), 4)
+    True
+    """
+
+    approach = "pairwise"
+    _accepts_sparse = False
+
+    def __init__(
+        self,
+        hidden_layer_sizes: int | Sequence[int] = (512,),
+        *,
+        n_components: int = 45,
+        divergence: str = "kl",
+        loss="square_exponential",
+        pair_weights: str = "query",
+        gain=None,
+        n_triples: int | None = None,
+        query_features: str | Sequence = "auto",
+        clip: bool = True,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        **shared,
+    ):
+        super().__init__(**shared)
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.n_components = n_components
+        self.divergence = divergence
+        self.loss = loss
+        self.pair_weights = pair_weights
+        self.gain = gain
+        self.n_triples = n_triples
+        self.query_features = query_features
+        self.clip = clip
+        self.activation = activation
+        self.dropout = dropout
+
+    def _parts(self):
+        energy = GaussianEnergy(
+            self.hidden_layer_sizes,
+            n_components=self.n_components,
+            divergence=self.divergence,
+            query_features=self._query_indices(),
+            clip=self.clip,
+            activation=self.activation,
+            dropout=self.dropout,
+            n_jobs=self.n_jobs,
+        )
+        loss = self._named_loss() if isinstance(self.loss, str) else self.loss
+        if self.n_triples is not None:
+            # A generator, unlike a seed, goes on drawing from batch to batch.
+            rng = check_random_state(self.random_state)
+            loss = SampledPairsLoss(loss, self.n_triples, rng, against="zero")
+        return energy, loss
+
+    def _named_loss(self):
+        if self.loss not in _LOSSES:
+            raise ValueError(
+                f"loss must be a loss object or one of {', '.join(_LOSSES)}, got "
+                f"{self.loss!r}"
+            )
+        return _LOSSES[self.loss]()
+
+    def _query_indices(self):
+        """Query features with names replaced by indices."""
+        given = self.query_features
+        if isinstance(given, str) or not np.iterable(given):
+            return given  # "auto", or for the energy to refuse
+        if not any(isinstance(feature, str) for feature in given):
+            return given
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            raise ValueError(
+                f"query_features={given!r} names features, but X has no column names; "
+                "give indices, or X as a data frame"
+            )
+        places = {name: place for place, name in enumerate(names)}
+        unknown = [f for f in given if isinstance(f, str) and f not in places]
+        if unknown:
+            raise ValueError(
+                f"query_features names {unknown}, which are not columns of X: "
+                f"{list(names)}"
+            )
+        return [places.get(feature, feature) for feature in given]
+
+    def _default_solver(self, energy):
+        # Few queries make single steps noisy; their average ranks better.
+        return Adam(learning_rate=3e-4, average=0.99)
+
+    def _check_params(self):
+        super()._check_params()
+        if self.pair_weights not in _PAIR_WEIGHTS:
+            raise ValueError(
+                f"pair_weights must be 'query' or 'pair', got {self.pair_weights!r}"
+            )
+
+    def _fit(self, data, validation):
+        # Before the split into training and validation queries: a query's weight
+        # depends on nothing but the query.
+        self._check_params()
+        data = replace(data, sample_weight=self._weights_of_preferred(data))
+        super()._fit(data, validation)
+        self.query_features_ = self.energy_.query_features_
+
+    def _weights_of_preferred(self, data):
+        """Weight of a pair, by row of its preferred document; None for ones."""
+        weight = data.sample_weight
+        if self.gain is not None:
+            gains = gain_of_grades(self.gain, data.y)
+            weight = gains if weight is None else weight * gains
+        if self.pair_weights == "pair":
+            return weight
+        weight = np.ones(len(data.y)) if weight is None else weight
+        return _equal_queries(data, weight, against_zero=self.n_triples is not None)
+
+    def embed(self, X, kind: str = "document"):
+        r"""Gaussians of documents or of their queries.
+
+        .. math:: N(\mu, \operatorname{diag}(v)), \qquad v = \operatorname{elu}(s) + 1
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            One row per document.
+        kind : {"document", "query"}, default="document"
+            Whether to embed the documents, or the query that each row belongs to.
+
+        Returns
+        -------
+        means : ndarray of shape (n_documents, n_components)
+            Means.
+        variances : ndarray of shape (n_documents, n_components)
+            Diagonals of the covariances.
+
+        Raises
+        ------
+        ValueError
+            If ``kind`` is neither.
+        """
+        check_is_fitted(self)
+        if kind not in ("document", "query"):
+            raise ValueError(f"kind must be 'document' or 'query', got {kind!r}")
+        energy = self.energy_
+        rows = energy.transform(self._check_rows(X, reset=False))
+        if kind == "document":
+            return energy.embed(self.params_, rows)
+        rows, runs = energy.queries(rows)
+        code = np.repeat(np.arange(len(rows)), np.diff(runs))
+        return tuple(part[code] for part in energy.embed(self.params_, rows))
+
+
+def _equal_queries(data, weight, against_zero):
+    """Row weights under which the pairs of each query weigh its rows' mean weight."""
+    y, ptr = data.y, data.ptr
+    own = np.ones(len(y)) if data.sample_weight is None else data.sample_weight
+    sizes = np.diff(ptr)
+    worse = np.empty(len(y))  # how many documents each one may be preferred to
+    if against_zero:
+        zeros = _segments.segment_sum((y == 0).astype(np.float64), ptr)
+        worse = np.where(y > 0, np.repeat(zeros, sizes), 0.0)
+    else:
+        pairs = PreparedPairs(y, ptr, None, 1)
+        rows = pairs.order + np.repeat(ptr[:-1], sizes)
+        worse[rows] = np.repeat(sizes, sizes) - pairs.lower
+    total = _segments.segment_sum(weight * worse, ptr)
+    mean = _segments.segment_sum(own, ptr) / np.maximum(sizes, 1)
+    factor = np.divide(mean, total, out=np.ones_like(mean), where=total > 0)
+    return weight * np.repeat(factor, sizes)

@@ -1,0 +1,95 @@
+"""Stochastic gradient descent that never leaves the constraint."""
+
+import numpy as np
+
+from skrank._core._shared_parameters import shares_parameters
+from skrank.solvers._stochastic import StochasticSolver, check_number
+
+_METHODS = ("reduce_step", "project")
+# A step of 2^-50 times its length changes nothing any more.
+_MAX_HALVINGS = 50
+
+
+@shares_parameters
+class ConstrainedSGD(StochasticSolver):
+    r"""Stochastic gradient descent inside a constraint, by ever shorter steps.
+
+    .. math:: w_t = w_{t-1} - \frac{\eta_t}{2^{s}}\, g_t, \qquad s = \min\{s \ge 0 :
+              w_t \text{ is feasible}\}
+
+    where :math:`g_t` is the gradient of the objective over the queries of one batch. A
+    parameter on the boundary whose gradient points outwards blocks every step of its
+    batch; projection does not have this weakness and moves the others on.
+
+    Complexity: O(p) per step and trial beside the gradient, O(p log p) for a projection
+    with a bound.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.5
+        Step size :math:`\eta`.
+    constraint : {"reduce_step", "project"}, default="reduce_step"
+        How a step that leaves the constraint is mended: halved until it does not, or
+        taken to the nearest feasible point.
+    batch_queries : int or None, default=1
+        Queries per batch at most; None takes 32, or fewer where an epoch would
+        otherwise make less than 20 steps.
+    max_iter : int, default=10
+        Epochs at most.
+    schedule : str or callable, default="halving"
+        Factor of the learning rate in epoch ``t`` (from 0) of ``T``; ``"halving"`` is
+        2^(−t/2), a factor 1/√2 after each epoch. For others see `SGD`.
+
+    References
+    ----------
+    Huang & Frey (2008), section 5.
+
+    Examples
+    --------
+    >>> from skrank.solvers import ConstrainedSGD
+    >>> ConstrainedSGD(constraint="project").schedule
+    'halving'
+    """
+
+    def __init__(
+        self,
+        *,
+        learning_rate: float = 0.5,
+        constraint: str = "reduce_step",
+        batch_queries: int | None = 1,
+        max_iter: int = 10,
+        schedule="halving",
+        **shared,
+    ):
+        super().__init__(
+            batch_queries=batch_queries, max_iter=max_iter, schedule=schedule, **shared
+        )
+        self.learning_rate = learning_rate
+        self.constraint = constraint
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_number(self, "learning_rate", above=0.0)
+        if self.constraint not in _METHODS:
+            raise ValueError(
+                f"constraint must be one of {', '.join(_METHODS)}, got "
+                f"{self.constraint!r}"
+            )
+
+    def _start(self, n_params):
+        def step(params, gradient, learning_rate):
+            params -= learning_rate * gradient
+
+        return step
+
+    def _move(self, step, params, gradient, rate, constraint):
+        if constraint is None or self.constraint == "project":
+            super()._move(step, params, gradient, rate, constraint)
+            return
+        for _ in range(_MAX_HALVINGS):
+            moved = np.array(params)
+            step(moved, gradient, rate)
+            if constraint.feasible(moved):
+                params[:] = moved
+                return
+            rate *= 0.5

@@ -1,0 +1,92 @@
+"""Sigmoid pairs and pair weights against loops over pairs."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from skrank._core import _pair_kernels, _segments
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "weighted"])
+def graded(request):
+    """Grades, scores, weights, pointer array; among the queries an empty one."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([5, 0, 1, 30, 4, 67])
+    n = sizes.sum()
+    y = rng.integers(0, 4, n).astype(float)
+    y[36:40] = 2.0  # a query whose grades are all equal
+    weight = rng.uniform(0.2, 2.0, n) if request.param else None
+    ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
+    return y, rng.normal(size=n), weight, ptr
+
+
+def pairs_of(y, a, b):
+    """Rows (preferred, other) of all preference pairs of one query."""
+    return a + np.argwhere(y[a:b, None] > y[a:b])
+
+
+def test_pair_weights(graded):
+    y, _, weight, ptr = graded
+    w = np.ones(len(y)) if weight is None else weight
+    preferred, other = np.zeros(len(y)), np.zeros(len(y))
+    for a, b in pairwise(ptr):
+        for u, v in pairs_of(y, a, b):
+            preferred[u] += w[u]
+            other[v] += w[u]
+    found = _pair_kernels.pair_weights(ptr, *_segments.label_order(y, ptr), weight)
+    np.testing.assert_allclose(found[0], preferred, rtol=1e-13)
+    np.testing.assert_allclose(found[1], other, rtol=1e-13)
+
+
+# The largest ranges leave the doubles when exponentials are factorised.
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 50.0, 1e4, 1e30])
+@pytest.mark.parametrize("beta", [1.0, 0.3])
+def test_sigmoid_pairs(graded, scale, beta):
+    y, scores, weight, ptr = graded
+    scores = scale * scores
+    w = np.ones(len(y)) if weight is None else weight
+    order, lower = _segments.label_order(y, ptr)
+    values, gradient = _pair_kernels.sigmoid(scores, ptr, order, lower, weight, beta, 1)
+    expected = np.zeros(len(y))
+    for q, (a, b) in enumerate(pairwise(ptr)):
+        value = 0.0
+        for u, v in pairs_of(y, a, b):
+            z = beta * (scores[v] - scores[u])
+            value += w[u] * expit(z)
+            slope = w[u] * beta * expit(z) * expit(-z)
+            expected[u] -= slope
+            expected[v] += slope
+        np.testing.assert_allclose(values[q], value, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_threads_do_not_change_a_bit(graded):
+    y, scores, weight, ptr = graded
+    order, lower = _segments.label_order(y, ptr)
+    one, two = (
+        _pair_kernels.sigmoid(scores, ptr, order, lower, weight, 1.0, n) for n in (1, 2)
+    )
+    for a, b in zip(one, two):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 5])
+def test_offenders_and_scatter(n_labels):
+    rng = np.random.default_rng(0)
+    raw = rng.integers(0, 3, (40, n_labels)).astype(float)  # with ties
+    column = rng.integers(0, n_labels, 40).astype(np.intp)
+    rows = np.arange(40)
+    energies = -raw
+    right, wrong, offender = _pair_kernels.offenders(raw, column)
+    np.testing.assert_array_equal(right, energies[rows, column])
+    energies[rows, column] = np.inf
+    np.testing.assert_array_equal(wrong, energies.min(axis=1))
+    np.testing.assert_array_equal(offender, energies.argmin(axis=1))
+    up, down = rng.normal(size=(2, 40))
+    expected = np.zeros((40, n_labels))
+    expected[rows, column] = up
+    expected[rows, offender] += down
+    found = _pair_kernels.scatter(up, down, column, offender, n_labels)
+    np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,157 @@
+"""Solvers that keep parameters within a constraint."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank.solvers import LBFGS, SGD, Adam, ConstrainedSGD, ProjectedGradient
+
+
+class NonNegative:
+    def feasible(self, params):
+        return bool(np.all(params >= 0.0))
+
+    def project(self, params):
+        return np.maximum(params, 0.0)
+
+
+class LeastSquares:
+    """Mean over rows of |x w - y|^2 / 2, every row being a query."""
+
+    def __init__(self, X, y, bound=True, seen=None):
+        self.X, self.y, self.bound = X, y, bound
+        self.n_queries = len(y)
+        self.seen = [] if seen is None else seen
+
+    def constraint(self):
+        return NonNegative() if self.bound else None
+
+    def value_gradient(self, params):
+        self.seen.append(params.min())
+        residual = self.X @ params - self.y
+        n = len(self.y)
+        return 0.5 * residual @ residual / n, self.X.T @ residual / n
+
+    def batch(self, queries, rng):
+        return LeastSquares(self.X[queries], self.y[queries], self.bound, self.seen)
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(60, 5))
+    return LeastSquares(X, X @ [1.0, -2.0, 0.5, 0.0, 3.0] + 0.1 * rng.normal(size=60))
+
+
+def test_projected_gradient_solves_non_negative_least_squares(problem):
+    expected, _ = nnls(problem.X, problem.y)
+    result = ProjectedGradient(tol=1e-9).solve(problem, np.ones(5), None)
+    assert result.converged
+    assert_allclose(result.params, expected, atol=1e-7)
+    assert min(problem.seen) >= 0.0
+    value, _ = problem.value_gradient(expected)
+    assert_allclose(result.value, value, rtol=1e-9)
+    assert result.history[-1] == result.value
+
+
+def test_projected_gradient_without_a_constraint(problem):
+    problem.bound = False
+    expected = np.linalg.lstsq(problem.X, problem.y)[0]
+    result = ProjectedGradient(tol=1e-9).solve(problem, -np.ones(5), None)
+    assert_allclose(result.params, expected, atol=1e-7)
+
+
+def test_projected_gradient_says_when_it_runs_out_of_iterations(problem):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        result = ProjectedGradient(max_iter=2, tol=1e-12).solve(
+            problem, np.ones(5), None
+        )
+    assert not result.converged
+    assert result.n_iter == len(result.history) == 2
+
+
+def test_projected_gradient_at_the_minimum_and_at_a_monitors_word(problem):
+    expected, _ = nnls(problem.X, problem.y)
+    result = ProjectedGradient(tol=1e-6).solve(problem, expected, None)
+    assert result.n_iter == 0
+    assert result.converged
+    result = ProjectedGradient().solve(problem, np.ones(5), None, lambda *_: True)
+    assert result.n_iter == 1
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        ConstrainedSGD(learning_rate=0.05),
+        ConstrainedSGD(learning_rate=0.05, constraint="project", max_iter=60),
+        SGD(learning_rate=0.05, schedule="linear"),
+        Adam(learning_rate=0.05, schedule="linear"),
+    ],
+    ids=repr,
+)
+def test_stochastic_solvers_stay_feasible(problem, solver):
+    start = np.ones(5)
+    result = solver.solve(problem, start, np.random.RandomState(0))
+    assert min(problem.seen) >= 0.0
+    assert result.params.min() >= 0.0
+    assert_array_equal(start, 1.0)
+    expected, _ = nnls(problem.X, problem.y)
+    tolerance = 2.0 if getattr(solver, "constraint", "") == "reduce_step" else 0.15
+    assert_allclose(result.params, expected, atol=tolerance)
+    first, last = (problem.value_gradient(p)[0] for p in (start, result.params))
+    assert last < first
+
+
+def test_steps_are_halved_until_they_are_feasible():
+    # From 1 with gradient 8: steps of 8, 4 and 2 leave the set, 1 reaches 0.
+    class Slope:
+        n_queries = 1
+        value_gradient = staticmethod(lambda params: (0.0, np.array([8.0, -1.0])))
+        batch = lambda self, queries, rng: self
+        constraint = lambda self: NonNegative()
+
+    solver = ConstrainedSGD(learning_rate=1.0, max_iter=1)
+    result = solver.solve(Slope(), np.ones(2), np.random.RandomState(0))
+    assert_allclose(result.params, [0.0, 1.125])
+    # On the boundary no step is short enough; projection moves the other parameter.
+    stuck = solver.solve(Slope(), np.array([0.0, 1.0]), np.random.RandomState(0))
+    assert_allclose(stuck.params, [0.0, 1.0])
+    solver.set_params(constraint="project")
+    moved = solver.solve(Slope(), np.array([0.0, 1.0]), np.random.RandomState(0))
+    assert_allclose(moved.params, [0.0, 2.0])
+
+
+def test_learning_rate_falls_by_half_in_two_epochs():
+    rates = []
+
+    class Flat:
+        n_queries = 1
+        batch = lambda self, queries, rng: self
+
+        def value_gradient(self, params):
+            rates.append(params[0])
+            return 0.0, np.array([-1.0])
+
+    ConstrainedSGD(max_iter=4).solve(Flat(), np.zeros(1), np.random.RandomState(0))
+    assert_allclose(np.diff(rates), 0.5 * 2.0 ** np.array([0.0, -0.5, -1.0]))
+
+
+def test_solvers_that_know_no_constraint_refuse_it(problem):
+    with pytest.raises(TypeError, match="LBFGS does not keep parameters within"):
+        LBFGS().solve(problem, np.ones(5), None)
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        (ConstrainedSGD(constraint="clip"), "constraint must be one of reduce_step"),
+        (ConstrainedSGD(learning_rate=0.0), "learning_rate must be a finite number"),
+        (ProjectedGradient(tol=-1.0), "tol must be a finite number at least 0"),
+        (ProjectedGradient(max_iter=0), "max_iter must be an int of at least 1"),
+        (ProjectedGradient(memory=0), "memory must be an int of at least 1"),
+    ],
+)
+def test_bad_hyper_parameters(solver, message, problem):
+    with pytest.raises(ValueError, match=message):
+        solver.solve(problem, np.ones(5), np.random.RandomState(0))
