@@ -67,9 +67,9 @@ class GaussianEnergy(BaseEnergy):
         Units of each hidden layer of the network.
     n_components : int, default=45
         Dimensions L of the Gaussians.
-    divergence : {"kl", "reverse_kl", "jensen_shannon", "expected_likelihood"}, \
-            default="kl"
-        What the energy is.
+    divergence : str, default="kl"
+        What the energy is: "kl", "reverse_kl", "jensen_shannon" or
+        "expected_likelihood".
     query_features : "auto" or sequence of int, default="auto"
         Features that depend on the query alone. "auto" finds those that are constant
         within every training query and differ between queries; where there are none,

@@ -6,11 +6,12 @@ from skrank._core._shared_parameters import shares_parameters
 from skrank.losses import ListwiseEnergyLoss
 from skrank.rankers._energy_pairwise import require_margin
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.solvers import SGD, RelaxedStart, SmoothingHomotopy
+from skrank.rankers._paper_sgd import PaperSGDMixin
+from skrank.solvers import RelaxedStart, SmoothingHomotopy
 
 
 @shares_parameters
-class EnergyListwise(BaseNetworkRanker):
+class EnergyListwise(PaperSGDMixin, BaseNetworkRanker):
     r"""Energy-based listwise ranking: the energy of the ideal list, under LVQ2.
 
     .. math::
@@ -82,6 +83,8 @@ class EnergyListwise(BaseNetworkRanker):
     """
 
     approach = "listwise"
+    _sgd_rate = 1e-5
+    _sgd_epochs = 10
 
     def __init__(
         self,
@@ -116,14 +119,3 @@ class EnergyListwise(BaseNetworkRanker):
     def _default_solver(self, energy):
         require_margin(self.margin)
         return SmoothingHomotopy(final_width=0.01) if energy.linear else RelaxedStart()
-
-    def _named_solver(self, name):
-        if name != "sgd":
-            return super()._named_solver(name)
-        return SGD(
-            learning_rate=1e-5,
-            momentum=0.0,
-            per_unit=True,
-            batch_queries=1,
-            max_iter=10,
-        )

@@ -6,7 +6,8 @@ from skrank._core._shared_parameters import shares_parameters
 from skrank.losses import LVQ2Loss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 from skrank.rankers._pairwise import PreferenceMixin
-from skrank.solvers import SGD, RelaxedStart, SmoothingHomotopy
+from skrank.rankers._paper_sgd import PaperSGDMixin
+from skrank.solvers import RelaxedStart, SmoothingHomotopy
 
 
 def require_margin(margin):
@@ -19,7 +20,7 @@ def require_margin(margin):
 
 
 @shares_parameters
-class EnergyPairwise(PreferenceMixin, BaseNetworkRanker):
+class EnergyPairwise(PaperSGDMixin, PreferenceMixin, BaseNetworkRanker):
     r"""Energy-based pairwise ranking: energies of preference pairs under LVQ2.
 
     .. math:: \ell(x_u, x_v) = \min\bigl(M, \max(0, \mu + E(x_u) - E(x_v))\bigr),
@@ -80,6 +81,8 @@ class EnergyPairwise(PreferenceMixin, BaseNetworkRanker):
     """
 
     approach = "pairwise"
+    _sgd_rate = 1e-4
+    _sgd_epochs = 10
 
     def __init__(
         self,
@@ -101,14 +104,3 @@ class EnergyPairwise(PreferenceMixin, BaseNetworkRanker):
     def _default_solver(self, energy):
         require_margin(self.margin)
         return SmoothingHomotopy(final_width=0.01) if energy.linear else RelaxedStart()
-
-    def _named_solver(self, name):
-        if name != "sgd":
-            return super()._named_solver(name)
-        return SGD(
-            learning_rate=1e-4,
-            momentum=0.0,
-            per_unit=True,
-            batch_queries=1,
-            max_iter=10,
-        )

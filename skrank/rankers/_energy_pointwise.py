@@ -9,11 +9,11 @@ from skrank._core._shared_parameters import shares_parameters
 from skrank.energies import AbsoluteLabelEnergy
 from skrank.losses import SquareExponentialLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.solvers import SGD
+from skrank.rankers._paper_sgd import PaperSGDMixin
 
 
 @shares_parameters
-class EnergyPointwise(BaseNetworkRanker):
+class EnergyPointwise(PaperSGDMixin, BaseNetworkRanker):
     r"""Energy-based pointwise ranking: distances to grades, square-exponential loss.
 
     .. math:: \ell(x, y) = E(x, y)^2 + \gamma \, e^{-E(x, \bar y)}, \qquad
@@ -72,6 +72,8 @@ class EnergyPointwise(BaseNetworkRanker):
     """
 
     approach = "pointwise"
+    _sgd_rate = 5e-4
+    _sgd_epochs = 20
 
     def __init__(
         self,
@@ -99,17 +101,6 @@ class EnergyPointwise(BaseNetworkRanker):
     def _parts(self):
         loss = SquareExponentialLoss(gamma=self.gamma, reading="pointwise")
         return AbsoluteLabelEnergy(self._energy()), loss
-
-    def _named_solver(self, name):
-        if name != "sgd":
-            return super()._named_solver(name)
-        return SGD(
-            learning_rate=5e-4,
-            momentum=0.0,
-            per_unit=True,
-            batch_queries=1,
-            max_iter=20,
-        )
 
 
 def _balanced(y, weight):

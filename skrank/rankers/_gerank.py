@@ -61,12 +61,12 @@ class GERank(BaseEnergyRanker):
         Units of each hidden layer of the network.
     n_components : int, default=45
         Dimensions L of the Gaussians.
-    divergence : {"kl", "reverse_kl", "jensen_shannon", "expected_likelihood"}, \
-            default="kl"
-        What the energy is.
-    loss : {"square_exponential", "square_square", "hinge", "log", "mce", "lvq2"} or \
-            BaseLoss, default="square_exponential"
-        What is summed over preference pairs. An object sets margins as well.
+    divergence : str, default="kl"
+        What the energy is: "kl", "reverse_kl", "jensen_shannon" or
+        "expected_likelihood".
+    loss : str or BaseLoss, default="square_exponential"
+        What is summed over preference pairs: "square_exponential", "square_square",
+        "hinge", "log", "mce" or "lvq2". An object sets margins as well.
     pair_weights : {"query", "pair"}, default="query"
         Whether every query weighs the same, as when a query is drawn before its pair,
         or every pair, so that long queries decide.
