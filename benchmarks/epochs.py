@@ -75,11 +75,17 @@ CONTESTANTS = [
 ]
 
 
+def standardized(X):
+    """Features with short tails, mean 0 and variance 1."""
+    X = np.sign(X) * np.log1p(np.abs(X))
+    return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-6)
+
+
 def growth_data(length):
     """About the same rows, cut into queries of one length."""
     data = make_mslr_like(N_GROWTH // 100, seed=4)
     n = min(N_GROWTH, len(data.y)) // LENGTHS[-1] * LENGTHS[-1]
-    return data.X[:n], data.y[:n], np.arange(n) // length
+    return standardized(data.X[:n]), data.y[:n], np.arange(n) // length
 
 
 def epoch_seconds(make, X, y, groups, n_epochs, n_jobs):
@@ -123,7 +129,12 @@ def problems(options):
     else:
         print(f"no MQ2008 in {folder}; set SKRANK_DATA to include it")
     large = make_mslr_like(options.queries, seed=1)
-    yield f"{len(large.y) // 1000}k documents", large.X, large.y, large.groups
+    yield (
+        f"{len(large.y) // 1000}k documents",
+        standardized(large.X),
+        large.y,
+        large.groups,
+    )
     for length in LENGTHS:
         yield f"m = {length}", *growth_data(length)
 
