@@ -86,10 +86,9 @@ class PrintProgress:
         """Print the line of an iteration if it is due."""
         if not self._is_due(info["iteration"]):
             return
-        line = (
-            f"[{self.name}] iteration {info['iteration']:5d}"
-            f"  objective {info['objective']:12.6g}"
-        )
+        line = f"[{self.name}] iteration {info['iteration']:5d}"
+        if not np.isnan(info["objective"]):  # forests have none
+            line += f"  objective {info['objective']:12.6g}"
         if "validation" in info:
             line += f"  validation {info['validation']:.4f}"
         print(line, flush=True)

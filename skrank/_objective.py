@@ -23,17 +23,23 @@ class RankingData:
         Where each query starts.
     sample_weight : ndarray of shape (n_documents,) or None
         Row weights.
+    init_score : ndarray of shape (n_documents,) or None
+        Scores to start from, where a ranker takes them.
     """
 
     X: np.ndarray | sparse.csr_matrix
     y: np.ndarray
     ptr: np.ndarray
     sample_weight: np.ndarray | None = None
+    init_score: np.ndarray | None = None
 
     @classmethod
-    def grouped(cls, X, y, index: QueryIndex, sample_weight=None) -> "RankingData":
+    def grouped(
+        cls, X, y, index: QueryIndex, sample_weight=None, init_score=None
+    ) -> "RankingData":
         """Bring rows into the order of a query index."""
-        return cls(index.take(X), index.take(y), index.ptr, index.take(sample_weight))
+        rows = [index.take(array) for array in (X, y, sample_weight, init_score)]
+        return cls(*rows[:2], index.ptr, *rows[2:])
 
     @property
     def n_queries(self) -> int:
@@ -45,8 +51,46 @@ class RankingData:
         rows, ptr = rows_of_queries(self.ptr, queries)
         if len(queries) == 1:
             rows = slice(*self.ptr[queries[0] : queries[0] + 2])  # no copy
-        weight = None if self.sample_weight is None else self.sample_weight[rows]
-        return RankingData(self.X[rows], self.y[rows], ptr, weight)
+        weight, score = (
+            None if array is None else array[rows]
+            for array in (self.sample_weight, self.init_score)
+        )
+        return RankingData(self.X[rows], self.y[rows], ptr, weight, score)
+
+    def hold_out(self, fraction, rng) -> tuple["RankingData", "RankingData"]:
+        """Split the queries into training and validation queries.
+
+        Parameters
+        ----------
+        fraction : float
+            Share of the queries to hold out, rounded up.
+        rng : RandomState
+            Chooses them.
+
+        Returns
+        -------
+        tuple of RankingData
+            Training and validation queries.
+
+        Raises
+        ------
+        ValueError
+            If no query is left to train on.
+        """
+        n_held = int(np.ceil(fraction * self.n_queries))
+        if n_held >= self.n_queries:
+            raise ValueError(
+                f"early_stopping needs queries to hold out: {self.n_queries} queries "
+                f"and validation_fraction={fraction} leave none to train on; pass "
+                "X_val, y_val and groups_val, or more queries"
+            )
+        held = rng.permutation(self.n_queries)[:n_held]
+        chosen = np.zeros(self.n_queries, dtype=bool)
+        chosen[held] = True
+        return (
+            self.subset(np.flatnonzero(~chosen)),
+            self.subset(np.flatnonzero(chosen)),
+        )
 
     def has_preference(self):
         """Whether the grades of each query differ, shape (n_queries,)."""

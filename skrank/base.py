@@ -122,7 +122,8 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         )
         sample_weight = check_weights(sample_weight, X.shape[0])
         index = QueryIndex.from_groups(ids, canonical=True)
-        return RankingData.grouped(X, y, index, sample_weight), index
+        score = self._init_scores("init_score", X.shape[0])
+        return RankingData.grouped(X, y, index, sample_weight, score), index
 
     def _validation_data(self, X_val, y_val, groups_val):
         if X_val is None and y_val is None and groups_val is None:
@@ -139,7 +140,13 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             caller=f"{type(self).__name__}.fit with X_val",
             name="groups_val",
         )
-        return RankingData.grouped(X, y, QueryIndex.from_groups(ids, canonical=True))
+        index = QueryIndex.from_groups(ids, canonical=True)
+        score = self._init_scores("init_score_val", X.shape[0])
+        return RankingData.grouped(X, y, index, init_score=score)
+
+    def _init_scores(self, name, n_samples):
+        """Scores to start from, for rankers whose `fit` takes them."""
+        return None
 
     def _check_rows(self, X, *, reset, y="no_validation"):
         """Check rows alone; grades are checked by rules of our own."""

@@ -36,6 +36,13 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
     ),
     _REPEATED_ROWS,
 )
+# Thresholds and min_samples_leaf of trees count rows, those of no weight included.
+_COUNTED_ROWS = {
+    "check_sample_weight_equivalence_on_dense_data": "rows without weight have bins"
+}
+EXPECTED_FAILURES |= dict.fromkeys(
+    ("MART", "BoostedRanker", "LambdaMART", "RandomForestRanker"), _COUNTED_ROWS
+)
 
 
 def make(name, **params):
@@ -53,6 +60,8 @@ def make(name, **params):
 ALL = list(rankers.__all__)
 THREADED = [name for name in ALL if "n_jobs" in make(name).get_params()]
 ITERATIVE = [name for name in ALL if "early_stopping" in make(name).get_params()]
+TREES = [name for name in ALL if "max_leaf_nodes" in make(name).get_params()]
+SPARSE = [name for name in ALL if make(name).__sklearn_tags__().input_tags.sparse]
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -71,6 +80,8 @@ CHECK_PARAMS = {
     "LogisticRanker": {"tol": 1e-10, "alpha": 1.0, "threshold": "all"},
     "EnergyPointwise": {"tol": 1e-10, "gamma": 0.0},
 }
+# Few rows must be enough to split.
+CHECK_PARAMS |= {name: {"min_samples_leaf": 1, "n_estimators": 10} for name in TREES}
 
 
 @parametrize_with_checks(
@@ -157,7 +168,14 @@ def test_group_sizes_get_the_hint(name, graded):
         make(name).fit(X, y, np.bincount(groups))
 
 
-SPARSE = [name for name in ALL if make(name).__sklearn_tags__().input_tags.sparse]
+@pytest.mark.parametrize("name", sorted(set(ALL) - set(SPARSE)))
+def test_sparse_rows_are_refused_where_they_do_not_fit(name, graded):
+    X, y, groups = graded
+    with pytest.raises(TypeError, match="dense data is required"):
+        make(name).fit(sparse.csr_matrix(X), y, groups)
+    ranker = make(name).fit(X, y, groups)
+    with pytest.raises(TypeError, match="dense data is required"):
+        ranker.predict(sparse.csr_matrix(X))
 
 
 @pytest.mark.parametrize("name", SPARSE)
@@ -218,6 +236,18 @@ def test_pickle_and_clone(name, graded):
     )
 
 
+def same_minimum(name):
+    """Parameters with which fits to equivalent data must agree."""
+    if name in ("GERank", "LambdaRank"):  # one update per epoch
+        solver = SGD(learning_rate=0.1, momentum=0.0, batch_queries=1000)
+        return {"alpha": 1e-2, "solver": solver}
+    if name in TREES:  # large leaves, or rounding decides between equal splits
+        params = {"stochastic_rounding": False, "min_samples_leaf": 1}
+        forest = {"bootstrap": False} if name == "RandomForestRanker" else {}
+        return params | {"max_leaf_nodes": 4, "n_estimators": 10} | forest
+    return {"alpha": 1e-2} | ({"ties": "stable"} if name == "ListMLE" else {})
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_query_weights_equal_repeated_queries(name, graded):
     if name in STANDARDIZED:
@@ -227,10 +257,7 @@ def test_query_weights_equal_repeated_queries(name, graded):
     twice = np.flatnonzero(groups < 8)
     rows = np.concatenate([np.arange(len(y)), twice])
     copies = np.concatenate([groups, groups[twice] + 100])
-    # One minimum, so that both fits must reach it; one update per epoch.
-    params = {"alpha": 1e-2} | ({"ties": "stable"} if name == "ListMLE" else {})
-    if name in ("GERank", "LambdaRank"):
-        params["solver"] = SGD(learning_rate=0.1, momentum=0.0, batch_queries=1000)
+    params = same_minimum(name)
     weighted = make(name, **params).fit(X, y, groups, sample_weight=weight)
     repeated = make(name, **params).fit(X[rows], y[rows], copies)
     np.testing.assert_allclose(
@@ -280,20 +307,41 @@ def test_verbose_prints_aligned_lines(name, graded, capsys):
     assert len({line.index("objective") for line in lines}) == 1
 
 
-@pytest.mark.parametrize("name", ITERATIVE)
+BAD_PARAMETERS = [
+    ("alpha", -1.0, ValueError),
+    ("alpha", "strong", TypeError),
+    ("bootstrap", "yes", TypeError),
+    ("categorical_features", [6], ValueError),
+    ("early_stopping", "yes", TypeError),
+    ("l2_regularization", -1.0, ValueError),
+    ("max_bins", 1, ValueError),
+    ("max_bins", 256, ValueError),
+    ("max_depth", 0, ValueError),
+    ("max_features", 0, ValueError),
+    ("max_features", 1.5, ValueError),
+    ("max_iter", 0, ValueError),
+    ("max_leaf_nodes", 1, ValueError),
+    ("min_gain_to_split", "some", TypeError),
+    ("min_samples_leaf", 0, ValueError),
+    ("monotonic_cst", [1], ValueError),
+    ("n_estimators", 0, ValueError),
+    ("n_iter_no_change", 1.5, TypeError),
+    ("n_jobs", 0, ValueError),
+    ("stochastic_rounding", "up", TypeError),
+    ("subsample", 0.0, ValueError),
+    ("tol", "tight", TypeError),
+    ("validation_fraction", 1.0, ValueError),
+]
+
+
+@pytest.mark.parametrize("name", sorted({*ITERATIVE, *TREES}))
 def test_bad_parameters_are_named(name, graded):
     X, y, groups = graded
-    for params, error in (
-        ({"alpha": -1.0}, ValueError),
-        ({"alpha": "strong"}, TypeError),
-        ({"max_iter": 0}, ValueError),
-        ({"tol": "tight"}, TypeError),
-        ({"early_stopping": "yes"}, TypeError),
-        ({"n_iter_no_change": 1.5}, TypeError),
-        ({"validation_fraction": 1.0}, ValueError),
-        ({"n_jobs": 0}, ValueError),
-    ):
-        with pytest.raises(error, match=next(iter(params))):
-            make(name, **params).fit(X, y, groups)
+    known = make(name).get_params()
+    for parameter, value, error in BAD_PARAMETERS:
+        if parameter not in known:
+            continue
+        with pytest.raises(error, match=parameter):
+            make(name, **{parameter: value}).fit(X, y, groups)
     with pytest.raises(ValueError, match="X_val and y_val must be given together"):
         make(name).fit(X, y, groups, X_val=X)

@@ -32,9 +32,18 @@ cdef extern from "_sort.hpp" namespace "skrank" nogil:
 KINDS = ("gain_discount", "average_precision", "reciprocal_rank", "cascade")
 
 
-cdef inline double _norm(double pull, bint normalize) noexcept nogil:
-    """Factor that turns the sum of all slopes into its log2(1 + .)."""
-    if not normalize or not pull > 0.0:
+cdef inline double _norm(double pull, const double *weight, int m) noexcept nogil:
+    """Factor that turns the sum of all slopes into its log2(1 + .).
+
+    The weight of the query does not count, so that it stays a factor of the loss.
+    """
+    cdef int r
+    cdef double total = 0.0
+    if weight != NULL:
+        for r in range(m):
+            total += weight[r]
+        pull = pull * m / total if total > 0.0 else 0.0
+    if not pull > 0.0:
         return 1.0
     return log2(1.0 + 2.0 * pull) / (2.0 * pull)
 
@@ -123,7 +132,7 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
         0 for all pairs.
     normalize : bool
         Whether to scale a query so that its slopes, which sum to S in absolute value
-        over its documents' pairs, sum to log2(1 + S).
+        over its documents' pairs, sum to log2(1 + S); weights of mean 1 enter S.
     n_threads : int
         Number of threads.
 
@@ -183,7 +192,11 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
                                     s.weight if weights != NULL else NULL, &discount[0],
                                     truncation if truncation > 0 else m, m, s.e, s.a,
                                     s.b, s.grad, s.hess)
-            factor = scale[q] * _norm(sigma * scale[q] * sums.pull, normalize)
+            factor = scale[q]
+            if normalize:
+                factor = factor * _norm(
+                    sigma * scale[q] * sums.pull,
+                    weights + start if weights != NULL else NULL, m)
             values[q] = factor * sums.loss
             for r in range(m):
                 gradient[start + positions[r]] = factor * sigma * s.grad[r]

@@ -1,4 +1,6 @@
-"""The command line: ``skrank fit | predict | rank | evaluate | compare | demo``.
+"""The command line.
+
+``skrank fit | predict | rank | evaluate | compare | export | demo``
 
 Results go to the standard output, progress and problems to the standard error. The exit
 code is 0 for success, 2 for bad input and 130 after an interrupt.

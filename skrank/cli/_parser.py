@@ -12,6 +12,7 @@ examples:
   skrank rank model.skrank test.txt -o run.trec
   skrank evaluate run.trec qrels.txt -m all
   skrank compare bm25.trec ranksvm.trec --qrels qrels.txt
+  skrank export model.skrank --format ranklib -o model.txt
 
 'skrank COMMAND --help' explains one command."""
 
@@ -70,6 +71,17 @@ otherwise; a query that a run lacks counts 0.
 
 JSON: what skrank.metrics.ComparisonTable.to_dict() gives, with "command", "version"."""
 
+_EXPORT = """\
+examples:
+  skrank export model.skrank --format json -o model.json
+  skrank export model.skrank --format ranklib --missing zero -o model.txt
+  skrank export model.skrank --format elasticsearch --name products \\
+      --features names.txt -o body.json --check test.txt
+  skrank export model.skrank --format solr --name products --features names.txt
+
+Trees and linear models only; what a system cannot represent is refused. --check scores
+a file by the rule of the system and compares with 'skrank predict'."""
+
 _DEMO = """\
 example:
   skrank demo
@@ -105,6 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_rank(commands)
     _add_evaluate(commands)
     _add_compare(commands)
+    _add_export(commands)
     _add_demo(commands)
     return parser
 
@@ -235,6 +248,28 @@ def _add_compare(commands):
         "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
     )
     _add_json(parser)
+    _add_jobs(parser)
+
+
+def _add_export(commands):
+    parser = _command(commands, "export", "write a model for a search engine", _EXPORT)
+    parser.add_argument("model", help="file written by 'skrank fit --save'")
+    parser.add_argument(
+        "--format", choices=("json", "elasticsearch", "ranklib", "solr"), required=True
+    )
+    parser.add_argument("--name", help="of the model (elasticsearch, solr)")
+    parser.add_argument(
+        "--features", metavar="FILE", help="names of the features, one per line"
+    )
+    parser.add_argument("--type", help="of the definition (elasticsearch)")
+    parser.add_argument("--store", help="feature store (solr)")
+    parser.add_argument(
+        "--missing",
+        choices=("learned", "zero"),
+        help="where missing values go; default: learned",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: print")
+    parser.add_argument("--check", metavar="FILE", help="LETOR text to score both ways")
     _add_jobs(parser)
 
 

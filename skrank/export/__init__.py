@@ -1,5 +1,21 @@
-"""Models as files: safe to load, exact to the bit."""
+"""Models as files, and for search engines: safe to load, checked, exact to the bit."""
 
+from skrank.export._elasticsearch import score_elasticsearch, to_elasticsearch
+from skrank.export._json import FrozenRanker, from_json, to_json
 from skrank.export._model_file import load_model, save_model
+from skrank.export._ranklib import score_ranklib, to_ranklib
+from skrank.export._solr import score_solr, to_solr
 
-__all__ = ["load_model", "save_model"]
+__all__ = [
+    "FrozenRanker",
+    "from_json",
+    "load_model",
+    "save_model",
+    "score_elasticsearch",
+    "score_ranklib",
+    "score_solr",
+    "to_elasticsearch",
+    "to_json",
+    "to_ranklib",
+    "to_solr",
+]

@@ -42,7 +42,8 @@ class LambdaLoss(BaseLoss):
     normalize : bool, default=False
         Whether to scale every query so that the absolute lambdas of its documents,
         which sum to S over all pairs, sum to :math:`\log_2(1 + S)`; queries with many
-        relevant documents then dominate less.
+        relevant documents then dominate less. The weight of the query, the mean of its
+        documents' weights, is not part of S.
 
     References
     ----------
@@ -170,7 +171,8 @@ class _PreparedSwaps(_LambdaPairs):
         curvature = pull * expit(margin) * self.sigma
         factor = 1.0
         if self.normalize and pull.any():
-            total = 2.0 * pull.sum()
+            weight = 1.0 if self.weight is None else self.weight[rows].mean()
+            total = 2.0 * pull.sum() / weight
             factor = np.log2(1.0 + total) / total
         value = np.sum(pair_weight * np.logaddexp(0.0, -margin))
         gradient = pull.sum(axis=0) - pull.sum(axis=1)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
-from skrank._objective import Objective, RankingData
+from skrank._objective import Objective
 from skrank.base import BaseRanker, GroupsAtPredictMixin
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import RankNetLoss
@@ -170,7 +170,7 @@ class BaseEnergyRanker(BaseRanker):
         self._check_params()
         rng = check_random_state(self.random_state)
         if validation is None and self.early_stopping:
-            data, validation = self._hold_out(data, rng)
+            data, validation = data.hold_out(self.validation_fraction, rng)
         self._store(*self._minimise(*self._clone_parts(), data, validation, rng))
 
     def _minimise(self, energy, loss, data, validation, rng):
@@ -199,21 +199,6 @@ class BaseEnergyRanker(BaseRanker):
                 if best is None or _is_better(result, monitor, *best):
                     best = result, monitor
         return energy, loss, *best
-
-    def _hold_out(self, data: RankingData, rng):
-        """Split the queries into training and validation queries."""
-        n_held = int(np.ceil(self.validation_fraction * data.n_queries))
-        if n_held >= data.n_queries:
-            raise ValueError(
-                f"early_stopping needs queries to hold out: {data.n_queries} queries "
-                f"and validation_fraction={self.validation_fraction} leave none to "
-                "train on; pass X_val, y_val and groups_val, or more queries"
-            )
-        held = rng.permutation(data.n_queries)[:n_held]
-        chosen = np.zeros(data.n_queries, dtype=bool)
-        chosen[held] = True
-        train, held = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-        return data.subset(train), data.subset(held)
 
     def _start(self, energy, n_features, rng):
         if self.warm_start and hasattr(self, "params_"):

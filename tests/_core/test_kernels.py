@@ -384,7 +384,7 @@ def test_lambda_pairs(kind, data, cutoff, truncation, normalize):
         )
         factor = scale[q]
         if normalize and pull > 0:
-            total = 2.0 * scale[q] * pull
+            total = 2.0 * scale[q] * pull / (1.0 if w is None else w.mean())
             factor *= np.log2(1.0 + total) / total
         for found, reference in zip(result, expected):
             part = found[q] if np.ndim(reference) == 0 else found[rows]

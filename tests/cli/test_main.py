@@ -8,7 +8,7 @@ import pytest
 import skrank
 from skrank.cli import main
 
-COMMANDS = ("fit", "predict", "rank", "evaluate", "compare", "demo")
+COMMANDS = ("fit", "predict", "rank", "evaluate", "compare", "export", "demo")
 
 
 def test_version(run):

@@ -257,3 +257,11 @@ def test_normalised_lambdas_sum_to_the_logarithm(rng):
     normal = LambdaLoss("dcg", normalize=True).value_gradient(y, scores, [0, 4])[1]
     total = np.abs(plain).sum()  # one preferred document: no lambda cancels another
     np.testing.assert_allclose(normal, plain * np.log2(1.0 + total) / total)
+
+
+def test_normalised_lambdas_are_proportional_to_the_weight_of_the_query(rng):
+    y, scores = np.array([2, 0, 1, 0]), rng.normal(size=4)
+    loss = LambdaLoss("dcg", normalize=True)
+    _, once = loss.value_gradient(y, scores, [0, 4])
+    _, thrice = loss.value_gradient(y, scores, [0, 4], np.full(4, 3.0))
+    np.testing.assert_allclose(thrice, 3.0 * once)

@@ -1,0 +1,94 @@
+"""Scaling that a linear model can absorb.
+
+An affine step :math:`x' = (x - m) / s` or :math:`x' = s x + m` followed by
+:math:`w^T x' + b` is a linear model of the raw features.
+"""
+
+import math
+
+import numpy as np
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
+
+
+def _centred(coef, intercept, centre, scale):
+    """Absorb ``(x - centre) / scale``; None stands for a part that is switched off."""
+    if scale is not None:
+        coef = coef / scale
+    if centre is not None:
+        intercept = math.fsum([intercept, *(-coef * centre)])
+    return coef, intercept
+
+
+def _standard(scaler, coef, intercept):
+    centre = scaler.mean_ if scaler.with_mean else None
+    return _centred(coef, intercept, centre, scaler.scale_)
+
+
+def _robust(scaler, coef, intercept):
+    return _centred(coef, intercept, scaler.center_, scaler.scale_)
+
+
+def _max_abs(scaler, coef, intercept):
+    return _centred(coef, intercept, None, scaler.scale_)
+
+
+def _min_max(scaler, coef, intercept):
+    intercept = math.fsum([intercept, *(coef * scaler.min_)])
+    return coef * scaler.scale_, intercept
+
+
+_FOLDS = {
+    MaxAbsScaler: _max_abs,
+    MinMaxScaler: _min_max,
+    RobustScaler: _robust,
+    StandardScaler: _standard,
+}
+
+
+def fold_scaling(steps, coef, intercept):
+    """Absorb the steps of a pipeline into a linear model.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Fitted steps before the ranker, in their order.
+    coef : ndarray of shape (n_features,)
+        Coefficients of the scaled features.
+    intercept : float
+        Constant.
+
+    Returns
+    -------
+    coef : ndarray of shape (n_features,)
+        Coefficients of the raw features.
+    intercept : float
+        Constant.
+
+    Raises
+    ------
+    ValueError
+        If a step is not a scaling that is the same for every row.
+    """
+    coef = np.asarray(coef, dtype=np.float64)
+    for name, step in reversed(steps):
+        fold = _FOLDS.get(type(step))
+        if fold is None:
+            accepted = ", ".join(sorted(cls.__name__ for cls in _FOLDS))
+            raise ValueError(
+                f"step {name!r} of the pipeline is a {type(step).__name__}, which "
+                "cannot be folded into the coefficients of a linear model; accepted "
+                f"are {accepted}. Let the system that computes the features do it, "
+                "and export the ranker alone"
+            )
+        if getattr(step, "clip", False):
+            raise ValueError(
+                f"step {name!r} of the pipeline clips its values, which a linear "
+                "model cannot express; set clip=False"
+            )
+        coef, intercept = fold(step, coef, intercept)
+    return coef, float(intercept)

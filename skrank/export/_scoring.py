@@ -1,0 +1,285 @@
+"""What other systems need of a ranker: its scoring function.
+
+A scoring function is linear or a sum of trees, of the raw features. Everything that
+has another form is refused here, once for all formats.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skrank.base import BaseRanker
+from skrank.energies import LinearEnergy
+from skrank.export._scaling import fold_scaling
+from skrank.trees import BinMapper, TreeEnsemble
+
+
+@dataclass(frozen=True)
+class LinearFunction:
+    """Scores ``coef @ x + intercept``.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features,)
+        Coefficients.
+    intercept : float
+        Constant.
+    feature_names : tuple of str or None
+        Names of the features, where the model knows them.
+    ranker : str
+        Class that learned it.
+    """
+
+    coef: np.ndarray
+    intercept: float
+    feature_names: tuple | None
+    ranker: str
+
+    kind = "linear"
+    accepts_missing = False
+    accepts_sparse = True
+
+    @property
+    def n_features(self):
+        """Number of features."""
+        return len(self.coef)
+
+    def scores(self, X, n_threads):
+        """Scores of rows."""
+        has_intercept = self.intercept != 0.0
+        params = np.append(self.coef, self.intercept) if has_intercept else self.coef
+        energy = LinearEnergy(fit_intercept=has_intercept, n_jobs=n_threads)
+        return energy.scores(params, X)
+
+
+@dataclass(frozen=True)
+class TreeFunction:
+    """Scores ``baseline`` plus the sum of trees.
+
+    Attributes
+    ----------
+    ensemble : TreeEnsemble
+        The trees, of one output.
+    baseline : float
+        Score before the first tree.
+    categories : dict of int to ndarray
+        Known values of each categorical feature, ascending, all of one precision.
+    n_features : int
+        Number of features.
+    feature_names : tuple of str or None
+        Names of the features, where the model knows them.
+    ranker : str
+        Class that learned it.
+    """
+
+    ensemble: TreeEnsemble
+    baseline: float
+    categories: dict
+    n_features: int
+    feature_names: tuple | None
+    ranker: str
+
+    kind = "trees"
+    accepts_missing = True
+    accepts_sparse = False
+
+    def scores(self, X, n_threads):
+        """Scores of rows."""
+        raw = np.full((X.shape[0], 1), self.baseline)
+        self.ensemble.add_to(raw, self._encoded(X), n_threads=n_threads)
+        return raw[:, 0]
+
+    def _encoded(self, X):
+        """Rows with categories as their numbers; unknown ones are missing."""
+        if not self.categories:
+            return X
+        columns = list(self.categories)
+        X = np.array(X)
+        X[:, columns] = _mapper(self.categories).encode(X[:, columns])
+        return X
+
+
+def _mapper(categories):
+    """Bins of categorical features alone."""
+    mapper = BinMapper()
+    known = list(categories.values())
+    mapper.n_bins_ = np.array([len(values) for values in known])
+    mapper.is_categorical_ = np.ones(len(known), dtype=bool)
+    width = mapper.n_bins_.max()
+    mapper.thresholds_ = np.full((len(known), width), np.inf, dtype=known[0].dtype)
+    for row, values in zip(mapper.thresholds_, known):
+        row[: len(values)] = values
+    return mapper
+
+
+def scoring_function(model):
+    """Scoring function of a fitted ranker or of a pipeline that ends in one.
+
+    Parameters
+    ----------
+    model : BaseRanker or Pipeline
+        Fitted model.
+
+    Returns
+    -------
+    LinearFunction or TreeFunction
+
+    Raises
+    ------
+    TypeError
+        If the model is no ranker.
+    ValueError
+        If its scores are neither linear nor a sum of trees.
+    """
+    ranker, steps = _ranker_and_steps(model)
+    check_is_fitted(ranker)
+    if getattr(ranker, "_needs_groups", False):
+        raise _neither(ranker, "a score depends on the other documents of the query")
+    names = getattr(steps[0][1] if steps else ranker, "feature_names_in_", None)
+    names = None if names is None else tuple(map(str, names))
+    function = getattr(ranker, "function_", None)
+    if function is not None and not steps:
+        return function
+    if hasattr(ranker, "ensemble_"):
+        if steps:
+            raise ValueError(
+                f"step {steps[0][0]!r} comes before a ranker of trees, whose "
+                "thresholds are in the units of the step; trees need no scaling, so "
+                "fit the ranker on the raw features"
+            )
+        return _tree_function(ranker, names)
+    return _linear_function(ranker, steps, names)
+
+
+def _ranker_and_steps(model):
+    ranker, steps = model, []
+    if isinstance(model, Pipeline):
+        steps = [s for s in model.steps[:-1] if s[1] is not None]
+        steps = [s for s in steps if not isinstance(s[1], str)]  # "passthrough"
+        ranker = model.steps[-1][1]
+    if isinstance(ranker, type) or not isinstance(ranker, BaseRanker):
+        hint = "; export its best_estimator_" if hasattr(ranker, "best_index_") else ""
+        raise TypeError(
+            "model must be a fitted ranker of skrank or a Pipeline that ends in one, "
+            f"got {ranker!r:.80}{hint}"
+        )
+    return ranker, steps
+
+
+def _neither(ranker, reason):
+    return ValueError(
+        f"{type(ranker).__name__} cannot be exported: {reason}, and a model for other "
+        "systems is a linear function or a sum of trees; save_model keeps any model"
+    )
+
+
+def _linear_function(ranker, steps, names):
+    coef = getattr(ranker, "coef_", None)
+    if coef is None:
+        raise _neither(ranker, "it has no coefficients of the features")
+    coef, intercept = np.asarray(coef, dtype=np.float64), ranker.intercept_
+    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+        raise ValueError("a coefficient of the model is not finite")
+    if coef.ndim != 1:
+        raise _neither(ranker, f"its score combines {len(coef)} linear functions")
+    _check_linear(ranker, coef, intercept)
+    coef, intercept = fold_scaling(steps, coef, intercept)
+    return LinearFunction(coef, intercept, names, type(ranker).__name__)
+
+
+def _check_linear(ranker, coef, intercept):
+    """Compare on a few rows: coefficients may be inside a link or a kernel."""
+    rows = _probes(len(coef))
+    expected = rows @ coef + intercept
+    size = np.abs(rows) @ np.abs(coef) + abs(intercept)
+    found = ranker._predict(rows) if ranker.n_features_in_ == len(coef) else np.nan
+    if not np.all(np.abs(found - expected) <= 1e-9 * size):
+        raise _neither(ranker, "its scores are not those of its coefficients")
+
+
+def _probes(n_features):
+    rng = np.random.default_rng(0)
+    ends = np.repeat([[0.0], [1.0]], n_features, axis=1)
+    return np.concatenate([ends, rng.normal(size=(6, n_features))])
+
+
+def _tree_function(ranker, names):
+    ensemble = ranker.ensemble_
+    if ensemble.n_outputs != 1:
+        raise _neither(ranker, f"its score combines {ensemble.n_outputs} sums of trees")
+    if getattr(ranker, "init_", None) is not None:
+        raise _neither(ranker, "its trees start from the scores of another ranker")
+    mapper = ranker.bin_mapper_
+    categories = {
+        int(j): mapper.thresholds_[j, : mapper.n_bins_[j]]
+        for j in np.flatnonzero(mapper.is_categorical_)
+    }
+    function = TreeFunction(
+        ensemble=ensemble,
+        baseline=float(getattr(ranker, "baseline_", [0.0])[0]),
+        categories=categories,
+        n_features=ranker.n_features_in_,
+        feature_names=names,
+        ranker=type(ranker).__name__,
+    )
+    rows = _probes(function.n_features)
+    if not np.array_equal(ranker._predict(rows), function.scores(rows, 1)):
+        raise _neither(ranker, "its scores are not the sum of its trees")
+    return function
+
+
+def check_feature_names(names, function):
+    """Names of the features of a function.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        As given by the user; None takes those that the model knows.
+    function : LinearFunction or TreeFunction
+        Scoring function.
+
+    Returns
+    -------
+    list of str or None
+        None if nobody knows them.
+
+    Raises
+    ------
+    ValueError
+        If there are too many or too few, or one is empty or repeated.
+    TypeError
+        If one is no string.
+    """
+    if names is None:
+        known = function.feature_names
+        return None if known is None else list(known)
+    if isinstance(names, str):
+        raise TypeError(f"feature_names must be a sequence of str, got {names!r}")
+    names = [str(n) if isinstance(n, np.str_) else n for n in names]
+    if len(names) != function.n_features:
+        raise ValueError(
+            f"feature_names must name the {function.n_features} features of the model "
+            f"in their order, got {len(names)} names"
+        )
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"feature_names must be str, got {name!r}")
+        if not name.strip():
+            raise ValueError("feature_names: a name is empty")
+    if len(set(names)) < len(names):
+        repeated = next(n for n in names if names.count(n) > 1)
+        raise ValueError(f"feature_names: {repeated!r} occurs more than once")
+    return names
+
+
+def required_feature_names(names, function, server):
+    """Like `check_feature_names`, for systems that address features by name."""
+    names = check_feature_names(names, function)
+    if names is None:
+        raise ValueError(
+            f"feature_names is missing: {server} addresses features by name, and the "
+            "model was fitted on rows without names"
+        )
+    return names

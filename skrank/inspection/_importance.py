@@ -1,0 +1,197 @@
+"""Importances of features as bars."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skrank.inspection._axes import axes_or_new
+
+
+class FeatureImportanceDisplay:
+    """Importances of features, the greatest on top.
+
+    Make one with `from_estimator` or `from_permutations`; the constructor only holds
+    data.
+
+    Parameters
+    ----------
+    importances : array-like of shape (n_features,)
+        One number for each feature.
+    deviations : array-like of shape (n_features,), default=None
+        Their standard deviations, drawn as whiskers.
+    feature_names : sequence of str, default=None
+        Names of the features; None numbers them.
+    kind : str, default="importance"
+        What the numbers are, shown below them.
+    max_features : int, default=20
+        How many to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        Where `plot` drew.
+    figure_ : matplotlib figure
+        Its figure.
+    bars_ : matplotlib container
+        One bar for each feature drawn, the least important first.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import FeatureImportanceDisplay
+    >>> from skrank.rankers import MART
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = MART(n_estimators=20, random_state=0).fit(X, y, groups)
+    >>> display = FeatureImportanceDisplay.from_estimator(ranker, max_features=5)
+    >>> len(display.bars_)
+    5
+    """
+
+    def __init__(
+        self,
+        *,
+        importances: Any,
+        deviations: Any = None,
+        feature_names: Any = None,
+        kind: str = "importance",
+        max_features: int = 20,
+    ):
+        self.importances = importances
+        self.deviations = deviations
+        self.feature_names = feature_names
+        self.kind = kind
+        self.max_features = max_features
+
+    def plot(self, ax=None, **bar_kw: Any) -> "FeatureImportanceDisplay":
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **bar_kw : dict
+            Passed on to ``ax.barh``.
+
+        Returns
+        -------
+        FeatureImportanceDisplay
+            The display itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        ax = axes_or_new(ax, "FeatureImportanceDisplay.plot")
+        importances = np.asarray(self.importances, dtype=np.float64)
+        # Equal importances: the lower feature on top.
+        order = np.lexsort((np.arange(len(importances)), -importances))
+        order = order[: self.max_features][::-1]
+        names = self.feature_names
+        names = np.arange(len(importances)) if names is None else np.asarray(names)
+        if self.deviations is not None:
+            bar_kw = {"xerr": np.asarray(self.deviations)[order], **bar_kw}
+        places = np.arange(len(order))
+        self.bars_ = ax.barh(places, importances[order], **bar_kw)
+        ax.set_yticks(places, [str(name) for name in names[order]])
+        ax.set_xlabel(self.kind[:1].upper() + self.kind[1:])
+        ax.set_ylabel("Feature")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        kind: str = "gain",
+        feature_names=None,
+        max_features: int = 20,
+        ax=None,
+        **bar_kw: Any,
+    ) -> "FeatureImportanceDisplay":
+        """Draw the importances that a fitted ranker of trees knows.
+
+        Parameters
+        ----------
+        estimator : ranker or Pipeline
+            A fitted ranker with ``ensemble_``, or a pipeline that ends in one.
+        kind : {"gain", "split"}, default="gain"
+            Share of the features in the total gain of all splits, or in their number.
+        feature_names : sequence of str, default=None
+            Names of the features; None takes those seen in `fit`, if any.
+        max_features : int, default=20
+            How many to draw.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **bar_kw : dict
+            Passed on to ``ax.barh``.
+
+        Returns
+        -------
+        FeatureImportanceDisplay
+            Drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no trees.
+        """
+        ranker = estimator[-1] if hasattr(estimator, "steps") else estimator
+        check_is_fitted(ranker)
+        if not hasattr(ranker, "ensemble_"):
+            raise TypeError(
+                f"{type(ranker).__name__} has no trees; use from_permutations with "
+                "query_permutation_importance, which takes any ranker"
+            )
+        if feature_names is None:
+            feature_names = getattr(ranker, "feature_names_in_", None)
+        display = cls(
+            importances=ranker.ensemble_.feature_importances(
+                ranker.n_features_in_, kind
+            ),
+            feature_names=feature_names,
+            kind=f"share of {'total gain' if kind == 'gain' else 'splits'}",
+            max_features=max_features,
+        )
+        return display.plot(ax, **bar_kw)
+
+    @classmethod
+    def from_permutations(
+        cls,
+        result: Any,
+        *,
+        feature_names=None,
+        max_features: int = 20,
+        ax=None,
+        **bar_kw: Any,
+    ) -> "FeatureImportanceDisplay":
+        """Draw what `query_permutation_importance` returned.
+
+        Parameters
+        ----------
+        result : Bunch
+            With ``importances_mean`` and ``importances_std``.
+        feature_names : sequence of str, default=None
+            Names of the features; None numbers them.
+        max_features : int, default=20
+            How many to draw.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **bar_kw : dict
+            Passed on to ``ax.barh``.
+
+        Returns
+        -------
+        FeatureImportanceDisplay
+            Drawn.
+        """
+        display = cls(
+            importances=result.importances_mean,
+            deviations=result.importances_std,
+            feature_names=feature_names,
+            kind="loss of the measure when permuted",
+            max_features=max_features,
+        )
+        return display.plot(ax, **bar_kw)

@@ -1,0 +1,68 @@
+"""LambdaMART."""
+
+from skrank._core._shared_parameters import shares_parameters
+from skrank.losses import LambdaLoss
+from skrank.rankers._boosted_ranker import BaseBoostedRanker
+
+
+@shares_parameters
+class LambdaMART(BaseBoostedRanker):
+    r"""LambdaMART: trees on the lambdas of a ranking measure.
+
+    .. math:: \lambda_{uv} = -\frac{\sigma |\Delta_{uv}|}
+              {1 + e^{\sigma (F(x_u) - F(x_v))}}, \qquad y_u > y_v
+
+    where :math:`\Delta_{uv}` is what a swap of the two documents would change in the
+    measure. A document's gradient is the sum over its pairs, and its hessian
+    :math:`\sum \sigma |\lambda_{uv}| (1 - |\lambda_{uv}| / (\sigma |\Delta_{uv}|))`.
+
+    Parameters
+    ----------
+    measure : str or BaseMeasure, default="ndcg@10"
+        Any measure with swap deltas.
+    truncation : int, default=None
+        Only pairs with a document among the first so many of the current ranking.
+    sigma : float, default=1.0
+        Steepness of the logistic function.
+    normalize : bool, default=True
+        Whether queries with many relevant documents are damped; see `LambdaLoss`.
+
+    References
+    ----------
+    Burges (2010), From RankNet to LambdaRank to LambdaMART: an overview, section 7;
+    Liu (2011), eq. 3.30-3.31.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import LambdaMART
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = LambdaMART(n_estimators=20, min_samples_leaf=5).fit(X, y, groups)
+    >>> ranker.score(X, y, groups) > 0.8
+    True
+    """
+
+    approach = "listwise"
+
+    def __init__(
+        self,
+        measure="ndcg@10",
+        *,
+        truncation: int | None = None,
+        sigma: float = 1.0,
+        normalize: bool = True,
+        **shared,
+    ):
+        super().__init__(**shared)
+        self.measure = measure
+        self.truncation = truncation
+        self.sigma = sigma
+        self.normalize = normalize
+
+    def _loss(self):
+        return LambdaLoss(
+            measure=self.measure,
+            truncation=self.truncation,
+            sigma=self.sigma,
+            normalize=self.normalize,
+        )

@@ -1,0 +1,34 @@
+"""MART."""
+
+from skrank._core._shared_parameters import shares_parameters
+from skrank.losses import SquaredLoss
+from skrank.rankers._boosted_ranker import BaseBoostedRanker
+
+
+@shares_parameters
+class MART(BaseBoostedRanker):
+    r"""MART: boosted regression trees on the grades.
+
+    .. math:: \ell_q = \sum_{d \in q} (y_d - F(x_d))^2
+
+    Complexity: O(n d) per tree level, from histograms of integers.
+
+    References
+    ----------
+    Friedman (2001), Greedy function approximation: a gradient boosting machine,
+    section 4; Liu (2011), section 2.2.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import MART
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = MART(n_estimators=20, min_samples_leaf=5).fit(X, y, groups)
+    >>> ranker.score(X, y, groups) > 0.7
+    True
+    """
+
+    approach = "pointwise"
+
+    def _loss(self):
+        return SquaredLoss()

@@ -1,0 +1,77 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Scores of rows under a forest of trees."""
+
+import numpy as np
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+cdef extern from "_forest.hpp" namespace "skrank" nogil:
+    cppclass ForestArrays:
+        const int32_t* feature
+        const double* threshold
+        const int32_t* left
+        const uint8_t* missing_left
+        const int32_t* category
+        const double* value
+        int64_t n_nodes
+        const int64_t* roots
+        const int32_t* output
+        int64_t n_trees
+        const uint64_t* categories
+        int64_t n_sets
+
+    cppclass Forest[T]:
+        Forest(const ForestArrays&, int64_t, int64_t, int64_t, int) except +
+        void add(const T*, int64_t, int64_t, double*)
+
+cdef int64_t CHUNK = 1024
+
+
+def add_trees(
+    const floating[:, ::1] X,
+    double[:, ::1] scores,
+    const int32_t[::1] feature,
+    const double[::1] threshold,
+    const int32_t[::1] left,
+    const uint8_t[::1] missing_left,
+    const int32_t[::1] category,
+    const double[::1] value,
+    const int64_t[::1] roots,
+    const int32_t[::1] output,
+    const uint64_t[:, ::1] categories,
+    int64_t first_tree,
+    int64_t last_tree,
+    int n_threads=1,
+):
+    """Add trees ``[first_tree, last_tree)`` to scores of shape (n, n_outputs), in place."""
+    cdef:
+        int64_t n = X.shape[0], d = X.shape[1], chunk, size = feature.shape[0]
+        int64_t n_chunks = (n + CHUNK - 1) // CHUNK
+        ForestArrays arrays
+        Forest[floating]* forest
+    if not (size == threshold.shape[0] == left.shape[0] == missing_left.shape[0]
+            == category.shape[0] == value.shape[0]):
+        raise ValueError("the arrays of the nodes differ in length")
+    if roots.shape[0] != output.shape[0] or categories.shape[1] != 4:
+        raise ValueError("the arrays of the trees do not fit")
+    if scores.shape[0] != n:
+        raise ValueError(f"scores must have {n} rows, got {scores.shape[0]}")
+    if n == 0 or last_tree <= first_tree:
+        return
+    arrays.feature, arrays.threshold = &feature[0], &threshold[0]
+    arrays.left, arrays.missing_left = &left[0], &missing_left[0]
+    arrays.category, arrays.value = &category[0], &value[0]
+    arrays.n_nodes, arrays.n_trees = size, roots.shape[0]
+    arrays.roots, arrays.output = &roots[0], &output[0]
+    arrays.n_sets = categories.shape[0]
+    arrays.categories = &categories[0, 0] if arrays.n_sets else NULL
+    forest = new Forest[floating](arrays, first_tree, last_tree, d, <int>scores.shape[1])
+    try:
+        for chunk in prange(n_chunks, nogil=True, schedule="dynamic",
+                            num_threads=n_threads):
+            forest.add(&X[chunk * CHUNK, 0], min(CHUNK, n - chunk * CHUNK), d,
+                       &scores[chunk * CHUNK, 0])
+    finally:
+        del forest

@@ -1,0 +1,230 @@
+"""Prediction: equal to walking down the trees one row at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skrank.export import load_model, save_model
+from skrank.trees import BinMapper, TreeEnsemble, _grower
+
+
+def walk(forest, row, tree):
+    """Leaf of one row, by the documented rules."""
+    k = forest.roots_[tree]
+    while forest.feature_[k] >= 0:
+        value = row[forest.feature_[k]]
+        if np.isnan(value):
+            left = forest.missing_left_[k]
+        elif forest.category_[k] >= 0:
+            words = forest.categories_[forest.category_[k]]
+            left = int(words[int(value) // 64]) >> (int(value) % 64) & 1
+        else:
+            left = value <= forest.threshold_[k]
+        k = forest.left_[k] + (0 if left else 1)
+    return k
+
+
+def reference(forest, X, first=0, last=None):
+    scores = np.zeros((len(X), forest.n_outputs))
+    for tree in range(first, forest.n_trees if last is None else last):
+        for i, row in enumerate(X):
+            scores[i, forest.output_[tree]] += forest.value_[walk(forest, row, tree)]
+    return scores
+
+
+def make_forest(
+    rng, *, n=400, d=5, n_trees=6, n_outputs=1, dtype=np.float64, **options
+):
+    """A forest on noise with missing values; feature 1 is categorical."""
+    X = rng.normal(size=(n, d)).astype(dtype)
+    X[:, 1:2] = rng.integers(0, 200, size=(n, 1))
+    X[rng.random((n, d)) < 0.1] = np.nan
+    mapper = BinMapper(categorical_features=[1] if d > 1 else None).fit(X)
+    grower = _grower.Grower(
+        mapper.transform(X),
+        n,
+        mapper.n_bins_,
+        mapper.is_categorical_.view(np.uint8),
+        np.zeros(d, dtype=np.int8),
+    )
+    options = {"min_samples_leaf": 5, "max_leaf_nodes": 15} | options
+    trees = [grower.grow(rng.normal(size=n), seed=t, **options) for t in range(n_trees)]
+    outputs = [t % n_outputs for t in range(n_trees)]
+    forest = TreeEnsemble(n_outputs).append(trees, outputs, mapper.thresholds_)
+    return forest, mapper, X
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7, 8, 63, 64, 65, 200])
+def test_scores_equal_the_reference_walk(rng, n, dtype):
+    forest, mapper, _ = make_forest(rng, n_outputs=2, dtype=dtype)
+    X = rng.normal(size=(n, 5)) * 2
+    X[:, 1] = rng.integers(-5, 260, size=n)  # some categories are unknown
+    X[rng.random((n, 5)) < 0.1 * (n > 7)] = np.nan
+    X = mapper.encode(X.astype(dtype))
+    for threads in (1, 2, 3):
+        scores = np.zeros((n, 2))
+        forest.add_to(scores, X, n_threads=threads)
+        np.testing.assert_array_equal(scores, reference(forest, X))
+    assert (forest.category_ >= 0).any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 80))
+def test_any_forest(seed, d, n):
+    rng = np.random.default_rng(seed)
+    forest, mapper, X = make_forest(rng, n=n, d=d, n_trees=3, min_samples_leaf=1)
+    X = mapper.encode(X)
+    scores = np.zeros((n, 1))
+    forest.add_to(scores, X)
+    np.testing.assert_array_equal(scores, reference(forest, X))
+
+
+def test_training_rows_reach_the_leaves_that_counted_them(rng):
+    forest, mapper, X = make_forest(rng)
+    X = mapper.encode(X)
+    for tree in range(forest.n_trees):
+        leaves = [walk(forest, row, tree) for row in X]
+        leaf, counts = np.unique(leaves, return_counts=True)
+        np.testing.assert_array_equal(forest.count_[leaf], counts)
+
+
+def test_single_precision_rows_of_a_forest_in_double_precision(rng):
+    forest, mapper, X = make_forest(rng)
+    single = mapper.encode(X.astype(np.float32))
+    scores = np.zeros((len(X), 1))
+    forest.add_to(scores, single)
+    # A value goes left exactly if it does as a double.
+    np.testing.assert_array_equal(scores, reference(forest, single.astype(float)))
+
+
+def test_parts_add_up(rng):
+    forest, mapper, X = make_forest(rng, n_outputs=3)
+    X = mapper.encode(X)
+    scores = rng.normal(size=(len(X), 3))
+    before = scores.copy()
+    for first, last in ((0, 1), (1, 4), (4, 4), (4, None)):
+        forest.add_to(scores, X, first, last)
+    expected = before.copy()
+    for tree in range(6):
+        expected += reference(forest, X, tree, tree + 1)
+    np.testing.assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("n_trees", [0, 1, 4, 6, 9])
+def test_truncated(rng, n_trees):
+    forest, mapper, X = make_forest(rng)
+    X = mapper.encode(X)
+    kept = forest.truncated(n_trees)
+    assert kept.n_trees == min(n_trees, 6)
+    scores = np.zeros((len(X), 1))
+    kept.add_to(scores, X)
+    np.testing.assert_array_equal(scores, reference(forest, X, 0, min(n_trees, 6)))
+
+
+def test_appending_in_parts_is_appending_at_once(rng):
+    _, mapper, X = make_forest(rng)
+    grower = _grower.Grower(
+        mapper.transform(X),
+        len(X),
+        mapper.n_bins_,
+        mapper.is_categorical_.view(np.uint8),
+        np.zeros(5, dtype=np.int8),
+    )
+    trees = [grower.grow(rng.normal(size=len(X)), seed=t) for t in range(4)]
+    once = TreeEnsemble().append(trees, [0] * 4, mapper.thresholds_)
+    parts = TreeEnsemble().append(trees[:1], [0], mapper.thresholds_)
+    parts.append([], [], mapper.thresholds_)
+    parts.append(trees[1:], [0] * 3, mapper.thresholds_)
+    for name, value in vars(once).items():
+        np.testing.assert_array_equal(getattr(parts, name), value)
+
+
+def test_feature_importances(rng):
+    forest, _, _ = make_forest(rng)
+    inner = forest.feature_ >= 0
+    split = np.array([(forest.feature_ == j).sum() for j in range(5)])
+    gain = [forest.gain_[forest.feature_ == j].sum() for j in range(5)]
+    np.testing.assert_allclose(
+        forest.feature_importances(5, "split"), split / inner.sum()
+    )
+    np.testing.assert_allclose(
+        forest.feature_importances(5), np.array(gain) / np.sum(gain)
+    )
+    np.testing.assert_array_equal(TreeEnsemble().feature_importances(3), np.zeros(3))
+    with pytest.raises(ValueError, match="kind must be 'gain' or 'split'"):
+        forest.feature_importances(5, "cover")
+
+
+def test_files(rng, tmp_path):
+    forest, mapper, _ = make_forest(rng)
+    for model in (forest, mapper):
+        save_model(model, tmp_path / "model")
+        loaded = load_model(tmp_path / "model")
+        assert vars(loaded).keys() == vars(model).keys()
+        for name, value in vars(model).items():
+            np.testing.assert_array_equal(getattr(loaded, name), value)
+
+
+def damaged(rng, **changes):
+    forest, mapper, X = make_forest(rng)
+    for name, change in changes.items():
+        array = getattr(forest, name).copy()
+        setattr(forest, name, change(array))
+    return forest, mapper.encode(X)
+
+
+def put(place, value):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"left_": put(0, 0)},
+        {"left_": put(0, -5)},
+        {"left_": put(0, 10**6)},
+        {"feature_": put(0, 5)},
+        {"roots_": put(1, 0)},
+        {"roots_": put(0, -1)},
+        {"roots_": put(-1, 10**9)},
+        {"output_": put(0, 1)},
+        {"output_": put(0, -1)},
+        {"category_": put(slice(None), 10**6)},
+        {"value_": lambda array: array[:-1]},
+        {"output_": lambda array: array[:-1]},
+        {"categories_": lambda array: array[:, :2]},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_arrays_of_a_damaged_file_lead_no_row_astray(rng, changes):
+    forest, X = damaged(rng, **changes)
+    with pytest.raises(ValueError, match=r"do not fit|differ in length|contiguous"):
+        forest.add_to(np.zeros((len(X), 1)), X)
+
+
+def test_odd_numbers_of_categories_go_right(rng):
+    forest, mapper, X = make_forest(rng)
+    odd = mapper.encode(X)
+    odd[:, 1] = np.resize([-1.0, 1e300, 300.0, np.inf, 256.0], len(X))
+    unknown = odd.copy()
+    unknown[:, 1] = 255.0  # no category has this number
+    scores = np.zeros((2, len(X), 1))
+    forest.add_to(scores[0], odd)
+    forest.add_to(scores[1], unknown)
+    np.testing.assert_array_equal(scores[0], scores[1])
+
+
+def test_bad_arguments(rng):
+    forest, _, X = make_forest(rng)
+    with pytest.raises(ValueError, match="scores must have 400 rows, got 3"):
+        forest.add_to(np.zeros((3, 1)), X)
+    with pytest.raises(ValueError, match="do not fit"):
+        forest.add_to(np.zeros((400, 1)), X[:, :1].copy())
+    with pytest.raises(ValueError, match="no such trees"):
+        forest.add_to(np.zeros((400, 1)), X, -2, 3)
