@@ -39,19 +39,22 @@ _PAIR_WEIGHTS = ("query", "pair")
 class GERank(BaseEnergyRanker):
     r"""GERank: queries and documents as Gaussians in one space.
 
-    .. math:: \ell_q = \frac{1}{P_q} \sum_{u \succ v} E(q, d_u)^2 + e^{-E(q, d_v)},
-              \qquad E(q, d) = KL\bigl(N(\mu_d, \Sigma_d) \Vert N(\mu_q, \Sigma_q)\bigr)
+    .. math:: \ell_q = \frac{1}{P_q} \sum_{u \succ v} L\bigl(E(q, d_u), E(q, d_v)\bigr),
+              \qquad E(q, d) = D\bigl(N(\mu_d, \Sigma_d), N(\mu_q, \Sigma_q)\bigr)
 
     One network maps the rows of documents and of queries to means and diagonal
     covariances; a query is the row of one of its documents with all features but those
-    of the query set to 0. See `GaussianEnergy` for the other divergences and for how
+    of the query set to 0. See `GaussianEnergy` for the divergences D and for how
     features are scaled.
 
+    The model of the paper is ``GERank(divergence="kl", loss="square_exponential")``,
+    with :math:`D = KL(N_d \Vert N_q)` and :math:`L = E_u^2 + e^{-E_v}`. Validation
+    queries of OHSUMED prefer expected likelihood under a hinge, the default.
+
     The loss is summed over all :math:`P_q` preference pairs of a query, not over drawn
-    ones: square-exponential falls apart into sums over documents, so all pairs cost
-    O(m) per query of m documents and no noise. An epoch costs O(n p) for n documents
-    and p parameters, of which there are about h (d + 2 L) for h hidden units, d
-    features and L dimensions.
+    ones: a sort, or for square-exponential sums over documents, take the place of the
+    pairs. An epoch costs O(n p) for n documents and p parameters, of which there are
+    about h (d + 2 L) for h hidden units, d features and L dimensions.
 
     Features of the query alone must not be erased by normalising them per query.
 
@@ -61,10 +64,10 @@ class GERank(BaseEnergyRanker):
         Units of each hidden layer of the network.
     n_components : int, default=45
         Dimensions L of the Gaussians.
-    divergence : str, default="kl"
+    divergence : str, default="expected_likelihood"
         What the energy is: "kl", "reverse_kl", "jensen_shannon" or
         "expected_likelihood".
-    loss : str or BaseLoss, default="square_exponential"
+    loss : str or BaseLoss, default="hinge"
         What is summed over preference pairs: "square_exponential", "square_square",
         "hinge", "log", "mce" or "lvq2". An object sets margins as well.
     pair_weights : {"query", "pair"}, default="query"
@@ -121,8 +124,8 @@ class GERank(BaseEnergyRanker):
         hidden_layer_sizes: int | Sequence[int] = (512,),
         *,
         n_components: int = 45,
-        divergence: str = "kl",
-        loss="square_exponential",
+        divergence: str = "expected_likelihood",
+        loss="hinge",
         pair_weights: str = "query",
         gain=None,
         n_triples: int | None = None,

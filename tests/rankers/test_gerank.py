@@ -23,6 +23,10 @@ LOSSES = {
 }
 
 
+# The parts of the paper, whose value is easily written down.
+PAPER = {"divergence": "kl", "loss": "square_exponential"}
+
+
 @pytest.fixture
 def matching(rng):
     """Documents are relevant as far as they are close to a point of their query."""
@@ -88,6 +92,7 @@ def test_weights_of_pairs(rng, pair_weights, weighted, gain):
     weight = rng.random(len(y)) + 0.5 if weighted else np.ones(len(y))
     groups = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
     ranker = make(
+        **PAPER,
         pair_weights=pair_weights,
         gain=gain,
         alpha=0.0,
@@ -114,7 +119,9 @@ def test_weights_of_pairs(rng, pair_weights, weighted, gain):
 def test_triples_estimate_the_loss_against_grade_zero(rng):
     X, y, ptr = graded_queries(rng)
     groups = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    ranker = make(n_triples=20000, alpha=0.0, max_iter=1, hidden_layer_sizes=(4,))
+    ranker = make(
+        **PAPER, n_triples=20000, alpha=0.0, max_iter=1, hidden_layer_sizes=(4,)
+    )
     solver = SGD(learning_rate=1e-9, momentum=0.0, batch_queries=100)
     ranker.set_params(solver=solver).fit(X, y, groups)
     energies = ranker.energies(X)
@@ -158,7 +165,7 @@ def test_the_objective_is_the_one_of_its_parts(matching):
 
 def test_embeddings_give_the_energies(matching):
     X, y, groups = matching
-    ranker = make(max_iter=20).fit(X, y, groups)
+    ranker = make(**PAPER, max_iter=20).fit(X, y, groups)
     mean, v = ranker.embed(X)
     query_mean, w = ranker.embed(X, kind="query")
     assert mean.shape == v.shape == query_mean.shape == w.shape == (len(X), 4)
