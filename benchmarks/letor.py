@@ -428,7 +428,9 @@ def table(dataset, rows):
             cells.append(f"{cell:>18}")
         lines.append(f"{name:<{width}}" + "".join(cells) + f"{result['seconds']:8.1f}")
     sources = sorted({s for _, _, p in rows for _, s in p.values()})
-    lines.append(f"In parentheses: {'; '.join(sources)}. ± is the spread over seeds.")
+    if sources:
+        lines.append(f"In parentheses: {'; '.join(sources)}.")
+    lines.append("± is the spread over seeds.")
     return "\n".join(lines)
 
 
