@@ -165,6 +165,7 @@ def run_lambda(p, n_threads, truncation=0):
         1.0,
         truncation,
         False,
+        0.0,
         n_threads,
     )
 

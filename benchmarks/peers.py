@@ -32,8 +32,6 @@ def skrank_lambdamart(X, y, sizes, n_threads):
 
     groups = np.repeat(np.arange(len(sizes)), sizes)
     ranker = LambdaMART(
-        "ndcg@30",
-        truncation=30,
         n_estimators=N_TREES,
         max_leaf_nodes=N_LEAVES,
         learning_rate=RATE,

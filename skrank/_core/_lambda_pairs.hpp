@@ -11,6 +11,18 @@ namespace skrank {
 
 enum DeltaKind { GAIN_DISCOUNT, AVERAGE_PRECISION, RECIPROCAL_RANK, CASCADE };
 
+// Weights of pairs are divided by near + steep * |x_i - x_j|.
+struct Damping {
+    double near = 1.0, steep = 0.0;
+};
+
+// Scores that are all equal tell nothing about which pairs are close.
+SKRANK_INLINE Damping damping_between(double near, double bottom, double top) {
+    Damping damping;
+    if (near > 0.0 && top > bottom) damping = {near, 1.0};
+    return damping;
+}
+
 struct LambdaSums {
     double loss = 0.0;
     double pull = 0.0;  // sum of |lambda| over pairs
@@ -37,7 +49,7 @@ template <bool Weighted, bool Wide>
 SKRANK_INLINE LambdaSums lambda_row(const double *x, const double *e,
                                     const double *gain, const double *weight,
                                     double *b, double a_i, int i, int m,
-                                    double *grad, double *hess) {
+                                    Damping damping, double *grad, double *hess) {
     pad(b, m, a_i);
     const double x_i = x[i], gain_i = gain[i], e_i = Wide ? 0.0 : e[i];
     const double inverse = Wide ? 0.0 : 1.0 / e_i;
@@ -47,12 +59,14 @@ SKRANK_INLINE LambdaSums lambda_row(const double *x, const double *e,
     for (int j = i + 1; j < m; j += LANES) {
         const Vec gap = x_i - load(x + j);  // >= 0
         const Vec z = Wide ? exp_clipped(-gap) : load(e + j) * inverse;
-        const Vec t1 = 1.0 + z, t2 = 2.0 + z, inv = 1.0 / (t1 * t2);
+        const Vec t1 = 1.0 + z, t2 = 2.0 + z, t12 = t1 * t2;
+        const Vec distance = damping.near + damping.steep * gap;
+        const Vec both = 1.0 / (t12 * distance), inv = both * distance;
         const Vec right = t2 * inv, u = z * t1 * inv;
         const Vec wrong = z * right;  // chance that j beats i
         const Vec dg = gain_i - load(gain + j);
         const Mask agrees = dg > 0.0;  // the upper document is the preferred one
-        Vec w = magnitude(dg * (a_i - load(b + j)));
+        Vec w = magnitude(dg * (a_i - load(b + j))) * (both * t12);
         if (Weighted) w *= where(agrees, weight_i, load(weight + j));
         const Vec lambda = w * where(agrees, wrong, right);
         const Vec signed_lambda = where(agrees, lambda, -lambda);
@@ -89,8 +103,8 @@ template <bool Weighted, bool Wide>
 SKRANK_INLINE LambdaSums lambda_rows(bool cascade, const double *x, const double *e,
                                      const double *gain, const double *weight,
                                      const double *discount, const double *a,
-                                     double *b, int rows, int m, double *grad,
-                                     double *hess) {
+                                     double *b, int rows, int m, Damping damping,
+                                     double *grad, double *hess) {
     LambdaSums total;
     double reach = 1.0;
     for (int i = 0; i < rows; i++) {
@@ -99,8 +113,8 @@ SKRANK_INLINE LambdaSums lambda_rows(bool cascade, const double *x, const double
             cascade_row(gain, discount, reach, i, m, b);
             reach *= 1.0 - gain[i];
         }
-        const LambdaSums row = lambda_row<Weighted, Wide>(x, e, gain, weight, b, a_i, i,
-                                                          m, grad, hess);
+        const LambdaSums row = lambda_row<Weighted, Wide>(
+            x, e, gain, weight, b, a_i, i, m, damping, grad, hess);
         total.loss += row.loss;
         total.pull += row.pull;
     }
@@ -110,9 +124,9 @@ SKRANK_INLINE LambdaSums lambda_rows(bool cascade, const double *x, const double
 #define SKRANK_LAMBDA_ARGUMENTS                                                        \
     bool cascade, const double *x, const double *e, const double *gain,               \
         const double *weight, const double *discount, const double *a, double *b,     \
-        int rows, int m, double *grad, double *hess
+        int rows, int m, Damping damping, double *grad, double *hess
 #define SKRANK_LAMBDA_VALUES \
-    cascade, x, e, gain, weight, discount, a, b, rows, m, grad, hess
+    cascade, x, e, gain, weight, discount, a, b, rows, m, damping, grad, hess
 
 SKRANK_CLONES static LambdaSums lambda_plain(SKRANK_LAMBDA_ARGUMENTS) {
     return lambda_rows<false, false>(SKRANK_LAMBDA_VALUES);
@@ -164,8 +178,8 @@ static int reciprocal_rank_terms(const double *gain, const double *discount, int
 // Sums over the pairs with at least one of the first `top` documents. `weight` may be
 // null. Arrays of documents have room for PADDING more; e, a and b are work space.
 static LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight,
-                               const double *discount, int top,
-                               int m, double *e, double *a, double *b, double *grad,
+                               const double *discount, int top, int m, double near,
+                               double *e, double *a, double *b, double *grad,
                                double *hess) {
     int rows = std::min(top, m);
     while (rows > 0 && discount[rows - 1] == 0.0) rows--;  // below the cut-off
@@ -178,16 +192,17 @@ static LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight
         rows = std::min(rows, reciprocal_rank_terms(gain, discount, m, a, b));
     }
     const bool cascade = kind == CASCADE;
+    const Damping damping = damping_between(near, x[m - 1], x[0]);
     pad(x, m, x[m - 1]);
     pad(gain, m, 0.0);
     if (weight) pad(weight, m, 0.0);
     if (!(x[0] - x[m - 1] <= 600.0)) {
         return (weight ? lambda_weighted_wide : lambda_plain_wide)(
-            cascade, x, x, gain, weight, discount, a, b, rows, m, grad, hess);
+            cascade, x, x, gain, weight, discount, a, b, rows, m, damping, grad, hess);
     }
     exp_shifted(x, 0.5 * (x[0] + x[m - 1]), m, e);
     return (weight ? lambda_weighted : lambda_plain)(
-        cascade, x, e, gain, weight, discount, a, b, rows, m, grad, hess);
+        cascade, x, e, gain, weight, discount, a, b, rows, m, damping, grad, hess);
 }
 
 // The same for GAIN_DISCOUNT and all pairs, with documents in order of gain: pairs of
@@ -197,7 +212,7 @@ template <bool Weighted, bool Wide>
 SKRANK_INLINE LambdaSums graded_rows(const double *x, const double *e,
                                      const double *gain, const double *weight,
                                      double *discount, const int *lower, int m,
-                                     double *grad, double *hess) {
+                                     Damping damping, double *grad, double *hess) {
     const Vec one = {1.0, 1.0, 1.0, 1.0};
     LambdaSums total;
     for (int i = 0; i < m && lower[i] < m; i++) {
@@ -218,10 +233,13 @@ SKRANK_INLINE LambdaSums graded_rows(const double *x, const double *e,
                 larger = where(reversed, e_j, e_i);
                 smaller = where(reversed, e_i, e_j);
             }
-            const Vec t1 = larger + smaller, t2 = t1 + larger, inv = 1.0 / (t1 * t2);
+            const Vec t1 = larger + smaller, t2 = t1 + larger, t12 = t1 * t2;
+            const Vec distance = damping.near + damping.steep * magnitude(gap);
+            const Vec both = 1.0 / (t12 * distance), inv = both * distance;
             const Vec scale = t2 * inv, u = smaller * t1 * inv;
             const Vec likely = larger * scale, unlikely = smaller * scale;
             Vec w = (gain_i - load(gain + j)) * magnitude(d_i - load(discount + j));
+            w *= both * t12;
             if (Weighted) w *= w_i;
             const Vec lambda = w * where(reversed, likely, unlikely);
             const Vec h = w * likely * unlikely;
@@ -241,8 +259,9 @@ SKRANK_INLINE LambdaSums graded_rows(const double *x, const double *e,
 
 #define SKRANK_GRADED_ARGUMENTS                                                        \
     const double *x, const double *e, const double *gain, const double *weight,       \
-        double *discount, const int *lower, int m, double *grad, double *hess
-#define SKRANK_GRADED_VALUES x, e, gain, weight, discount, lower, m, grad, hess
+        double *discount, const int *lower, int m, Damping damping, double *grad,     \
+        double *hess
+#define SKRANK_GRADED_VALUES x, e, gain, weight, discount, lower, m, damping, grad, hess
 
 SKRANK_CLONES static LambdaSums graded_plain(SKRANK_GRADED_ARGUMENTS) {
     return graded_rows<false, false>(SKRANK_GRADED_VALUES);
@@ -261,19 +280,20 @@ SKRANK_CLONES static LambdaSums graded_weighted_wide(SKRANK_GRADED_ARGUMENTS) {
 #undef SKRANK_GRADED_VALUES
 
 static LambdaSums graded_pairs(double *x, double *gain, const double *weight,
-                               double *discount, const int *lower, int m, double *e,
-                               double *grad, double *hess) {
+                               double *discount, const int *lower, int m, double near,
+                               double *e, double *grad, double *hess) {
     double top, bottom;
     find_extremes(x, m, &bottom, &top);
+    const Damping damping = damping_between(near, bottom, top);
     pad(x, m, bottom);
     pad(gain, m, 0.0);
     if (!(top - bottom <= 300.0)) {  // products of two exponentials must fit
         return (weight ? graded_weighted_wide : graded_plain_wide)(
-            x, x, gain, weight, discount, lower, m, grad, hess);
+            x, x, gain, weight, discount, lower, m, damping, grad, hess);
     }
     exp_shifted(x, 0.5 * (top + bottom), m, e);
-    return (weight ? graded_weighted : graded_plain)(x, e, gain, weight, discount,
-                                                     lower, m, grad, hess);
+    return (weight ? graded_weighted : graded_plain)(
+        x, e, gain, weight, discount, lower, m, damping, grad, hess);
 }
 
 }  // namespace skrank

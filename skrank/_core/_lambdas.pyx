@@ -17,11 +17,11 @@ cdef extern from "_lambda_pairs.hpp" namespace "skrank" nogil:
         double pull
     enum: PADDING
     LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight,
-                            const double *discount, int top, int m,
+                            const double *discount, int top, int m, double near,
                             double *e, double *a, double *b, double *grad, double *hess)
     LambdaSums graded_pairs(double *x, double *gain, const double *weight,
-                            double *discount, const int *lower, int m, double *e,
-                            double *grad, double *hess)
+                            double *discount, const int *lower, int m, double near,
+                            double *e, double *grad, double *hess)
 
 cdef extern from "_sort.hpp" namespace "skrank" nogil:
     enum: SORT_WORK_DOUBLES
@@ -103,7 +103,7 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
                 const double[::1] gain, const double[::1] discount,
                 const double[::1] scale, const double[::1] weight,
                 const int[::1] order, const int[::1] lower, double sigma,
-                int truncation, bint normalize, int n_threads):
+                int truncation, bint normalize, double damping, int n_threads):
     """Logistic pairs weighted by swap deltas that are held at the current ranking.
 
     Parameters
@@ -133,6 +133,9 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
     normalize : bool
         Whether to scale a query so that its slopes, which sum to S in absolute value
         over its documents' pairs, sum to log2(1 + S); weights of mean 1 enter S.
+    damping : float
+        If above 0, the delta of a pair is divided by this plus sigma times the
+        difference of the two scores, except in queries whose scores are all equal.
     n_threads : int
         Number of threads.
 
@@ -183,15 +186,16 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
                 _load(&s, &scores[start], &gain[start],
                       weights + start if weights != NULL else NULL, positions, m, sigma)
                 sums = graded_pairs(s.x, s.gain, s.weight if weights != NULL else NULL,
-                                    s.discount, &lower[start], m, s.e, s.grad, s.hess)
+                                    s.discount, &lower[start], m, damping, s.e, s.grad,
+                                    s.hess)
             else:
                 positions = s.by_score
                 _load(&s, &scores[start], &gain[start],
                       weights + start if weights != NULL else NULL, positions, m, sigma)
                 sums = lambda_pairs(kind_number, s.x, s.gain,
                                     s.weight if weights != NULL else NULL, &discount[0],
-                                    truncation if truncation > 0 else m, m, s.e, s.a,
-                                    s.b, s.grad, s.hess)
+                                    truncation if truncation > 0 else m, m, damping,
+                                    s.e, s.a, s.b, s.grad, s.hess)
             factor = scale[q]
             if normalize:
                 factor = factor * _norm(

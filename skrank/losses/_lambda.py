@@ -44,6 +44,10 @@ class LambdaLoss(BaseLoss):
         which sum to S over all pairs, sum to :math:`\log_2(1 + S)`; queries with many
         relevant documents then dominate less. The weight of the query, the mean of its
         documents' weights, is not part of S.
+    damping : float, default=None
+        If given, the delta of a pair is divided by this plus :math:`\sigma |f(x_u) -
+        f(x_v)|`, also held fixed, so that pairs which are close count more; not in
+        queries whose scores are all equal.
 
     References
     ----------
@@ -69,17 +73,21 @@ class LambdaLoss(BaseLoss):
         truncation: int | None = None,
         sigma: float = 1.0,
         normalize: bool = False,
+        damping: float | None = None,
     ):
         self.measure = measure
         self.truncation = truncation
         self.sigma = sigma
         self.normalize = normalize
+        self.damping = damping
 
     def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
         """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
         from skrank.metrics import get_measure
 
         check_positive(self.sigma, "sigma")
+        if self.damping is not None:
+            check_positive(self.damping, "damping")
         if self.truncation is not None and (
             not isinstance(self.truncation, Integral) or self.truncation < 1
         ):
@@ -102,6 +110,7 @@ class _LambdaPairs(PreparedLoss):
         self.sigma = float(loss.sigma)
         self.truncation = 0 if loss.truncation is None else int(loss.truncation)
         self.normalize = bool(loss.normalize)
+        self.damping = 0.0 if loss.damping is None else float(loss.damping)
         self.query_weight = query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
 
@@ -136,6 +145,7 @@ class _PreparedLambda(_LambdaPairs):
             self.sigma,
             self.truncation,
             self.normalize,
+            self.damping,
             self.n_threads,
         )
 
@@ -166,6 +176,8 @@ class _PreparedSwaps(_LambdaPairs):
         if self.weight is not None:
             pair_weight *= self.weight[rows][:, None]
         margin = self.sigma * (raw[:, None] - raw)
+        if self.damping and margin.any():
+            pair_weight /= self.damping + np.abs(margin)
         wrong = expit(-margin)
         pull = pair_weight * wrong * self.sigma
         curvature = pull * expit(margin) * self.sigma

@@ -18,14 +18,17 @@ class LambdaMART(BaseBoostedRanker):
 
     Parameters
     ----------
-    measure : str or BaseMeasure, default="ndcg@10"
-        Any measure with swap deltas.
+    measure : str or BaseMeasure, default="ndcg@30"
+        Any measure with swap deltas. A deeper cut than the one that counts trains
+        better: pairs below it move nothing.
     truncation : int, default=None
         Only pairs with a document among the first so many of the current ranking.
     sigma : float, default=1.0
         Steepness of the logistic function.
     normalize : bool, default=True
         Whether queries with many relevant documents are damped; see `LambdaLoss`.
+    damping : float, default=0.01
+        If given, pairs of close scores count more; see `LambdaLoss`.
 
     References
     ----------
@@ -46,11 +49,12 @@ class LambdaMART(BaseBoostedRanker):
 
     def __init__(
         self,
-        measure="ndcg@10",
+        measure="ndcg@30",
         *,
         truncation: int | None = None,
         sigma: float = 1.0,
         normalize: bool = True,
+        damping: float | None = 0.01,
         **shared,
     ):
         super().__init__(**shared)
@@ -58,6 +62,7 @@ class LambdaMART(BaseBoostedRanker):
         self.truncation = truncation
         self.sigma = sigma
         self.normalize = normalize
+        self.damping = damping
 
     def _loss(self):
         return LambdaLoss(
@@ -65,4 +70,5 @@ class LambdaMART(BaseBoostedRanker):
             truncation=self.truncation,
             sigma=self.sigma,
             normalize=self.normalize,
+            damping=self.damping,
         )

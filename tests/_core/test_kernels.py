@@ -339,7 +339,7 @@ def run_lambda(s, ptr, kind, gain, discount, scale, weight, *options):
     )
 
 
-def lambda_reference(kind, gain, discount, s, weight, sigma, truncation):
+def lambda_reference(kind, gain, discount, s, weight, sigma, truncation, damping):
     """Value, gradient and Hessian of one query by the matrix of its pairs."""
     ranks = np.empty(len(s), dtype=int)
     ranks[np.argsort(-s, kind="stable")] = np.arange(len(s))
@@ -349,6 +349,8 @@ def lambda_reference(kind, gain, discount, s, weight, sigma, truncation):
     if weight is not None:
         pairs *= weight[:, None]
     gap = sigma * (s[:, None] - s)
+    if damping and gap.any():
+        pairs /= damping + np.abs(gap)
     slope = sigma * pairs * expit(-gap)
     curvature = sigma**2 * pairs * expit(-gap) * expit(gap)
     return (
@@ -366,8 +368,9 @@ def lambda_reference(kind, gain, discount, s, weight, sigma, truncation):
     cutoff=st.sampled_from([1, 3, 100]),
     truncation=st.sampled_from([0, 2, 5]),
     normalize=st.booleans(),
+    damping=st.sampled_from([0.0, 0.1]),
 )
-def test_lambda_pairs(kind, data, cutoff, truncation, normalize):
+def test_lambda_pairs(kind, data, cutoff, truncation, normalize, damping):
     y, s, weight, ptr = data
     gain = {"gain_discount": 2.0**y - 1.0, "cascade": (2.0**y - 1.0) / 15.0}.get(
         kind, (y > 1).astype(float)
@@ -375,12 +378,23 @@ def test_lambda_pairs(kind, data, cutoff, truncation, normalize):
     discount = np.where(np.arange(14) < cutoff, 1.0 / np.arange(1, 15), 0.0)
     scale = np.arange(len(ptr) - 1) + 0.5
     result = run_lambda(
-        s, ptr, kind, gain, discount, scale, weight, 1.5, truncation, normalize, 1
+        s,
+        ptr,
+        kind,
+        gain,
+        discount,
+        scale,
+        weight,
+        1.5,
+        truncation,
+        normalize,
+        damping,
+        1,
     )
     for q, rows in enumerate(queries(ptr)):
         w = None if weight is None else weight[rows]
         *expected, pull = lambda_reference(
-            kind, gain[rows], discount, s[rows], w, 1.5, truncation
+            kind, gain[rows], discount, s[rows], w, 1.5, truncation, damping
         )
         factor = scale[q]
         if normalize and pull > 0:
@@ -401,10 +415,10 @@ def test_cascade_passes_documents_that_always_stop():
     gain, s = np.array([0.2, 1.0, 0.5, 0.0]), np.array([0.0, 3.0, 2.0, 1.0])
     ptr, discount = np.array([0, 4], dtype=np.intp), 1.0 / np.arange(1, 5)
     found = run_lambda(
-        s, ptr, "cascade", gain, discount, np.ones(1), None, 1.0, 0, False, 1
+        s, ptr, "cascade", gain, discount, np.ones(1), None, 1.0, 0, False, 0.0, 1
     )
     value, slope, curvature, _ = lambda_reference(
-        "cascade", gain, discount, s, None, 1.0, 0
+        "cascade", gain, discount, s, None, 1.0, 0, 0.0
     )
     np.testing.assert_allclose(found[0], [value])
     np.testing.assert_allclose(found[1], slope, atol=1e-15)
@@ -414,7 +428,9 @@ def test_cascade_passes_documents_that_always_stop():
 def test_lambda_pairs_need_a_discount_for_every_rank():
     s, ptr = np.zeros(3), np.array([0, 3], dtype=np.intp)
     with pytest.raises(ValueError, match="discount is shorter"):
-        run_lambda(s, ptr, "cascade", s, np.ones(2), np.ones(1), None, 1.0, 0, False, 1)
+        run_lambda(
+            s, ptr, "cascade", s, np.ones(2), np.ones(1), None, 1.0, 0, False, 0, 1
+        )
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])
@@ -443,7 +459,18 @@ def test_threads_do_not_change_a_bit(n_threads):
             *_kernels.listnet(s, ptr, y, ones, threads),
             *_kernels.plackett_luce(s, ptr, order, None, ones, 0, threads),
             *run_lambda(
-                s, ptr, "cascade", y / 4, discount, ones, None, 1.0, 9, True, threads
+                s,
+                ptr,
+                "cascade",
+                y / 4,
+                discount,
+                ones,
+                None,
+                1.0,
+                9,
+                True,
+                0.1,
+                threads,
             ),
         )
 

@@ -212,13 +212,15 @@ class Recomputed(NDCG):
 
 @pytest.mark.parametrize("truncation", [None, 2])
 @pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("damping", [None, 0.01])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_lambda_of_a_measure_without_compiled_terms(
-    truncation, normalize, weighted, rng
+    truncation, normalize, weighted, damping, rng
 ):
     ptr, y = [0, 1, 9, 12], rng.integers(0, 3, 12)
     scores, weight = rng.normal(size=12), rng.random(12) if weighted else None
     options = {"truncation": truncation, "normalize": normalize, "sigma": 1.3}
+    options["damping"] = damping
     compiled = LambdaLoss("ndcg@5", **options).prepare(y, ptr, weight)
     plain = LambdaLoss(Recomputed(k=5), **options).prepare(y, ptr, weight)
     assert type(compiled) is not type(plain)
