@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 
@@ -26,15 +27,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
+from skrank.compat import PeerRanker
 from skrank.datasets import load_letor_folds
 from skrank.energies import NadarayaWatsonEnergy
 from skrank.metrics import NDCG, RR, evaluate_measure, get_measure
 from skrank.rankers import (
+    MART,
     BoltzRank,
+    BoostedRanker,
     EnergyListwise,
     EnergyPairwise,
     EnergyPointwise,
     GERank,
+    LambdaMART,
     LambdaRank,
     ListMLE,
     ListNet,
@@ -65,6 +70,7 @@ class Entry:
     seeds: bool = False
     uses_validation: bool = False
     datasets: tuple[str, ...] = ("MQ2008", "OHSUMED")
+    needs: str | None = None  # a package that is not installed leaves the row out
 
 
 LIU_MQ = "Liu table 11.10"
@@ -125,6 +131,32 @@ def boltzrank(pairwise_potential):
             datasets=("OHSUMED",),
         ),
     ]
+
+
+def trees(name, make, more=None, *, leaves="max_leaf_nodes", **options):
+    """Boosted trees with one fixed setting, and with a search over nine."""
+    fixed = {"n_estimators": [100], leaves: [15], "learning_rate": [0.05]}
+    search = fixed | {"n_estimators": [50, 100, 200], leaves: [7, 15, 31]}
+    more = more or {}
+    return [
+        Entry(f"{name}, fixed", make, fixed | more, **options),
+        Entry(name, make, search | more, **options),
+    ]
+
+
+def lightgbm(**params):
+    """LightGBM's lambdarank."""
+    from lightgbm import LGBMRanker
+
+    return PeerRanker(LGBMRanker(verbose=-1, n_jobs=1, **params))
+
+
+def xgboost(**params):
+    """XGBoost's rank:ndcg on trees that grow leaf by leaf."""
+    from xgboost import XGBRanker
+
+    shape = {"grow_policy": "lossguide", "max_depth": 0, "tree_method": "hist"}
+    return PeerRanker(XGBRanker(objective="rank:ndcg", n_jobs=1, **shape, **params))
 
 
 def structrank(topology):
@@ -261,6 +293,24 @@ ENTRIES = [
                 "ndcg@10 (trec)": (0.4723, FANG),
             }
         },
+    ),
+    *trees("LambdaMART", LambdaMART, seeds=True),
+    *trees("BoostedRanker", BoostedRanker, seeds=True),
+    *trees("MART", MART, seeds=True),
+    *trees("LightGBM", lightgbm, leaves="num_leaves", needs="lightgbm"),
+    *trees(
+        "XGBoost, mean",
+        xgboost,
+        {"lambdarank_pair_method": ["mean"]},
+        leaves="max_leaves",
+        needs="xgboost",
+    ),
+    *trees(
+        "XGBoost, top-k",
+        xgboost,
+        {"lambdarank_pair_method": ["topk"]},
+        leaves="max_leaves",
+        needs="xgboost",
     ),
     *boltzrank(False),
     *boltzrank(True),
@@ -460,6 +510,9 @@ def main(argv=None):
         rows = []
         for entry in ENTRIES:
             if options.rankers and entry.name not in options.rankers:
+                continue
+            if entry.needs and find_spec(entry.needs) is None:
+                print(f"  {entry.name}: {entry.needs} is missing", file=sys.stderr)
                 continue
             if dataset not in entry.datasets:
                 continue

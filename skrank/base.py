@@ -228,10 +228,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
         ranks, index = self._ranks(X, groups, "top_documents")
-        grouped = index.take(ranks)
-        rows = np.arange(len(ranks)) if index.order is None else index.order
-        kept = np.flatnonzero(grouped <= k)
-        return rows[kept[np.lexsort((grouped[kept], index.codes[kept]))]]
+        return first_rows(index.take(ranks), index, k)
 
     def _ranks(self, X, groups, method):
         ids = resolve_groups(
@@ -280,6 +277,28 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+def first_rows(ranks, index: QueryIndex, k: int):
+    """Row numbers of ranks 1 to k, query after query and best first.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_documents,)
+        Ranks within queries, grouped by query.
+    index : QueryIndex
+        Of the rows.
+    k : int
+        Last rank.
+
+    Returns
+    -------
+    ndarray of shape (n_selected,)
+        Row numbers.
+    """
+    rows = np.arange(len(ranks)) if index.order is None else index.order
+    kept = np.flatnonzero(ranks <= k)
+    return rows[kept[np.lexsort((ranks[kept], index.codes[kept]))]]
 
 
 class GroupsAtPredictMixin:

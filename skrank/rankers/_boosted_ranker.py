@@ -7,15 +7,17 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._queries import rows_of_queries
+from skrank._core._queries import QueryIndex, rows_of_queries
+from skrank._core._segments import segment_ranks
 from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_scores
+from skrank._core._validation import check_groups, check_scores, resolve_groups
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
-from skrank.base import BaseRanker
+from skrank.base import BaseRanker, first_rows
 from skrank.losses import RankNetLoss
 from skrank.metrics import get_measure
 from skrank.trees import BinMapper, TreeEnsemble
+from skrank.trees._early_exit import scores_of_contenders
 from skrank.trees._grower import Grower
 
 
@@ -30,6 +32,8 @@ class BaseTreeRanker(BaseRanker):
         Depth of a tree; None sets no limit.
     min_samples_leaf : int, default=20
         Documents of a leaf at least.
+    min_hessian_leaf : float, default=1e-3
+        Sum of hessians of a leaf at least.
     l2_regularization : float, default=0.0
         Added to the sum of hessians of a leaf.
     min_gain_to_split : float, default=0.0
@@ -75,6 +79,7 @@ class BaseTreeRanker(BaseRanker):
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
+        min_hessian_leaf: float = 1e-3,
         l2_regularization: float = 0.0,
         min_gain_to_split: float = 0.0,
         max_bins: int = 255,
@@ -90,6 +95,7 @@ class BaseTreeRanker(BaseRanker):
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_hessian_leaf = min_hessian_leaf
         self.l2_regularization = l2_regularization
         self.min_gain_to_split = min_gain_to_split
         self.max_bins = max_bins
@@ -107,7 +113,7 @@ class BaseTreeRanker(BaseRanker):
         check_scalar(self.min_samples_leaf, "min_samples_leaf", Integral, min_val=1)
         if self.max_depth is not None:
             check_scalar(self.max_depth, "max_depth", Integral, min_val=1)
-        for name in ("l2_regularization", "min_gain_to_split"):
+        for name in ("l2_regularization", "min_gain_to_split", "min_hessian_leaf"):
             check_scalar(getattr(self, name), name, Real, min_val=0)
         check_scalar(self.stochastic_rounding, "stochastic_rounding", (bool, np.bool_))
 
@@ -168,6 +174,7 @@ class BaseTreeRanker(BaseRanker):
             "max_leaf_nodes": int(self.max_leaf_nodes),
             "max_depth": int(self.max_depth or 0),
             "min_samples_leaf": int(self.min_samples_leaf),
+            "min_weight": float(self.min_hessian_leaf),
             "l2": float(self.l2_regularization),
             "min_gain": float(self.min_gain_to_split),
             "max_features": self._n_tried_features(d),
@@ -402,6 +409,58 @@ class BaseBoostedRanker(BaseTreeRanker):
 
     def _predict(self, X):
         return self._to_scores(self._raw(X))
+
+    def top_documents(self, X, groups=None, *, k: int = 10, early_exit: bool = False):
+        """Rows of the best documents of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            One row per document.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, in any order.
+        k : int, default=10
+            Documents per query; a query with fewer gives all it has.
+        early_exit : bool, default=False
+            Whether documents are given up as soon as the remaining trees cannot lift
+            them into the first k of their query any more. The result is the same; it
+            pays where queries are long and k is small (Liu 2011, section 20.6).
+
+        Returns
+        -------
+        ndarray of shape (n_selected,)
+            Row numbers, query after query and best first.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is below 1, or a model of several outputs is to exit early.
+        """
+        if not early_exit:
+            return super().top_documents(X, groups, k=k)
+        check_is_fitted(self)
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        if self.ensemble_.n_outputs > 1:
+            raise ValueError("early_exit needs a model of one output")
+        rows = self._check_rows(X, reset=False)
+        ids = resolve_groups(
+            groups,
+            X,
+            n_samples=len(rows),
+            caller=f"{type(self).__name__}.top_documents",
+        )
+        index = QueryIndex.from_groups(check_groups(ids, len(rows)))
+        rows = index.take(rows)
+        scores, _ = scores_of_contenders(
+            self.ensemble_,
+            self.bin_mapper_.encode(rows),
+            self._start_scores(rows)[:, 0],
+            index.ptr,
+            k,
+            n_threads=effective_n_threads(self.n_jobs),
+        )
+        return first_rows(segment_ranks(scores, index.ptr), index, k)
 
     def staged_predict(self, X):
         """Scores after each tree.

@@ -396,3 +396,13 @@ def test_float32_rows_make_a_model_that_serves_both_precisions(data):
     np.testing.assert_array_equal(
         ranker.predict(single), ranker.predict(single.astype(np.float64))
     )
+
+
+def test_leaves_hold_enough_hessian():
+    X, y, groups = make_ranking(n_queries=30, random_state=0)
+    ranker = LambdaMART(n_estimators=5, min_samples_leaf=1, min_hessian_leaf=2.0)
+    ensemble = ranker.fit(X, y, groups).ensemble_
+    leaves = ensemble.feature_ < 0
+    assert leaves.sum() > 10
+    # Rounded hessians decide; a leaf may miss the bound by their resolution.
+    assert ensemble.weight_[leaves].min() > 1.98
