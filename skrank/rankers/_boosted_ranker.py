@@ -236,7 +236,7 @@ class BaseBoostedRanker(BaseTreeRanker):
         Trees grown, per output.
     best_iteration_ : int
         Trees kept.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss before each tree.
     validation_curve_ : ndarray
         Validation measure after each tree, if there were validation queries.

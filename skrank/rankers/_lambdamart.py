@@ -28,7 +28,10 @@ class LambdaMART(BaseBoostedRanker):
     normalize : bool, default=True
         Whether queries with many relevant documents are damped; see `LambdaLoss`.
     damping : float, default=0.01
-        If given, pairs of close scores count more; see `LambdaLoss`.
+        If given, pairs of close scores count more; see `LambdaLoss`. With few queries
+        None may rank better.
+    l2_regularization : float, default=3.0
+        Added to the sum of hessians of a leaf.
 
     References
     ----------
@@ -55,9 +58,10 @@ class LambdaMART(BaseBoostedRanker):
         sigma: float = 1.0,
         normalize: bool = True,
         damping: float | None = 0.01,
+        l2_regularization: float = 3.0,
         **shared,
     ):
-        super().__init__(**shared)
+        super().__init__(l2_regularization=l2_regularization, **shared)
         self.measure = measure
         self.truncation = truncation
         self.sigma = sigma
