@@ -3,12 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SKRANK_CLONES \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SKRANK_CLONES
-#endif
+#include "_clones.hpp"
 
 namespace skrank {
 

@@ -1,8 +1,6 @@
 // Inner loops of the kernels, one query at a time.
 //
-// Everything here is plain C++ that the compiler vectorises. GCC on x86-64 builds three
-// versions of each SKRANK_CLONES function and picks one when the module is loaded, so
-// that one binary runs everywhere and still uses wide registers where they exist.
+// Everything here is plain C++ that the compiler vectorises.
 // Documents stand in the order that the caller chose: by grade for RankNet, hinge and
 // Plackett-Luce, by score for the lambda-weighted pairs.
 #pragma once
@@ -14,19 +12,8 @@
 #include <limits>
 #include <utility>
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && \
-    !defined(__clang__) && __GNUC__ >= 12
-#define SKRANK_CLONES \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SKRANK_CLONES
-#endif
-#if defined(__GNUC__)
-#define SKRANK_MEMBER inline __attribute__((always_inline))
-#else
-#define SKRANK_MEMBER inline
-#endif
-#define SKRANK_INLINE static SKRANK_MEMBER
+#include "_clones.hpp"
+
 #if defined(__GNUC__) && !defined(__clang__)
 // Vectors never cross a function boundary: everything that takes one is inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -601,14 +601,15 @@ class _Boosting:
         values, gradient, hessian = self._derivatives()
         total = self.prepared.total_weight
         self.curve.append(float(np.sum(values)) / total if total else 0.0)
-        rng = np.random.RandomState([self.seed, iteration])
-        rows = self._rows(rng)
+        seeds = np.random.SeedSequence([self.seed, iteration])
+        rows_seed, *tree_seeds = seeds.generate_state(1 + self.n_outputs).tolist()
+        rows = self._rows(rows_seed)
         for k in range(self.n_outputs):
             tree = self.grower.grow(
                 np.ascontiguousarray(gradient[:, k]),
                 None if hessian is None else np.ascontiguousarray(hessian[:, k]),
                 rows,
-                seed=draw_seed(rng),
+                seed=tree_seeds[k],
                 **self.options,
             )
             self.trees.append(tree)
@@ -626,12 +627,12 @@ class _Boosting:
         values, gradient, hessian = self.prepared.gradient_hessian(raw)
         return values, gradient.reshape(shape), hessian.reshape(shape)
 
-    def _rows(self, rng):
+    def _rows(self, seed):
         """Rows of the queries drawn for one tree, or None for all."""
         share, n = self.ranker.subsample, self.data.n_queries
         if share == 1.0:
             return None
-        drawn = rng.permutation(n)[: max(1, round(share * n))]
+        drawn = np.random.RandomState(seed).permutation(n)[: max(1, round(share * n))]
         rows, _ = rows_of_queries(self.data.ptr, np.sort(drawn))
         return rows.astype(np.int32)
 

@@ -1,9 +1,4 @@
 // Quantile bins: thresholds of one feature, and the bins of blocks of rows.
-//
-// Bins are bytes in blocks of features: all rows of the first 16 features, then all rows
-// of the next 16, the last block 8 wide where that holds the rest. A row of a block is
-// one or half a cache line sector, and the histogram of a block fits the first-level
-// cache, so a small node costs as much per row as a large one.
 #pragma once
 
 #include <algorithm>
@@ -13,43 +8,12 @@
 #include <limits>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && \
-    !defined(__clang__) && __GNUC__ >= 12
-#define SKRANK_CLONES \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SKRANK_CLONES
-#endif
-#if defined(__GNUC__)
-#define SKRANK_INLINE static inline __attribute__((always_inline))
-#else
-#define SKRANK_INLINE static inline
-#endif
+#include "../_core/_clones.hpp"
+#include "_layout.hpp"
 
 namespace skrank {
 
-constexpr int WIDTH = 16;         // features of a block
-constexpr int N_BINS = 256;       // bins of a feature, the last for missing values
-constexpr int MISSING = 255;      // the bin of missing values
-constexpr int BIN_ROWS = 1024;    // rows binned at a time
-
-// Where the bins of a feature stand.
-struct Layout {
-    int64_t n_rows;
-    int n_features, n_blocks, last_width;
-
-    Layout(int64_t rows, int features)
-        : n_rows(rows),
-          n_features(features),
-          n_blocks((features + WIDTH - 1) / WIDTH),
-          last_width(features - (n_blocks - 1) * WIDTH <= WIDTH / 2 ? WIDTH / 2 : WIDTH) {}
-
-    int width(int block) const { return block + 1 < n_blocks ? WIDTH : last_width; }
-    int64_t start(int block) const { return n_rows * WIDTH * block; }
-    int64_t bytes() const {
-        return n_blocks ? start(n_blocks - 1) + n_rows * last_width : 0;
-    }
-};
+constexpr int BIN_ROWS = 1024;  // rows binned at a time
 
 // A value v <= t goes left exactly if it is at most ``low``.
 template <typename T>

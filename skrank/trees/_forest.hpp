@@ -4,10 +4,12 @@
 // the others, and a test costs no branch. A leaf is its own left child.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
-#include "_binning.hpp"
+#include "_layout.hpp"
 
 namespace skrank {
 

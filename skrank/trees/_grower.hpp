@@ -8,11 +8,16 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
 
-#include "_binning.hpp"
+#include "../_core/_clones.hpp"
+#include "_layout.hpp"
 
 namespace skrank {
 
@@ -37,6 +42,7 @@ struct GrowOptions {
     int64_t max_bytes;      // memory of the histograms of leaves, about
     uint64_t seed;
     int n_threads;
+    bool wide;              // whether to use the instructions this machine has
 };
 
 struct Candidate {
@@ -79,19 +85,79 @@ inline uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-template <int W>
+// Adds the rows to the histograms of some features of a block, ``W`` bytes wide.
+template <int W, int FEATURES>
 inline void add_rows(const uint8_t *bins, const int32_t *rows, const Packed *packed,
-                     int64_t n, Packed *histogram) {
+                     int64_t first, int64_t last, Packed *histogram) {
     constexpr int AHEAD = 32;
-    for (int64_t i = 0; i < n; i++) {
-        if (rows != nullptr && i + AHEAD < n) {
+    for (int64_t i = first; i < last; i++) {
+        if (rows != nullptr && i + AHEAD < last) {
             __builtin_prefetch(bins + static_cast<int64_t>(rows[i + AHEAD]) * W);
         }
         const uint8_t *row = bins + (rows != nullptr ? rows[i] : i) * W;
         const Packed value = packed[i];
-        for (int j = 0; j < W; j++) histogram[j * N_BINS + row[j]] += value;
+        for (int j = 0; j < FEATURES; j++) histogram[j * N_BINS + row[j]] += value;
     }
 }
+
+// What decides between splits of one leaf. Sums are whole numbers, in units of the
+// rounded gradients and hessians, so that what is right of a split is exact as well.
+struct Terms {
+    double gradient, hessian;  // sums of the leaf
+    double l2, base;
+    double min_weight;         // hessian that a child must have
+
+    // Twice the decrease of the quadratic model.
+    SKRANK_MEMBER double gain(double left_gradient, double left_hessian) const {
+        const double right_gradient = gradient - left_gradient;
+        const double left = left_hessian + l2, right = hessian - left_hessian + l2;
+        const double total = left_gradient * left_gradient * right +
+                             right_gradient * right_gradient * left;
+        return total / (left * right) - base;
+    }
+    // Whether both children have enough hessian.
+    SKRANK_MEMBER bool allows(double left_hessian) const {
+        return (left_hessian >= min_weight) & (hessian - left_hessian >= min_weight);
+    }
+};
+
+// Gains of splits with these sums on the left, -inf where they are not allowed; returns
+// whether any is above ``least``. Each loop is one that the compiler vectorises.
+SKRANK_INLINE bool gains_of(const Terms &given, const Packed *left, int n, double least,
+                            double *gains) {
+    const Terms terms = given;
+    const double never = -std::numeric_limits<double>::infinity();
+    double gradient[N_BINS], hessian[N_BINS];
+    for (int i = 0; i < n; i++) {
+        gradient[i] = static_cast<int32_t>(gradient_of(left[i]));
+        hessian[i] = static_cast<int32_t>(left[i]);
+    }
+    for (int i = 0; i < n; i++) gains[i] = terms.gain(gradient[i], hessian[i]);
+    for (int i = 0; i < n; i++) gains[i] = terms.allows(hessian[i]) ? gains[i] : never;
+    int64_t above = 0;
+    for (int i = 0; i < n; i++) above |= gains[i] > least;
+    return above != 0;
+}
+
+SKRANK_INLINE void subtract_all(const Packed *part, Packed *whole) {
+    for (int b = 0; b < N_BINS; b++) whole[b] -= part[b];
+}
+
+// What runs once per feature of each leaf, with the instructions this machine has and
+// with those that every machine has.
+struct Kernels {
+    bool (*gains)(const Terms &, const Packed *, int, double, double *);
+    void (*subtract)(const Packed *, Packed *);
+};
+SKRANK_CLONES static bool wide_gains(const Terms &terms, const Packed *left, int n,
+                                     double least, double *gains) {
+    return gains_of(terms, left, n, least, gains);
+}
+SKRANK_CLONES static void wide_subtract(const Packed *part, Packed *whole) {
+    subtract_all(part, whole);
+}
+constexpr Kernels PORTABLE = {gains_of, subtract_all};
+const Kernels WIDE = {wide_gains, wide_subtract};
 
 class Grower {
    public:
@@ -119,18 +185,20 @@ class Grower {
     void grow(const double *gradient, const double *hessian, const int32_t *chosen,
               int64_t n, bool stochastic, const GrowOptions &with) {
         options = with;
+        kernels = options.wide ? WIDE : PORTABLE;
         n_grown = n;
         all_rows = chosen == nullptr;
-        quantise(gradient, hessian, chosen, stochastic);
+        const Packed sum = quantise(gradient, hessian, chosen, stochastic);
         nodes.assign(1, Node());
         categories.clear();
         leaves.clear();
         leaves.emplace_back();
-        Leaf &root = leaves[0];
-        root.end = n;
+        leaves[0].end = n;
+        leaves[0].sum = sum;
         queue = std::priority_queue<std::pair<double, int>>();
         holders.clear();
-        prepare_root(root);
+        if (!all_rows) gather(leaves[0]);
+        open({0});
         while (static_cast<int>(leaves.size()) < options.max_leaf_nodes && !queue.empty()) {
             const int k = -queue.top().second;
             queue.pop();
@@ -178,6 +246,7 @@ class Grower {
     int64_t n_grown = 0;
     double gradient_unit = 1.0, hessian_unit = 1.0;
     bool constant_hessian = false;
+    Kernels kernels = WIDE;
     GrowOptions options;
     std::vector<Packed> packed, ordered;
     std::vector<int32_t> rows, moved;
@@ -189,9 +258,11 @@ class Grower {
     int64_t histogram_size() const {
         return static_cast<int64_t>(layout.n_blocks) * WIDTH * N_BINS;
     }
-    // Rounds gradients and hessians to integers whose sums over all rows fit 32 bits.
-    void quantise(const double *gradient, const double *hessian, const int32_t *chosen,
-                  bool stochastic) {
+
+    // Rounds gradients and hessians to integers whose sums over all rows fit 32 bits;
+    // returns the sum.
+    Packed quantise(const double *gradient, const double *hessian, const int32_t *chosen,
+                    bool stochastic) {
         const int64_t n = n_grown;
         double most_gradient = 0.0, most_hessian = 0.0;
         double least_hessian = std::numeric_limits<double>::infinity();
@@ -213,7 +284,9 @@ class Grower {
         if (!constant_hessian) hessian_unit /= levels;
         const double to_gradient = 1.0 / gradient_unit, to_hessian = 1.0 / hessian_unit;
         const uint64_t seed = mix(options.seed);
-#pragma omp parallel for schedule(static) num_threads(options.n_threads)
+        Packed sum = 0;
+#pragma omp parallel for schedule(static) num_threads(options.n_threads) \
+    reduction(+ : sum)
         for (int64_t i = 0; i < n; i++) {
             const int64_t r = rows[i];
             const double g = gradient[r] * to_gradient;
@@ -228,134 +301,128 @@ class Grower {
             const int64_t whole_g = static_cast<int64_t>(std::floor(g + up_g));
             const int64_t whole_h = static_cast<int64_t>(std::floor(h + up_h));
             packed[r] = whole_g * (1LL << 32) + whole_h;
+            sum += packed[r];
         }
+        return sum;
     }
 
-    void prepare_root(Leaf &root) {
-        if (!all_rows) gather(root);
-        fill_histogram(root);
-        // Every row stands in one bin of the first feature.
-        for (int b = 0; b < N_BINS; b++) root.sum += root.histogram[b];
-        search(0);
+    // Rows from which cutting them between threads pays, beside cutting the features.
+    static constexpr int64_t MANY_ROWS = 1 << 12;
+    // Features below which a team of threads costs more than it brings.
+    static constexpr int FEW_FEATURES = 32;
+
+    // Rows whose ``values`` are summed; a null ``of`` stands for the first rows.
+    struct Portion {
+        const int32_t *of;
+        const Packed *values;
+        int64_t n;
+    };
+
+    Portion portion(const Leaf &leaf) const {
+        if (all_rows && leaf.size() == n_grown) return {nullptr, packed.data(), n_grown};
+        return {rows.data() + leaf.begin, ordered.data() + leaf.begin, leaf.size()};
     }
 
-    std::vector<Packed> take_histogram() {
-        if (spare.empty()) return std::vector<Packed>(histogram_size());
-        std::vector<Packed> histogram = std::move(spare.back());
-        spare.pop_back();
-        return histogram;
-    }
-
-    void add_block(int block, const int32_t *of, const Packed *values, int64_t n,
+    // Sums in every bin of a block of features, from ``f`` on, or of half a block.
+    void sum_block(int f, int step, const Portion &p, int64_t first, int64_t last,
                    Packed *histogram) const {
-        const uint8_t *start = bins + layout.start(block);
-        if (layout.width(block) == WIDTH) {
-            add_rows<WIDTH>(start, of, values, n, histogram);
+        const int width = layout.width(f / WIDTH);
+        const uint8_t *start = bins + layout.start(f / WIDTH) + f % WIDTH;
+        Packed *own = histogram + static_cast<int64_t>(f) * N_BINS;
+        std::memset(own, 0, sizeof *own * N_BINS * std::min(step, width));
+        if (width == HALF) {
+            add_rows<HALF, HALF>(start, p.of, p.values, first, last, own);
+        } else if (step == WIDTH) {
+            add_rows<WIDTH, WIDTH>(start, p.of, p.values, first, last, own);
         } else {
-            add_rows<WIDTH / 2>(start, of, values, n, histogram);
+            add_rows<WIDTH, HALF>(start, p.of, p.values, first, last, own);
         }
     }
 
-    // Rows from which cutting them between threads pays, beside cutting the blocks.
-    static constexpr int64_t MANY_ROWS = 1 << 14;
-    static constexpr int64_t FEW_ROWS = 1 << 9;
-
-    void fill_histogram(Leaf &leaf) {
-        leaf.histogram = take_histogram();
-        if (all_rows && leaf.size() == n_grown) {
-            sum_rows(nullptr, packed.data(), n_grown, leaf.histogram.data());
-        } else {
-            sum_rows(rows.data() + leaf.begin, ordered.data() + leaf.begin, leaf.size(),
-                     leaf.histogram.data());
-        }
-    }
-
-    // Sums of ``values`` in every bin, over the rows ``of`` or, if null, the first ones.
-    void sum_rows(const int32_t *of, const Packed *values, int64_t n, Packed *histogram) {
+    // Sums in every bin; the threads of a team share the rows.
+    void sum_rows(const Portion &p, Packed *histogram) {
+        const int t = omp_get_thread_num(), team = omp_get_num_threads();
         const int64_t size = histogram_size();
-        const int n_threads = n < FEW_ROWS ? 1 : options.n_threads;
-        if (n < MANY_ROWS || n_threads == 1) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(n_threads) if (n_threads > 1)
-            for (int b = 0; b < layout.n_blocks; b++) {
-                Packed *own = histogram + static_cast<int64_t>(b) * WIDTH * N_BINS;
-                std::memset(own, 0, sizeof(Packed) * WIDTH * N_BINS);
-                add_block(b, of, values, n, own);
-            }
-            return;
+#pragma omp single
+        partial.resize((team - 1) * size);
+        Packed *mine = t == 0 ? histogram : partial.data() + (t - 1) * size;
+        for (int f = 0; f < layout.n_features; f += WIDTH) {
+            sum_block(f, WIDTH, p, p.n * t / team, p.n * (t + 1) / team, mine);
         }
-        partial.resize((n_threads - 1) * size);
-#pragma omp parallel num_threads(n_threads)
-        {
-            const int t = omp_get_thread_num(), team = omp_get_num_threads();
-            const int64_t first = n * t / team, last = n * (t + 1) / team;
-            Packed *mine = t == 0 ? histogram : partial.data() + (t - 1) * size;
-            std::memset(mine, 0, sizeof(Packed) * size);
-            for (int b = 0; b < layout.n_blocks; b++) {
-                const uint8_t *start = bins + layout.start(b);
-                Packed *own = mine + static_cast<int64_t>(b) * WIDTH * N_BINS;
-                if (of != nullptr) {
-                    add_block(b, of + first, values + first, last - first, own);
-                } else if (layout.width(b) == WIDTH) {
-                    add_rows<WIDTH>(start + first * WIDTH, nullptr, values + first,
-                                    last - first, own);
-                } else {
-                    add_rows<WIDTH / 2>(start + first * (WIDTH / 2), nullptr,
-                                        values + first, last - first, own);
-                }
-            }
+        if (team == 1) return;
 #pragma omp barrier
 #pragma omp for schedule(static)
-            for (int64_t i = 0; i < size; i++) {
-                Packed total = histogram[i];
-                for (int u = 1; u < team; u++) total += partial[(u - 1) * size + i];
-                histogram[i] = total;
-            }
+        for (int64_t i = 0; i < size; i++) {
+            Packed total = histogram[i];
+            for (int u = 1; u < team; u++) total += partial[(u - 1) * size + i];
+            histogram[i] = total;
         }
     }
 
-    // What the search of a leaf needs. Sums are whole numbers, in units of the rounded
-    // gradients and hessians, so that what is right of a split is exact as well.
+    void take_histogram(Leaf &leaf) {
+        if (spare.empty()) spare.emplace_back(histogram_size());
+        leaf.histogram = std::move(spare.back());
+        spare.pop_back();
+    }
+
+    // The search of one leaf.
     struct Search {
+        int leaf;
         Packed sum;
-        double l2, base, low, high;
-        double min_weight;  // hessian that a child must have
+        Terms terms;
+        double low, high;  // bounds of the value of a leaf
+        double floor;      // gain that a split must be above
         double smoothing;
         int64_t n_rows;
         const Packed *counts;  // rows per bin, or null where they are estimated
+        const Packed *histogram;
+        std::vector<uint8_t> tried;
+        std::vector<Candidate> found;  // by each thread
 
-        double score(double g, double h) const {
-            const double weight = h + l2;
-            return weight > 0 ? g * g / weight : 0.0;
-        }
         // Value that minimises the quadratic model, within the bounds of the leaf.
         double value(double g, double h) const {
-            const double best = h + l2 > 0 ? -g / (h + l2) : 0.0;
-            return std::min(std::max(best, low), high);
+            return std::min(std::max(-g / (h + terms.l2), low), high);
         }
         double gain_at(double g, double h, double value) const {
-            return -(2.0 * g * value + (h + l2) * value * value);
+            return -(2.0 * g * value + (h + terms.l2) * value * value);
         }
     };
 
-    Search start_search(const Leaf &leaf, const Packed *counts) const {
+    Search start_search(int k, const Packed *counts, int n_threads) const {
+        const Leaf &leaf = leaves[k];
         Search s;
+        s.leaf = k;
         const double step = gradient_unit / hessian_unit;
+        const double unit = gradient_unit * step;  // of gains
+        const double g = gradient_of(leaf.sum), h = hessian_of(leaf.sum);
         s.sum = leaf.sum;
-        s.l2 = options.l2 / hessian_unit;
         s.low = leaf.low / step;
         s.high = leaf.high / step;
-        s.min_weight = options.min_weight / hessian_unit;
         s.smoothing = options.smoothing / hessian_unit;
         s.n_rows = leaf.size();
         s.counts = counts;
-        const double g = gradient_of(leaf.sum), h = hessian_of(leaf.sum);
-        s.base = constrained ? s.gain_at(g, h, s.value(g, h)) : s.score(g, h);
+        s.histogram = leaf.histogram.data();
+        s.tried = tried_features(leaf);
+        s.found.resize(n_threads);
+        s.terms.gradient = g;
+        s.terms.hessian = h;
+        s.terms.l2 = options.l2 / hessian_unit;
+        // Without curvature a leaf has no best value.
+        const double least = s.terms.l2 > 0 ? 0.0 : 1.0;
+        s.terms.min_weight = std::max(options.min_weight / hessian_unit, least);
         if (options.min_samples_leaf > 1) {
             // Numbers of rows as the hessian estimates them; exact where it is constant.
             // Counts come on top: a share of the rows with little hessian is no leaf.
             const double share = (options.min_samples_leaf - 1e-6) / leaf.size();
-            s.min_weight = std::max(s.min_weight, share * h);
+            s.terms.min_weight = std::max(s.terms.min_weight, share * h);
         }
+        s.terms.base = 0.0;
+        if (h + s.terms.l2 > 0) {
+            s.terms.base = constrained ? s.gain_at(g, h, s.value(g, h))
+                                       : g * g / (h + s.terms.l2);
+        }
+        // What rounding alone may produce is not a gain.
+        s.floor = options.min_gain / unit + 1e-12 * std::fabs(s.terms.base);
         return s;
     }
 
@@ -364,7 +431,7 @@ class Grower {
                   int64_t n_left, Candidate &best) const {
         const Packed right = s.sum - left;
         const double hl = hessian_of(left), hr = hessian_of(right);
-        if (hl < s.min_weight || hr < s.min_weight) return false;
+        if (!s.terms.allows(hl)) return false;
         if (s.counts != nullptr && std::min(n_left, s.n_rows - n_left) < least_rows()) {
             return false;
         }
@@ -374,9 +441,10 @@ class Grower {
             value_left = s.value(gl, hl);
             value_right = s.value(gr, hr);
             if (monotonic[f] * (value_right - value_left) < 0) return false;
-            gain = s.gain_at(gl, hl, value_left) + s.gain_at(gr, hr, value_right) - s.base;
+            gain = s.gain_at(gl, hl, value_left) + s.gain_at(gr, hr, value_right) -
+                   s.terms.base;
         } else {
-            gain = s.score(gl, hl) + s.score(gr, hr) - s.base;
+            gain = s.terms.gain(gl, hl);
         }
         if (gain <= best.gain) return false;
         best.gain = gain;
@@ -392,26 +460,54 @@ class Grower {
 
     int64_t least_rows() const { return std::max(options.min_samples_leaf, 1); }
 
-    void search_thresholds(const Search &s, int f, const Packed *h, Candidate &best) const {
+    // Thresholds of one feature, one by one.
+    void search_one_by_one(const Search &s, int f, const Packed *h,
+                           Candidate &best) const {
         const Packed *counts = counts_of(s, f);
         const Packed missing = h[MISSING];
         const int64_t n_missing = counts == nullptr ? 0 : counts[MISSING];
         const bool any_missing = missing != 0 || n_missing != 0;
-        Packed left = 0;
-        int64_t n_left = 0;
-        for (int b = 0; b + 1 < n_bins[f]; b++) {
-            // The same sums as before
-            if (h[b] == 0 && (counts == nullptr || counts[b] == 0)) continue;
-            left += h[b];
-            if (counts != nullptr) n_left += counts[b];
-            consider(s, f, b, false, left, n_left, best);
-            if (any_missing) {
-                consider(s, f, b, true, left + missing, n_left + n_missing, best);
+        for (const bool missing_left : {false, true}) {
+            if (missing_left && !any_missing) break;
+            Packed left = missing_left ? missing : 0;
+            int64_t n_left = missing_left ? n_missing : 0;
+            // Right of the last one are only missing values, if any.
+            const int n = n_bins[f] - (missing_left || !any_missing);
+            for (int b = 0; b < n; b++) {
+                left += h[b];
+                if (counts != nullptr) n_left += counts[b];
+                consider(s, f, b, missing_left, left, n_left, best);
             }
         }
-        if (any_missing) {  // all values left, missing ones right
-            consider(s, f, n_bins[f] - 1, false, s.sum - missing, s.n_rows - n_missing,
-                     best);
+    }
+
+    // The same, all thresholds at a time.
+    void search_thresholds(const Search &s, int f, const Packed *h, Candidate &best) const {
+        if (constrained || s.counts != nullptr) return search_one_by_one(s, f, h, best);
+        const int last = n_bins[f];
+        Packed left[N_BINS];
+        uint8_t bin[N_BINS];
+        double gains[N_BINS];
+        for (const bool missing_left : {false, true}) {
+            if (missing_left && h[MISSING] == 0) break;
+            Packed sum = missing_left ? h[MISSING] : 0;
+            int n = 0;
+            for (int b = 0; b < last; b++) {  // an empty bin adds no threshold
+                sum += h[b];
+                left[n] = sum;
+                bin[n] = static_cast<uint8_t>(b);
+                n += h[b] != 0;
+            }
+            // Right of the last one are only missing values, if any.
+            if (missing_left || h[MISSING] == 0) n--;
+            if (!kernels.gains(s.terms, left, n, best.gain, gains)) continue;
+            const int i = static_cast<int>(std::max_element(gains, gains + n) - gains);
+            best = Candidate();
+            best.gain = gains[i];
+            best.feature = f;
+            best.bin = bin[i];
+            best.missing_left = missing_left;
+            best.left = left[i];
         }
     }
 
@@ -471,44 +567,88 @@ class Grower {
         return tried;
     }
 
-    // Finds the best split of a leaf and puts it into the queue.
-    void search(int k, const Packed *counts = nullptr) {
-        Leaf &leaf = leaves[k];
-        leaf.best = Candidate();
-        if (!may_split(leaf)) return;
-        const Search s = start_search(leaf, counts);
-        const std::vector<uint8_t> tried = tried_features(leaf);
-        const double unit = gradient_unit * gradient_unit / hessian_unit;
-        // What rounding alone may produce is not a gain.
-        const double floor = options.min_gain / unit + 1e-12 * std::fabs(s.base);
-        const int n_threads = options.n_threads;
-        std::vector<Candidate> found(n_threads);
-#pragma omp parallel num_threads(n_threads) if (layout.n_features >= 32 && n_threads > 1)
+    void search_feature(Search &s, int f, Candidate &best) const {
+        if (!s.tried[f]) return;
+        const Packed *h = s.histogram + static_cast<int64_t>(f) * N_BINS;
+        if (categorical[f]) {
+            search_categories(s, f, h, best);
+        } else {
+            search_thresholds(s, f, h, best);
+        }
+    }
+
+    // Sums the histograms that are missing and searches the best splits, with ``counts``
+    // by true numbers of rows. With ``subtract`` the second leaf holds the histogram of
+    // the parent, and gets what the first leaves over.
+    void open(const std::vector<int> &opened, bool subtract = false,
+              const Packed *counts = nullptr) {
+        const int n_threads = layout.n_features < FEW_FEATURES ? 1 : options.n_threads;
+        std::vector<Leaf *> summed;
+        std::vector<Search> searches;
+        for (const int k : opened) {
+            Leaf &leaf = leaves[k];
+            if (leaf.histogram.empty()) {
+                take_histogram(leaf);
+                summed.push_back(&leaf);
+            }
+            leaf.best = Candidate();
+            if (may_split(leaf)) searches.push_back(start_search(k, counts, n_threads));
+        }
+        const Packed *part = leaves[opened.front()].histogram.data();
+        Packed *rest = nullptr;
+        if (subtract && may_split(leaves[opened[1]])) {
+            rest = leaves[opened[1]].histogram.data();
+        }
+        bool many = false;
+        for (const Leaf *leaf : summed) many |= leaf->size() >= MANY_ROWS;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
-            Candidate best;
-            best.gain = floor;
+            for (Leaf *leaf : summed) {
+                if (many) sum_rows(portion(*leaf), leaf->histogram.data());
+            }
+            Candidate best[2];
+            for (size_t i = 0; i < searches.size(); i++) best[i].gain = searches[i].floor;
+            // All that concerns a feature stays in the cache of one thread; few blocks
+            // are halved, so that every thread gets its share.
+            const int team = omp_get_num_threads();
+            const int step = team > 1 && layout.n_blocks < 4 * team ? HALF : WIDTH;
 #pragma omp for schedule(static)
-            for (int f = 0; f < layout.n_features; f++) {
-                if (!tried[f]) continue;
-                const Packed *h = leaf.histogram.data() + static_cast<int64_t>(f) * N_BINS;
-                if (categorical[f]) {
-                    search_categories(s, f, h, best);
-                } else {
-                    search_thresholds(s, f, h, best);
+            for (int from = 0; from < layout.n_features; from += step) {
+                for (Leaf *leaf : summed) {
+                    if (many) continue;
+                    const Portion p = portion(*leaf);
+                    sum_block(from, step, p, 0, p.n, leaf->histogram.data());
+                }
+                const int end = std::min(from + step, layout.n_features);
+                for (int f = from; f < end; f++) {
+                    const int64_t start = static_cast<int64_t>(f) * N_BINS;
+                    if (rest != nullptr) kernels.subtract(part + start, rest + start);
+                    for (size_t i = 0; i < searches.size(); i++) {
+                        search_feature(searches[i], f, best[i]);
+                    }
                 }
             }
-            found[omp_get_thread_num()] = best;
+            for (size_t i = 0; i < searches.size(); i++) {
+                searches[i].found[omp_get_thread_num()] = best[i];
+            }
         }
+        for (const Search &s : searches) settle(s);
+        for (const int k : opened) keep(k);
+    }
+
+    // Puts the best split of a leaf into the queue.
+    void settle(const Search &s) {
+        Leaf &leaf = leaves[s.leaf];
         // Equal gains: the lower feature, whatever thread found it.
-        for (const Candidate &candidate : found) {
+        for (const Candidate &candidate : s.found) {
             if (candidate.feature < 0) continue;
             const bool first = leaf.best.feature < 0;
             if (first || candidate.gain > leaf.best.gain) leaf.best = candidate;
         }
         if (leaf.best.feature < 0) return;
-        settle_missing(leaf, counts);
-        queue.emplace(leaf.best.gain, -k);
-        leaf.best.gain *= unit;
+        settle_missing(leaf, s.counts);
+        queue.emplace(leaf.best.gain, -s.leaf);
+        leaf.best.gain *= gradient_unit * gradient_unit / hessian_unit;
     }
 
     bool may_split(const Leaf &leaf) const {
@@ -609,27 +749,26 @@ class Grower {
             if (!histogram.empty()) spare.push_back(std::move(histogram));
             return;
         }
-        fill_children(left_is_small ? k : other, left_is_small ? other : k,
-                      std::move(histogram));
-        for (const int child : {k, other}) {
-            search(child);
-            keep(child);
-        }
+        const int small = left_is_small ? k : other, large = left_is_small ? other : k;
+        const bool subtract = !histogram.empty();  // not given up for memory
+        gather(leaves[small]);
+        if (!subtract) gather(leaves[large]);
+        leaves[large].histogram = std::move(histogram);
+        open({small, large}, subtract);
     }
 
     void search_counted(int k) {
         Leaf &leaf = leaves[k];
         leaf.counted = true;
-        gather(leaf);
-        if (leaf.histogram.empty()) fill_histogram(leaf);
         std::fill(ordered.begin() + leaf.begin, ordered.begin() + leaf.end, 1);
-        std::vector<Packed> counts = take_histogram();
-        sum_rows(rows.data() + leaf.begin, ordered.data() + leaf.begin, leaf.size(),
-                 counts.data());
-        search(k, counts.data());
-        spare.push_back(std::move(counts));
+        Leaf counts;
+        take_histogram(counts);
+        sum_rows({rows.data() + leaf.begin, ordered.data() + leaf.begin, leaf.size()},
+                 counts.histogram.data());
+        gather(leaf);
         holders.erase(std::remove(holders.begin(), holders.end(), k), holders.end());
-        keep(k);
+        open({k}, false, counts.histogram.data());
+        drop(counts);
     }
 
     void drop(Leaf &leaf) {
@@ -652,23 +791,6 @@ class Grower {
             [&](int a, int b) { return leaves[a].size() < leaves[b].size(); });
         drop(leaves[*smallest]);
         holders.erase(smallest);
-    }
-
-    void fill_children(int small, int large, std::vector<Packed> histogram) {
-        gather(leaves[small]);
-        fill_histogram(leaves[small]);
-        if (histogram.empty()) {  // given up for memory
-            gather(leaves[large]);
-            fill_histogram(leaves[large]);
-            return;
-        }
-        Packed *rest = histogram.data();
-        const Packed *part = leaves[small].histogram.data();
-        const int64_t size = histogram_size();
-#pragma omp parallel for simd schedule(static) num_threads(options.n_threads) \
-    if (size > MANY_ROWS)
-        for (int64_t i = 0; i < size; i++) rest[i] -= part[i];
-        leaves[large].histogram = std::move(histogram);
     }
 
     // Packed gradients in the order of the rows of a leaf.

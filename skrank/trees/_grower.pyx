@@ -13,6 +13,7 @@ cdef extern from "_grower.hpp" namespace "skrank" nogil:
         double min_weight, l2, min_gain, learning_rate, smoothing
         int64_t max_bytes
         uint64_t seed
+        cbool wide
 
     cppclass Node:
         int32_t feature, left, category
@@ -81,11 +82,12 @@ cdef class Grower:
              double min_weight=1e-3, double l2=0.0, double min_gain=0.0,
              double learning_rate=0.1, double smoothing=10.0, int max_features=0,
              int64_t max_bytes=1 << 27, uint64_t seed=0, cbool stochastic=True,
-             int n_threads=1):
+             int n_threads=1, cbool wide=True):
         """Grow a tree; return its nodes as a dict of arrays.
 
         ``gradient`` and ``hessian`` (None: ones; never negative) have one entry per row
-        of the bins; ``rows``, if given, lists those to grow on, ascending.
+        of the bins; ``rows``, if given, lists those to grow on, ascending. Without
+        ``wide``, only instructions that every machine has are used.
         """
         cdef:
             GrowOptions options
@@ -107,6 +109,7 @@ cdef class Grower:
         options.max_bytes = max_bytes
         options.seed = seed
         options.n_threads = n_threads
+        options.wide = wide
         if hessian is not None:
             second = hessian
             _check_length(second.shape[0], self.n_rows, "hessian")

@@ -386,6 +386,25 @@ def test_threads_and_repetition_do_not_change_a_bit(rng):
             assert_same_trees(tree, trees[0])
 
 
+@pytest.mark.parametrize("d", [3, 8, 40, 47])
+@pytest.mark.parametrize("options", [{}, {"l2": 2.5}, {"min_weight": 3.0}], ids=str)
+def test_wide_and_portable_instructions_grow_the_same_tree(rng, d, options):
+    X = rng.normal(size=(3_000, d))
+    X[:, ::2] = np.round(X[:, ::2], 1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    gradient, hessian = rng.normal(size=len(X)), rng.random(len(X))
+    _, grower = make_grower(X)
+    options = {"min_samples_leaf": 20, "max_leaf_nodes": 63} | options
+    trees = [
+        grow(grower, gradient, hessian, n_threads=n, wide=wide, **options)
+        for n in (1, 2)
+        for wide in (True, False)
+    ]
+    assert len(trees[0]["feature"]) > 50
+    for tree in trees[1:]:
+        assert_same_trees(tree, trees[0])
+
+
 @pytest.mark.parametrize("max_bytes", [0, 300_000])
 def test_histograms_given_up_for_memory_change_nothing(rng, max_bytes):
     X, gradient, hessian = large_problem(rng, n=5000)
