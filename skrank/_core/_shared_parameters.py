@@ -3,7 +3,7 @@
 scikit-learn reads parameters from the signature of ``__init__``, so every ranker would
 have to repeat the dozen parameters of its family, and their documentation. A class
 marked with `shares_parameters` states only its own parameters and takes the others as
-``**shared``; its signature and its docstring are completed from its base class.
+``**shared``; its signature and its docstring are completed from its base classes.
 """
 
 import inspect
@@ -26,16 +26,19 @@ def shares_parameters(cls):
     type
         The class itself.
     """
-    own = inspect.signature(cls.__init__).parameters
-    shared = inspect.signature(super(cls, cls).__init__).parameters
-    kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
-    taken = [p for name, p in shared.items() if name not in own]
-    signature = inspect.Signature(kept + taken)
-    cls.__init__.__signature__ = signature
-    for ancestor in cls.__mro__[1:]:
-        if "Parameters\n" in (ancestor.__doc__ or ""):
-            cls.__doc__ = _merged_doc(cls.__doc__, ancestor.__doc__, signature)
+    parameters = {}
+    for ancestor in cls.__mro__:
+        if "__init__" not in vars(ancestor):
+            continue
+        given = inspect.signature(ancestor.__init__).parameters
+        for name, parameter in given.items():
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                parameters.setdefault(name, parameter)
+        if ancestor is not cls and "Parameters\n" in (ancestor.__doc__ or ""):
+            cls.__doc__ = _merged_doc(cls.__doc__, ancestor.__doc__, parameters)
+        if not any(p.kind is p.VAR_KEYWORD for p in given.values()):
             break
+    cls.__init__.__signature__ = inspect.Signature(list(parameters.values()))
     return cls
 
 
@@ -53,7 +56,7 @@ def _entries(text):
     return {block.split(" :", 1)[0]: block for block in blocks}
 
 
-def _merged_doc(doc, base_doc, signature):
+def _merged_doc(doc, base_doc, parameters):
     sections, inherited = _sections(doc), _sections(base_doc)
     for heading in ("Parameters", "Attributes"):
         if heading not in inherited:
@@ -62,7 +65,7 @@ def _merged_doc(doc, base_doc, signature):
         for name, block in _entries(inherited[heading]).items():
             entries.setdefault(name, block)
         if heading == "Parameters":
-            places = {name: place for place, name in enumerate(signature.parameters)}
+            places = {name: place for place, name in enumerate(parameters)}
             entries = dict(sorted(entries.items(), key=lambda e: places[e[0]]))
         sections[heading] = "\n".join(entries.values()) + "\n\n"
     order = ["", "Parameters", "Attributes"]

@@ -375,7 +375,7 @@ def _read_trees(document, n_features, names):
     categories = _read_categories(
         document["categories"], n_features, _PRECISIONS[precision]
     )
-    ensemble = TreeEnsemble()
+    ensemble = TreeEnsemble.empty()
     nodes, sets = [], []
     for t, tree in enumerate(_list(document["trees"], None, "trees")):
         _read_tree(tree, f"tree {t}", n_features, categories, nodes, sets, ensemble)

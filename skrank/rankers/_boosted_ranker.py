@@ -12,200 +12,16 @@ from skrank._core._segments import segment_ranks
 from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_groups, check_scores, resolve_groups
-from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
-from skrank.base import BaseRanker, first_rows
+from skrank.base import first_rows
 from skrank.losses import RankNetLoss
-from skrank.metrics import get_measure
-from skrank.trees import BinMapper, TreeEnsemble
+from skrank.rankers._iterations import EarlyStoppingMixin
+from skrank.rankers._tree_ranker import BaseTreeRanker, draw_seed
+from skrank.trees import TreeEnsemble
 from skrank.trees._early_exit import scores_of_contenders
-from skrank.trees._grower import Grower
-
-
-class BaseTreeRanker(BaseRanker):
-    """Rankers made of histogram trees.
-
-    Parameters
-    ----------
-    max_leaf_nodes : int, default=31
-        Leaves of a tree; the leaf whose split gains most is split first.
-    max_depth : int, default=None
-        Depth of a tree; None sets no limit.
-    min_samples_leaf : int, default=20
-        Documents of a leaf at least.
-    min_hessian_leaf : float, default=1e-3
-        Sum of hessians of a leaf at least.
-    l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf.
-    min_gain_to_split : float, default=0.0
-        Gain below which a leaf is not split.
-    max_bins : int, default=255
-        Bins of a feature, without that of missing values.
-    max_features : float or int, default=1.0
-        Features tried at each split, as a fraction or a number.
-    categorical_features : sequence of int or bool, default=None
-        Features whose values are names, as indices or as a mask. Unknown values are
-        missing values.
-    monotonic_cst : sequence of int, default=None
-        Per feature 1 if scores must not fall with it, -1 if they must not rise, 0
-        otherwise.
-    stochastic_rounding : bool, default=True
-        Whether gradients are rounded at random to their integers, which keeps sums
-        unbiased, or to the nearest.
-    random_state : int, RandomState or None, default=None
-        Source of all randomness.
-    n_jobs : int, default=None
-        Number of threads; None means all CPUs. Results do not depend on it.
-    verbose : int, default=0
-        1 prints some iterations, 2 all.
-    callback : callable, default=None
-        Called after each iteration with a dict of what happened.
-
-    Attributes
-    ----------
-    ensemble_ : TreeEnsemble
-        The trees.
-    bin_mapper_ : BinMapper
-        Bins of the features.
-    feature_importances_ : ndarray of shape (n_features,)
-        Total gain of the splits on each feature, scaled to sum to 1.
-    """
-
-    _accepts_sparse = False
-    _accepts_missing = True
-
-    def __init__(
-        self,
-        *,
-        max_leaf_nodes: int = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 20,
-        min_hessian_leaf: float = 1e-3,
-        l2_regularization: float = 0.0,
-        min_gain_to_split: float = 0.0,
-        max_bins: int = 255,
-        max_features: float | int = 1.0,
-        categorical_features=None,
-        monotonic_cst=None,
-        stochastic_rounding: bool = True,
-        random_state=None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback=None,
-    ):
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_hessian_leaf = min_hessian_leaf
-        self.l2_regularization = l2_regularization
-        self.min_gain_to_split = min_gain_to_split
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.stochastic_rounding = stochastic_rounding
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
-    def _check_tree_params(self):
-        check_scalar(self.max_leaf_nodes, "max_leaf_nodes", Integral, min_val=2)
-        check_scalar(self.min_samples_leaf, "min_samples_leaf", Integral, min_val=1)
-        if self.max_depth is not None:
-            check_scalar(self.max_depth, "max_depth", Integral, min_val=1)
-        for name in ("l2_regularization", "min_gain_to_split", "min_hessian_leaf"):
-            check_scalar(getattr(self, name), name, Real, min_val=0)
-        check_scalar(self.stochastic_rounding, "stochastic_rounding", (bool, np.bool_))
-
-    def _n_tried_features(self, d):
-        given = self.max_features
-        if isinstance(given, Integral) and not isinstance(given, bool):
-            check_scalar(given, "max_features", Integral, min_val=1)
-            return min(int(given), d)
-        check_scalar(
-            given,
-            "max_features",
-            Real,
-            min_val=0,
-            max_val=1,
-            include_boundaries="right",
-        )
-        return max(1, int(np.ceil(given * d)))
-
-    def _monotonic(self, d):
-        if self.monotonic_cst is None:
-            return np.zeros(d, dtype=np.int8)
-        constraints = np.asarray(self.monotonic_cst)
-        if constraints.shape != (d,) or not np.isin(constraints, (-1, 0, 1)).all():
-            raise ValueError(
-                f"monotonic_cst must hold -1, 0 or 1 for each of the {d} features, got "
-                f"{self.monotonic_cst!r}"
-            )
-        return constraints.astype(np.int8)
-
-    def _fit_bins(self, X, rng):
-        self.bin_mapper_ = BinMapper(
-            max_bins=self.max_bins,
-            categorical_features=self.categorical_features,
-            random_state=rng,
-        ).fit(X, n_threads=effective_n_threads(self.n_jobs))
-        self.bin_mapper_.random_state = None
-
-    def _grower(self, X):
-        """Return what grows trees on the bins of the rows."""
-        n_threads = effective_n_threads(self.n_jobs)
-        monotonic = self._monotonic(X.shape[1])
-        categorical = self.bin_mapper_.is_categorical_
-        both = np.flatnonzero(categorical & (monotonic != 0))
-        if len(both):
-            raise ValueError(
-                f"monotonic_cst: feature {both[0]} is categorical and has no order"
-            )
-        return Grower(
-            self.bin_mapper_.transform(X, n_threads=n_threads),
-            X.shape[0],
-            self.bin_mapper_.n_bins_,
-            categorical.view(np.uint8),
-            monotonic,
-        )
-
-    def _tree_options(self, d, **more):
-        return {
-            "max_leaf_nodes": int(self.max_leaf_nodes),
-            "max_depth": int(self.max_depth or 0),
-            "min_samples_leaf": int(self.min_samples_leaf),
-            "min_weight": float(self.min_hessian_leaf),
-            "l2": float(self.l2_regularization),
-            "min_gain": float(self.min_gain_to_split),
-            "max_features": self._n_tried_features(d),
-            "stochastic": bool(self.stochastic_rounding),
-            "n_threads": effective_n_threads(self.n_jobs),
-        } | more
-
-    def _reports(self, data):
-        report = []
-        if self.verbose:
-            report.append(PrintProgress(type(self).__name__, self.verbose))
-        if self.callback is not None:
-            report.append(self.callback)
-        if self._callback_context is not None and hasattr(self, "_skl_callbacks"):
-            report.append(ReportToScikitLearn(self._callback_context, self, data))
-        return report
-
-    @property
-    def feature_importances_(self):
-        """Total gain of the splits on each feature, scaled to sum to 1."""
-        check_is_fitted(self)
-        return self.ensemble_.feature_importances(self.n_features_in_)
-
-
-def draw_seed(rng) -> int:
-    """Return the seed of one tree."""
-    return int(rng.randint(np.iinfo(np.int32).max))
 
 
 @shares_parameters
-class BaseBoostedRanker(BaseTreeRanker):
+class BaseBoostedRanker(EarlyStoppingMixin, BaseTreeRanker):
     """Rankers that fit each tree to the gradient of a loss.
 
     Parameters
@@ -219,14 +35,6 @@ class BaseBoostedRanker(BaseTreeRanker):
     init : BaseRanker, default=None
         A ranker that is fitted first; the trees then improve on its scores, and
         predictions contain them. See ``init_score`` of `fit` for scores alone.
-    early_stopping : bool, default=False
-        Whether to hold out queries for validation when `fit` is given none.
-    validation_fraction : float, default=0.1
-        Fraction of the queries to hold out.
-    n_iter_no_change : int, default=10
-        With validation queries, stop after so many trees without improvement.
-    validation_measure : str or BaseMeasure, default="ndcg@10"
-        What is measured on validation queries.
     warm_start : bool, default=False
         Whether to add trees to those of the last `fit`, with the same bins.
 
@@ -251,10 +59,6 @@ class BaseBoostedRanker(BaseTreeRanker):
         learning_rate: float = 0.1,
         subsample: float = 1.0,
         init=None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int | None = 10,
-        validation_measure="ndcg@10",
         warm_start: bool = False,
         **shared,
     ):
@@ -263,10 +67,6 @@ class BaseBoostedRanker(BaseTreeRanker):
         self.learning_rate = learning_rate
         self.subsample = subsample
         self.init = init
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_measure = validation_measure
         self.warm_start = warm_start
 
     def fit(
@@ -356,36 +156,25 @@ class BaseBoostedRanker(BaseTreeRanker):
     def _check_params(self):
         self._check_tree_params()
         check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
-        for name, closed in (
-            ("subsample", "right"),
-            ("validation_fraction", "neither"),
+        for name, most, closed in (
+            ("subsample", 1, "right"),
+            ("learning_rate", None, "neither"),
         ):
             check_scalar(
                 getattr(self, name),
                 name,
                 Real,
                 min_val=0,
-                max_val=1,
+                max_val=most,
                 include_boundaries=closed,
             )
-        check_scalar(
-            self.learning_rate,
-            "learning_rate",
-            Real,
-            min_val=0,
-            include_boundaries="neither",
-        )
-        for name in ("early_stopping", "warm_start"):
-            check_scalar(getattr(self, name), name, (bool, np.bool_))
-        if self.n_iter_no_change is not None:
-            check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
+        check_scalar(self.warm_start, "warm_start", (bool, np.bool_))
+        self._check_early_stopping()
 
     def _fit(self, data, validation):
         self._check_params()
         rng = check_random_state(self.random_state)
-        if validation is None and self.early_stopping:
-            data, validation = data.hold_out(self.validation_fraction, rng)
-        _Boosting(self, data, validation, rng).run()
+        _Boosting(self, *self._hold_out(data, validation, rng), rng).run()
 
     def _raw(self, X, n_trees=None):
         raw = self._start_scores(X)
@@ -517,7 +306,7 @@ class _Boosting:
     def _begin(self, rng):
         ranker, data = self.ranker, self.data
         ranker._fit_bins(data.X, rng)
-        ranker.ensemble_ = TreeEnsemble(self.n_outputs)
+        ranker.ensemble_ = TreeEnsemble.empty(self.n_outputs)
         ranker.loss_ = self.loss
         ranker.init_ = None
         if ranker.init is not None:
@@ -581,8 +370,11 @@ class _Boosting:
                 f"n_estimators={ranker.n_estimators} is below the {done} trees there "
                 "are; with warm_start=True it must grow"
             )
-        evaluate = None if self.validation is None else self._evaluate
-        monitor = Monitor(evaluate, ranker.n_iter_no_change, ranker._reports(self.data))
+
+        def scores_of(_):
+            return ranker._to_scores(self.held_scores)
+
+        monitor = ranker._monitor(self.data, self.validation, scores_of)
         for iteration in range(done, ranker.n_estimators):
             self._grow(iteration)
             if monitor.needed and monitor(
@@ -590,12 +382,6 @@ class _Boosting:
             ):
                 break
         self._store(monitor, done)
-
-    def _evaluate(self, _):
-        ranker, held = self.ranker, self.validation
-        measure = get_measure(ranker.validation_measure)
-        scores = ranker._to_scores(self.held_scores)
-        return measure.mean(measure.per_query(held.y, scores, held.ptr))
 
     def _grow(self, iteration):
         values, gradient, hessian = self._derivatives()
@@ -639,7 +425,7 @@ class _Boosting:
     def _add_to_held(self, tree, k):
         """Add one tree to the scores of validation rows."""
         thresholds = self.ranker.bin_mapper_.thresholds_
-        single = TreeEnsemble(self.n_outputs).append([tree], [k], thresholds)
+        single = TreeEnsemble.empty(self.n_outputs).append([tree], [k], thresholds)
         single.add_to(self.held_scores, self.encoded, n_threads=self.n_threads)
 
     def _store(self, monitor, done):

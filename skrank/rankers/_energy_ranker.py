@@ -12,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import blas_threads, effective_n_threads
-from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
 from skrank._objective import Objective
-from skrank.base import BaseRanker, GroupsAtPredictMixin
+from skrank.base import GroupsAtPredictMixin
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import RankNetLoss
-from skrank.metrics import get_measure
+from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
 from skrank.solvers import LBFGS, SGD, Adam
 
 
-class BaseEnergyRanker(BaseRanker):
+@shares_parameters
+class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     """Rankers that minimise a loss of an energy's scores.
 
     A subclass names its parts in ``_parts()``; everything else is here: the objective,
@@ -37,28 +37,12 @@ class BaseEnergyRanker(BaseRanker):
         Iterations or epochs at most; None leaves the solver's own.
     tol : float, default=None
         Tolerance of the solver; None leaves the solver's own.
-    early_stopping : bool, default=False
-        Whether to hold out queries for validation when `fit` is given none.
-    validation_fraction : float, default=0.1
-        Fraction of the queries to hold out.
-    n_iter_no_change : int, default=10
-        With validation queries, stop after so many iterations without improvement.
-    validation_measure : str or BaseMeasure, default="ndcg@10"
-        What is measured on validation queries.
     n_restarts : int, default=1
         Number of minimisations from different random parameters, of which the best on
         the validation queries is kept, or without them that of the lowest objective.
         Of use where the objective is not convex.
     warm_start : bool, default=False
         Whether to start from the parameters of the last `fit`.
-    random_state : int, RandomState or None, default=None
-        Source of all randomness.
-    n_jobs : int, default=None
-        Number of threads; None means all CPUs. Results do not depend on it.
-    verbose : int, default=0
-        1 prints some iterations, 2 all.
-    callback : callable, default=None
-        Called after each iteration with a dict of what happened.
 
     Attributes
     ----------
@@ -90,31 +74,17 @@ class BaseEnergyRanker(BaseRanker):
         solver=None,
         max_iter: int | None = None,
         tol: float | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int | None = 10,
-        validation_measure="ndcg@10",
         n_restarts: int = 1,
         warm_start: bool = False,
-        random_state=None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback=None,
+        **shared,
     ):
+        super().__init__(**shared)
         self.alpha = alpha
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_measure = validation_measure
         self.n_restarts = n_restarts
         self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
 
     def _parts(self):
         """Return the energy and the loss of this ranker; never fitted ones."""
@@ -149,28 +119,19 @@ class BaseEnergyRanker(BaseRanker):
     def _check_params(self):
         """Raise an error that names a parameter of the wrong type or out of range."""
         check_scalar(self.alpha, "alpha", Real, min_val=0)
-        check_scalar(
-            self.validation_fraction,
-            "validation_fraction",
-            Real,
-            min_val=0,
-            max_val=1,
-            include_boundaries="neither",
-        )
-        for name in ("max_iter", "n_iter_no_change", "n_jobs", "n_restarts"):
+        self._check_early_stopping()
+        for name in ("max_iter", "n_jobs", "n_restarts"):
             if getattr(self, name) is not None:
                 lowest = None if name == "n_jobs" else 1
                 check_scalar(getattr(self, name), name, Integral, min_val=lowest)
         if self.tol is not None:
             check_scalar(self.tol, "tol", Real, min_val=0)
-        for name in ("early_stopping", "warm_start"):
-            check_scalar(getattr(self, name), name, (bool, np.bool_))
+        check_scalar(self.warm_start, "warm_start", (bool, np.bool_))
 
     def _fit(self, data, validation):
         self._check_params()
         rng = check_random_state(self.random_state)
-        if validation is None and self.early_stopping:
-            data, validation = data.hold_out(self.validation_fraction, rng)
+        data, validation = self._hold_out(data, validation, rng)
         self._store(*self._minimise(*self._clone_parts(), data, validation, rng))
 
     def _minimise(self, energy, loss, data, validation, rng):
@@ -190,9 +151,14 @@ class BaseEnergyRanker(BaseRanker):
         # Kernels and energies bring threads of their own; those of BLAS slow them down.
         with blas_threads(1):
             objective = Objective(energy, loss, data, self.alpha, n_threads=n_threads)
+
+            def scores_of(params):
+                held = validation
+                return _rank_scores(energy, loss, params, held.X, held.ptr)
+
             for _ in range(self.n_restarts):
                 params = self._start(energy, data.X.shape[1], rng)
-                monitor = self._monitor(energy, loss, data, validation)
+                monitor = self._monitor(data, validation, scores_of)
                 result = solver.solve(
                     objective, params, rng, monitor if monitor.needed else None
                 )
@@ -210,27 +176,6 @@ class BaseEnergyRanker(BaseRanker):
                 "energy, or set warm_start=False"
             )
         return energy.init_params(n_features, rng)
-
-    def _monitor(self, energy, loss, data, validation):
-        evaluate = None
-        if validation is not None:
-            measure = get_measure(self.validation_measure)
-
-            def evaluate(params):
-                scores = _rank_scores(
-                    energy, loss, params, validation.X, validation.ptr
-                )
-                per_query = measure.per_query(validation.y, scores, validation.ptr)
-                return measure.mean(per_query)
-
-        report = []
-        if self.verbose:
-            report.append(PrintProgress(type(self).__name__, self.verbose))
-        if self.callback is not None:
-            report.append(self.callback)
-        if self._callback_context is not None and hasattr(self, "_skl_callbacks"):
-            report.append(ReportToScikitLearn(self._callback_context, self, data))
-        return Monitor(evaluate, self.n_iter_no_change, report)
 
     def _store(self, energy, loss, result, monitor):
         self.energy_ = energy

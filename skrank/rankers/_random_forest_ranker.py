@@ -11,7 +11,7 @@ from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import effective_n_threads
 from skrank._monitor import Monitor
 from skrank.losses import SquaredLoss
-from skrank.rankers._boosted_ranker import BaseTreeRanker, draw_seed
+from skrank.rankers._tree_ranker import BaseTreeRanker, draw_seed
 from skrank.trees import TreeEnsemble
 
 
@@ -102,7 +102,7 @@ class RandomForestRanker(BaseTreeRanker):
                 g, h = gradient * times, hessian * times
             trees.append(grower.grow(g, h, rows, seed=draw_seed(rng), **options))
             report(np.array(iteration + 1), iteration + 1, np.nan)
-        self.ensemble_ = TreeEnsemble().append(
+        self.ensemble_ = TreeEnsemble.empty().append(
             trees, [0] * len(trees), self.bin_mapper_.thresholds_
         )
 

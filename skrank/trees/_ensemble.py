@@ -70,19 +70,32 @@ class TreeEnsemble(BaseEstimator):
 
     def __init__(self, n_outputs: int = 1):
         self.n_outputs = n_outputs
-        self._clear()
 
-    def _clear(self):
-        self.roots_ = np.zeros(0, dtype=np.int64)
-        self.output_ = np.zeros(0, dtype=np.int32)
-        self.threshold_ = np.zeros(0)
-        self.categories_ = np.zeros((0, 4), dtype=np.uint64)
+    @classmethod
+    def empty(cls, n_outputs: int = 1) -> "TreeEnsemble":
+        """An ensemble without trees.
+
+        Parameters
+        ----------
+        n_outputs : int, default=1
+            Number of scores of a row.
+
+        Returns
+        -------
+        TreeEnsemble
+            A new ensemble.
+        """
+        ensemble = cls(n_outputs)
+        ensemble.roots_ = np.zeros(0, dtype=np.int64)
+        ensemble.output_ = np.zeros(0, dtype=np.int32)
+        ensemble.categories_ = np.zeros((0, 4), dtype=np.uint64)
         for name in ("feature", "left", "category"):
-            setattr(self, f"{name}_", np.zeros(0, dtype=np.int32))
-        self.missing_left_ = np.zeros(0, dtype=np.uint8)
-        for name in ("value", "gain", "weight"):
-            setattr(self, f"{name}_", np.zeros(0))
-        self.count_ = np.zeros(0, dtype=np.int64)
+            setattr(ensemble, f"{name}_", np.zeros(0, dtype=np.int32))
+        ensemble.missing_left_ = np.zeros(0, dtype=np.uint8)
+        for name in ("threshold", "value", "gain", "weight"):
+            setattr(ensemble, f"{name}_", np.zeros(0))
+        ensemble.count_ = np.zeros(0, dtype=np.int64)
+        return ensemble
 
     @property
     def n_trees(self) -> int:

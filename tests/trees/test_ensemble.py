@@ -51,7 +51,7 @@ def make_forest(
     options = {"min_samples_leaf": 5, "max_leaf_nodes": 15} | options
     trees = [grower.grow(rng.normal(size=n), seed=t, **options) for t in range(n_trees)]
     outputs = [t % n_outputs for t in range(n_trees)]
-    forest = TreeEnsemble(n_outputs).append(trees, outputs, mapper.thresholds_)
+    forest = TreeEnsemble.empty(n_outputs).append(trees, outputs, mapper.thresholds_)
     return forest, mapper, X
 
 
@@ -133,8 +133,8 @@ def test_appending_in_parts_is_appending_at_once(rng):
         np.zeros(5, dtype=np.int8),
     )
     trees = [grower.grow(rng.normal(size=len(X)), seed=t) for t in range(4)]
-    once = TreeEnsemble().append(trees, [0] * 4, mapper.thresholds_)
-    parts = TreeEnsemble().append(trees[:1], [0], mapper.thresholds_)
+    once = TreeEnsemble.empty().append(trees, [0] * 4, mapper.thresholds_)
+    parts = TreeEnsemble.empty().append(trees[:1], [0], mapper.thresholds_)
     parts.append([], [], mapper.thresholds_)
     parts.append(trees[1:], [0] * 3, mapper.thresholds_)
     for name, value in vars(once).items():
@@ -152,7 +152,9 @@ def test_feature_importances(rng):
     np.testing.assert_allclose(
         forest.feature_importances(5), np.array(gain) / np.sum(gain)
     )
-    np.testing.assert_array_equal(TreeEnsemble().feature_importances(3), np.zeros(3))
+    np.testing.assert_array_equal(
+        TreeEnsemble.empty().feature_importances(3), np.zeros(3)
+    )
     with pytest.raises(ValueError, match="kind must be 'gain' or 'split'"):
         forest.feature_importances(5, "cover")
 
