@@ -1,0 +1,173 @@
+"""Rankers made of histogram trees."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._core._shared_parameters import shares_parameters
+from skrank._core._threads import effective_n_threads
+from skrank.rankers._iterations import BaseIterativeRanker
+from skrank.trees import BinMapper
+from skrank.trees._grower import Grower
+
+
+@shares_parameters
+class BaseTreeRanker(BaseIterativeRanker):
+    """Rankers made of histogram trees.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, default=31
+        Leaves of a tree; the leaf whose split gains most is split first.
+    max_depth : int, default=None
+        Depth of a tree; None sets no limit.
+    min_samples_leaf : int, default=20
+        Documents of a leaf at least.
+    min_hessian_leaf : float, default=1e-3
+        Sum of hessians of a leaf at least.
+    l2_regularization : float, default=0.0
+        Added to the sum of hessians of a leaf.
+    min_gain_to_split : float, default=0.0
+        Gain below which a leaf is not split.
+    max_bins : int, default=255
+        Bins of a feature, without that of missing values.
+    max_features : float or int, default=1.0
+        Features tried at each split, as a fraction or a number.
+    categorical_features : sequence of int or bool, default=None
+        Features whose values are names, as indices or as a mask. Unknown values are
+        missing values.
+    monotonic_cst : sequence of int, default=None
+        Per feature 1 if scores must not fall with it, -1 if they must not rise, 0
+        otherwise.
+    stochastic_rounding : bool, default=True
+        Whether gradients are rounded at random to their integers, which keeps sums
+        unbiased, or to the nearest.
+
+    Attributes
+    ----------
+    ensemble_ : TreeEnsemble
+        The trees.
+    bin_mapper_ : BinMapper
+        Bins of the features.
+    feature_importances_ : ndarray of shape (n_features,)
+        Total gain of the splits on each feature, scaled to sum to 1.
+    """
+
+    _accepts_sparse = False
+    _accepts_missing = True
+
+    def __init__(
+        self,
+        *,
+        max_leaf_nodes: int = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_hessian_leaf: float = 1e-3,
+        l2_regularization: float = 0.0,
+        min_gain_to_split: float = 0.0,
+        max_bins: int = 255,
+        max_features: float | int = 1.0,
+        categorical_features=None,
+        monotonic_cst=None,
+        stochastic_rounding: bool = True,
+        **shared,
+    ):
+        super().__init__(**shared)
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_hessian_leaf = min_hessian_leaf
+        self.l2_regularization = l2_regularization
+        self.min_gain_to_split = min_gain_to_split
+        self.max_bins = max_bins
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.stochastic_rounding = stochastic_rounding
+
+    def _check_tree_params(self):
+        check_scalar(self.max_leaf_nodes, "max_leaf_nodes", Integral, min_val=2)
+        check_scalar(self.min_samples_leaf, "min_samples_leaf", Integral, min_val=1)
+        if self.max_depth is not None:
+            check_scalar(self.max_depth, "max_depth", Integral, min_val=1)
+        for name in ("l2_regularization", "min_gain_to_split", "min_hessian_leaf"):
+            check_scalar(getattr(self, name), name, Real, min_val=0)
+        check_scalar(self.stochastic_rounding, "stochastic_rounding", (bool, np.bool_))
+
+    def _n_tried_features(self, d):
+        given = self.max_features
+        if isinstance(given, Integral) and not isinstance(given, bool):
+            check_scalar(given, "max_features", Integral, min_val=1)
+            return min(int(given), d)
+        check_scalar(
+            given,
+            "max_features",
+            Real,
+            min_val=0,
+            max_val=1,
+            include_boundaries="right",
+        )
+        return max(1, int(np.ceil(given * d)))
+
+    def _monotonic(self, d):
+        if self.monotonic_cst is None:
+            return np.zeros(d, dtype=np.int8)
+        constraints = np.asarray(self.monotonic_cst)
+        if constraints.shape != (d,) or not np.isin(constraints, (-1, 0, 1)).all():
+            raise ValueError(
+                f"monotonic_cst must hold -1, 0 or 1 for each of the {d} features, got "
+                f"{self.monotonic_cst!r}"
+            )
+        return constraints.astype(np.int8)
+
+    def _fit_bins(self, X, rng):
+        self.bin_mapper_ = BinMapper(
+            max_bins=self.max_bins,
+            categorical_features=self.categorical_features,
+            random_state=rng,
+        ).fit(X, n_threads=effective_n_threads(self.n_jobs))
+        self.bin_mapper_.random_state = None
+
+    def _grower(self, X):
+        """Return what grows trees on the bins of the rows."""
+        n_threads = effective_n_threads(self.n_jobs)
+        monotonic = self._monotonic(X.shape[1])
+        categorical = self.bin_mapper_.is_categorical_
+        both = np.flatnonzero(categorical & (monotonic != 0))
+        if len(both):
+            raise ValueError(
+                f"monotonic_cst: feature {both[0]} is categorical and has no order"
+            )
+        return Grower(
+            self.bin_mapper_.transform(X, n_threads=n_threads),
+            X.shape[0],
+            self.bin_mapper_.n_bins_,
+            categorical.view(np.uint8),
+            monotonic,
+        )
+
+    def _tree_options(self, d, **more):
+        return {
+            "max_leaf_nodes": int(self.max_leaf_nodes),
+            "max_depth": int(self.max_depth or 0),
+            "min_samples_leaf": int(self.min_samples_leaf),
+            "min_weight": float(self.min_hessian_leaf),
+            "l2": float(self.l2_regularization),
+            "min_gain": float(self.min_gain_to_split),
+            "max_features": self._n_tried_features(d),
+            "stochastic": bool(self.stochastic_rounding),
+            "n_threads": effective_n_threads(self.n_jobs),
+        } | more
+
+    @property
+    def feature_importances_(self):
+        """Total gain of the splits on each feature, scaled to sum to 1."""
+        check_is_fitted(self)
+        return self.ensemble_.feature_importances(self.n_features_in_)
+
+
+def draw_seed(rng) -> int:
+    """Return the seed of one tree."""
+    return int(rng.randint(np.iinfo(np.int32).max))
