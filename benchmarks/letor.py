@@ -30,7 +30,13 @@ from sklearn.model_selection import ParameterGrid
 from skrank.compat import PeerRanker
 from skrank.datasets import load_letor_folds
 from skrank.energies import NadarayaWatsonEnergy
-from skrank.metrics import NDCG, RR, evaluate_measure, get_measure
+from skrank.metrics import (
+    NDCG,
+    RR,
+    evaluate_measure,
+    fisher_randomization_test,
+    get_measure,
+)
 from skrank.rankers import (
     MART,
     BoltzRank,
@@ -52,6 +58,7 @@ from skrank.rankers import (
 from skrank.solvers import SGD, ConstrainedSGD
 
 SELECTION = "map"
+COMPARED = ("map", "ndcg@10")
 ALPHAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 
 
@@ -396,10 +403,10 @@ COLUMNS = {
 }
 
 
-def measure_all(part, scores, columns):
-    """Mean of every measure over the queries of one part of a fold."""
+def measure_all(part, scores, columns, **options):
+    """Every measure on one part of a fold, by default its mean over the queries."""
     return {
-        name: evaluate_measure(measure, part.y, scores, groups=part.groups)
+        name: evaluate_measure(measure, part.y, scores, groups=part.groups, **options)
         for name, measure in columns.items()
     }
 
@@ -438,24 +445,33 @@ def run_fold(entry, fold, columns, seed):
         if value > best:
             best, chosen = value, (ranker, params)
     ranker, params = chosen
-    return measure_all(fold.test, predict(ranker, fold.test), columns), params
+    scores = predict(ranker, fold.test)
+    compared = {name: columns[name] for name in COMPARED}
+    return (
+        measure_all(fold.test, scores, columns),
+        measure_all(fold.test, scores, compared, per_query=True),
+        params,
+    )
 
 
 def run(entry, folds, columns, seeds):
     """All folds and seeds of one ranker."""
     begin = time.perf_counter()
-    results, choices = [], []
+    results, queries, choices = [], [], []
     for seed in range(seeds if entry.seeds else 1):
-        tests = []
+        tests, of_folds = [], []
         for fold in folds:
-            test, params = run_fold(entry, fold, columns, seed)
+            test, per_query, params = run_fold(entry, fold, columns, seed)
             tests.append(test)
+            of_folds.append(per_query)
             choices.append(params)
+        queries.append({m: np.concatenate([f[m] for f in of_folds]) for m in COMPARED})
         results.append({m: float(np.mean([t[m] for t in tests])) for m in columns})
     return {
         "mean": {m: float(np.mean([r[m] for r in results])) for m in columns},
         "spread": {m: float(np.std([r[m] for r in results])) for m in columns},
         "n_seeds": len(results),
+        "per_query": {m: np.mean([q[m] for q in queries], axis=0) for m in COMPARED},
         "chosen": choices,
         "seconds": time.perf_counter() - begin,
     }
@@ -484,6 +500,27 @@ def table(dataset, rows):
     return "\n".join(lines)
 
 
+def comparison(rows, reference):
+    """Aligned text: differences from one ranker over all test queries, and p-values."""
+    results = {name: result["per_query"] for name, result, _ in rows}
+    width = max(map(len, results)) + 2
+    title = f"minus {reference}"
+    lines = [f"{title:<{width}}" + "".join(f"{m:>12}{'p':>8}" for m in COMPARED)]
+    lines.append("-" * len(lines[0]))
+    for name, values in results.items():
+        if name == reference:
+            continue
+        cells = []
+        for m in COMPARED:
+            test = fisher_randomization_test(
+                values[m], results[reference][m], random_state=0
+            )
+            cells.append(f"{test.statistic:>12.4f}{test.pvalue:>8.3f}")
+        lines.append(f"{name:<{width}}" + "".join(cells))
+    lines.append("Fisher's randomisation test, paired by query, means over seeds.")
+    return "\n".join(lines)
+
+
 def parse_arguments(argv):
     """Options of the command."""
     parser = argparse.ArgumentParser(
@@ -494,8 +531,16 @@ def parse_arguments(argv):
     )
     parser.add_argument("--rankers", nargs="+", choices=[e.name for e in ENTRIES])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument(
+        "--against",
+        choices=[e.name for e in ENTRIES],
+        help="also test every ranker against this one, query by query",
+    )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.against and options.rankers and options.against not in options.rankers:
+        parser.error(f"--rankers must list {options.against!r}, which is compared with")
+    return options
 
 
 def main(argv=None):
@@ -521,13 +566,15 @@ def main(argv=None):
                 result = run(entry, folds, COLUMNS[dataset], options.seeds)
             published = entry.published.get(dataset, {})
             rows.append((entry.name, result, published))
-            record.setdefault(dataset, {})[entry.name] = result | {
-                "published": published
-            }
+            kept = {key: value for key, value in result.items() if key != "per_query"}
+            kept["published"] = published
+            record.setdefault(dataset, {})[entry.name] = kept
             print(
                 f"  {dataset} {entry.name}: {result['seconds']:.1f} s", file=sys.stderr
             )
         print(table(dataset, rows), end="\n\n")
+        if options.against in [name for name, _, _ in rows]:
+            print(comparison(rows, options.against), end="\n\n")
     if options.json:
         options.json.write_text(json.dumps(record, indent=1, default=str))
 

@@ -8,7 +8,7 @@ during construction and training beyond what the process held with the data load
 
 ``--growth`` trains on one to eight times 1,000 queries, ``--small`` on the training
 part of MQ2008 fold 1 (read from the folder named by SKRANK_DATA), where the fixed costs
-show.
+show. ``--copies 2`` lets every contestant share the machine with a second one.
 """
 
 import argparse
@@ -187,15 +187,19 @@ def run_contestant(name, folder, n_threads):
     print(json.dumps(figures))
 
 
-def in_process(name, folder, n_threads):
-    """Figures of a contestant that runs in a process of its own."""
+def in_process(name, folder, n_threads, copies):
+    """Figures of a contestant that runs in a process of its own, or in several."""
     command = [sys.executable, "-m", "benchmarks.peers", "trees", "--child", name]
     command += ["--folder", str(folder), "--threads", str(n_threads)]
     environment = os.environ | {"OMP_NUM_THREADS": str(n_threads)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=environment
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+    runs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(copies)
+    ]
+    output = [run.communicate()[0] for run in runs]
+    if any(run.returncode for run in runs):
+        sys.exit(f"{name} failed")
+    return json.loads(output[0].splitlines()[-1])
 
 
 def compare(title, train, test, options):
@@ -205,7 +209,9 @@ def compare(title, train, test, options):
         save_problem(Path(folder), train, test)
         for _ in range(options.rounds):
             for name in rounds:
-                rounds[name].append(in_process(name, folder, options.threads))
+                rounds[name].append(
+                    in_process(name, folder, options.threads, options.copies)
+                )
                 print(f"  {title}: {name} {rounds[name][-1]}", file=sys.stderr)
     return {
         name: {key: min(run[key] for run in runs) for key in runs[0]}
@@ -273,6 +279,12 @@ def main(argv=None):
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument(
+        "--copies",
+        type=int,
+        default=1,
+        help="of each contestant that run at the same time, as on a shared machine",
+    )
     parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS))
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--child", help=argparse.SUPPRESS)

@@ -27,9 +27,9 @@ class LambdaMART(BaseBoostedRanker):
         Steepness of the logistic function.
     normalize : bool, default=True
         Whether queries with many relevant documents are damped; see `LambdaLoss`.
-    damping : float, default=0.01
-        If given, pairs of close scores count more; see `LambdaLoss`. With few queries
-        None may rank better.
+    damping : float, default=0.1
+        If given, pairs of close scores count more, the smaller it is; see `LambdaLoss`.
+        None weights all alike.
     l2_regularization : float, default=3.0
         Added to the sum of hessians of a leaf.
 
@@ -57,7 +57,7 @@ class LambdaMART(BaseBoostedRanker):
         truncation: int | None = None,
         sigma: float = 1.0,
         normalize: bool = True,
-        damping: float | None = 0.01,
+        damping: float | None = 0.1,
         l2_regularization: float = 3.0,
         **shared,
     ):

@@ -187,6 +187,7 @@ class Grower {
         options = with;
         kernels = options.wide ? WIDE : PORTABLE;
         n_grown = n;
+        start_clock();
         all_rows = chosen == nullptr;
         const Packed sum = quantise(gradient, hessian, chosen, stochastic);
         nodes.assign(1, Node());
@@ -206,6 +207,7 @@ class Grower {
         }
         for (const int k : holders) drop(leaves[k]);
         fit_leaves(gradient, hessian);
+        stop_clock();
     }
 
     // Adds the value of its leaf to the score of every row the tree was grown on.
@@ -254,6 +256,44 @@ class Grower {
     std::vector<std::vector<Packed>> spare;
     std::priority_queue<std::pair<double, int>> queue;  // gain, minus the leaf
     std::vector<int> holders;  // leaves that keep their histogram
+    int alone = 0, rest = FEW_TREES;  // trees to grow by one thread, now and the next time
+    double seconds_alone = 0.0;       // that the last of them took
+    double started = 0.0, limit = 0.0;  // of this tree
+    bool gave_up = false;
+
+    // Where other programs use the processors, too, threads wait for each other at every
+    // split. A tree that takes longer than it would with one thread is finished by one,
+    // and so are the next few trees, more of them each time that threads fail again.
+    static constexpr int FEW_TREES = 8, MANY_TREES = 256;
+
+    void start_clock() {
+        started = omp_get_wtime();
+        gave_up = false;
+        if (alone > 0) options.n_threads = 1;
+        // About what one thread takes, as long as no tree was grown by one.
+        const double leaves = options.max_leaf_nodes;
+        const double cells = static_cast<double>(n_grown) * layout.n_features;
+        const double guess = cells * std::log2(leaves) + 2.0 * leaves * histogram_size();
+        limit = 2.0 * (seconds_alone > 0.0 ? seconds_alone : 1e-9 * guess);
+    }
+
+    void check_clock() {
+        if (options.n_threads == 1 || omp_get_wtime() - started < limit) return;
+        options.n_threads = 1;
+        gave_up = true;
+    }
+
+    void stop_clock() {
+        if (gave_up) {
+            alone = rest;
+            rest = std::min(2 * rest, MANY_TREES);
+        } else if (alone > 0) {
+            alone--;
+            seconds_alone = omp_get_wtime() - started;
+        } else {
+            rest = FEW_TREES;
+        }
+    }
 
     int64_t histogram_size() const {
         return static_cast<int64_t>(layout.n_blocks) * WIDTH * N_BINS;
@@ -308,7 +348,7 @@ class Grower {
 
     // Rows from which cutting them between threads pays, beside cutting the features.
     static constexpr int64_t MANY_ROWS = 1 << 12;
-    // Features below which a team of threads costs more than it brings.
+    // Features below which a team of threads does not pay for few rows.
     static constexpr int FEW_FEATURES = 32;
 
     // Rows whose ``values`` are summed; a null ``of`` stands for the first rows.
@@ -582,25 +622,27 @@ class Grower {
     // the parent, and gets what the first leaves over.
     void open(const std::vector<int> &opened, bool subtract = false,
               const Packed *counts = nullptr) {
-        const int n_threads = layout.n_features < FEW_FEATURES ? 1 : options.n_threads;
+        check_clock();
         std::vector<Leaf *> summed;
+        bool many = false;
+        for (const int k : opened) {
+            if (!leaves[k].histogram.empty()) continue;
+            take_histogram(leaves[k]);
+            summed.push_back(&leaves[k]);
+            many |= leaves[k].size() >= MANY_ROWS;
+        }
+        const bool parallel = many || layout.n_features >= FEW_FEATURES;
+        const int n_threads = parallel ? options.n_threads : 1;
         std::vector<Search> searches;
         for (const int k : opened) {
-            Leaf &leaf = leaves[k];
-            if (leaf.histogram.empty()) {
-                take_histogram(leaf);
-                summed.push_back(&leaf);
-            }
-            leaf.best = Candidate();
-            if (may_split(leaf)) searches.push_back(start_search(k, counts, n_threads));
+            leaves[k].best = Candidate();
+            if (may_split(leaves[k])) searches.push_back(start_search(k, counts, n_threads));
         }
         const Packed *part = leaves[opened.front()].histogram.data();
         Packed *rest = nullptr;
         if (subtract && may_split(leaves[opened[1]])) {
             rest = leaves[opened[1]].histogram.data();
         }
-        bool many = false;
-        for (const Leaf *leaf : summed) many |= leaf->size() >= MANY_ROWS;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
             for (Leaf *leaf : summed) {

@@ -379,7 +379,7 @@ def test_threads_and_repetition_do_not_change_a_bit(rng):
                 stochastic=True,
                 n_threads=n,
             )
-            for n in (1, 2, 3, 1)
+            for n in (1, 2, 3, 16, 2, 1)  # more than there are processors, too
         ]
         assert len(trees[0]["feature"]) == 61
         for tree in trees[1:]:
