@@ -1,5 +1,6 @@
 """Rankers made of histogram trees."""
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -35,12 +36,12 @@ class BaseTreeRanker(BaseIterativeRanker):
         Bins of a feature, without that of missing values.
     max_features : float or int, default=1.0
         Features tried at each split, as a fraction or a number.
-    categorical_features : sequence of int or bool, default=None
-        Features whose values are names, as indices or as a mask. Unknown values are
-        missing values.
-    monotonic_cst : sequence of int, default=None
+    categorical_features : sequence of int, bool or str, default=None
+        Features whose values are names, as indices, as a mask or, for data frames, by
+        their own names. Unknown values are missing values.
+    monotonic_cst : sequence of int, or dict of str to int, default=None
         Per feature 1 if scores must not fall with it, -1 if they must not rise, 0
-        otherwise.
+        otherwise; a dict holds the features of a data frame that are constrained.
     stochastic_rounding : bool, default=True
         Whether gradients are rounded at random to their integers, which keeps sums
         unbiased, or to the nearest.
@@ -111,21 +112,41 @@ class BaseTreeRanker(BaseIterativeRanker):
         )
         return max(1, int(np.ceil(given * d)))
 
+    def _place(self, feature, parameter):
+        """Return the index of a feature of a data frame."""
+        names = list(getattr(self, "feature_names_in_", ()))
+        if feature not in names:
+            known = f"those of X are {', '.join(names)}" if names else "X has none"
+            raise ValueError(f"{parameter}: no feature is named {feature!r}; {known}")
+        return names.index(feature)
+
     def _monotonic(self, d):
-        if self.monotonic_cst is None:
+        given = self.monotonic_cst
+        if given is None:
             return np.zeros(d, dtype=np.int8)
-        constraints = np.asarray(self.monotonic_cst)
+        if isinstance(given, Mapping):
+            constraints = np.zeros(d)
+            for feature, sign in given.items():
+                constraints[self._place(feature, "monotonic_cst")] = sign
+        else:
+            constraints = np.asarray(given)
         if constraints.shape != (d,) or not np.isin(constraints, (-1, 0, 1)).all():
             raise ValueError(
                 f"monotonic_cst must hold -1, 0 or 1 for each of the {d} features, got "
-                f"{self.monotonic_cst!r}"
+                f"{given!r}"
             )
         return constraints.astype(np.int8)
+
+    def _categorical(self):
+        given = self.categorical_features
+        if given is None or not all(isinstance(feature, str) for feature in given):
+            return given
+        return [self._place(feature, "categorical_features") for feature in given]
 
     def _fit_bins(self, X, rng):
         self.bin_mapper_ = BinMapper(
             max_bins=self.max_bins,
-            categorical_features=self.categorical_features,
+            categorical_features=self._categorical(),
             random_state=rng,
         ).fit(X, n_threads=effective_n_threads(self.n_jobs))
         self.bin_mapper_.random_state = None

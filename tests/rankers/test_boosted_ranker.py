@@ -348,6 +348,22 @@ def test_monotonic_scores(data):
         ranker.set_params(categorical_features=[0]).fit(np.round(X), y, groups)
 
 
+def test_features_by_name(data):
+    X, y, groups = data
+    frame = pd.DataFrame(np.round(X), columns=[f"f{j}" for j in range(X.shape[1])])
+    by_name = {"categorical_features": ["f3"], "monotonic_cst": {"f0": 1, "f1": -1}}
+    by_place = {"categorical_features": [3], "monotonic_cst": [1, -1] + [0] * 6}
+    ranker = MART(**FAST, **by_name).fit(frame, y, groups)
+    expected = MART(**FAST, **by_place).fit(frame, y, groups)
+    np.testing.assert_array_equal(ranker.predict(frame), expected.predict(frame))
+    with pytest.raises(ValueError, match="monotonic_cst: no feature is named 'price'"):
+        MART(monotonic_cst={"price": 1}).fit(frame, y, groups)
+    with pytest.raises(ValueError, match="no feature is named 'f3'; X has none"):
+        MART(categorical_features=["f3"]).fit(X, y, groups)
+    with pytest.raises(ValueError, match="-1, 0 or 1"):
+        MART(monotonic_cst={"f0": 2}).fit(frame, y, groups)
+
+
 def test_importances(data):
     ranker = MART(**FAST).fit(*data)
     importances = ranker.feature_importances_
