@@ -32,14 +32,13 @@ Run ``python -m benchmarks.boltzmann``; ``--help`` lists the options.
 """
 
 import argparse
-import json
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtr
 
+from benchmarks.outputs import add_outputs, write_outputs
 from skrank.losses._boltzmann import energy_table
 
 TOP_SCORE = 2.0
@@ -243,12 +242,9 @@ def table(results):
     return "\n".join(lines)
 
 
-def plot(path, results, sigma, seed):
+def draw(results, sigma, seed):
     """Figures 1 and 2: one score vector in full, and the mean divergences."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
 
     m = min(results)
     names = ["Boltzmann", "Normal", "Rank-Binomial"]
@@ -256,7 +252,8 @@ def plot(path, results, sigma, seed):
     logs = approximations(scores, sigma, 1.0)
     columns = {"true": true_probabilities(scores, sigma)}
     columns |= {name: np.exp(logs[name]) for name in names}
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4))
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
     at = np.arange(len(columns["true"]))
     for i, (name, p) in enumerate(columns.items()):
         left.bar(at + 0.2 * (i - 1.5), p, 0.2, label=name)
@@ -274,9 +271,7 @@ def plot(path, results, sigma, seed):
         xlabel="documents", ylabel="mean KL divergence from the true distribution"
     )
     right.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    return figure
 
 
 def _close_scores(m, sigma, rng):
@@ -294,22 +289,18 @@ def main(argv=None):
     parser.add_argument("--vectors", type=int, default=500)
     parser.add_argument("--sigma", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plot", type=Path, help="write figures 1 and 2 to this file")
-    parser.add_argument("--json", type=Path, help="also write the means to this file")
+    add_outputs(parser)
     options = parser.parse_args(argv)
     results = {
         m: compare(m, options.sigma, options.vectors, options.seed)
         for m in options.documents
     }
     print(table(results))
-    if options.json:
-        means = {
-            m: {name: float(values.mean()) for name, values in found.items()}
-            for m, found in results.items()
-        }
-        options.json.write_text(json.dumps(means, indent=1))
-    if options.plot:
-        plot(options.plot, results, options.sigma, options.seed)
+    means = {
+        m: {name: float(values.mean()) for name, values in found.items()}
+        for m, found in results.items()
+    }
+    write_outputs(options, means, lambda: draw(results, options.sigma, options.seed))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ The exponent is the slope of log time over log query length between the three lo
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
@@ -24,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import make_mslr_like
+from benchmarks.outputs import add_outputs, line_figure, write_outputs
 from skrank.datasets import load_letor
 from skrank.rankers import (
     BoltzRank,
@@ -169,7 +169,7 @@ def main(argv=None):
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rankers", nargs="+", help="parts of names to keep")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    add_outputs(parser)
     options = parser.parse_args(argv)
     kept = [
         c
@@ -192,8 +192,16 @@ def main(argv=None):
             flush=True,
         )
     print(table([c.name for c in kept], columns, figures))
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1))
+    write_outputs(options, figures, lambda: draw(figures))
+
+
+def draw(figures):
+    """Seconds per epoch over the number of documents of a query."""
+    lines = {
+        name: {m: found[f"m = {m}"][0] for m in LENGTHS if f"m = {m}" in found}
+        for name, found in figures.items()
+    }
+    return line_figure(lines, "documents of a query", "seconds per epoch")
 
 
 if __name__ == "__main__":

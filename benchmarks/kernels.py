@@ -11,13 +11,13 @@ measured on; on another machine only the ratio to NumPy means something.
 """
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from benchmarks.data import make_kernel_data
+from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank._core import _kernels, _lambdas, _segments
 
 ALLOWANCE = 1.5
@@ -252,7 +252,7 @@ def main(argv=None):
     parser.add_argument("--queries", type=int, default=6000)
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--numpy-repeats", type=int, default=3)
-    parser.add_argument("--json", metavar="PATH")
+    add_outputs(parser)
     options = parser.parse_args(argv)
     problem = Problem(options.queries)
     print(
@@ -261,18 +261,27 @@ def main(argv=None):
     )
     rows = measure(problem, options.repeats, options.numpy_repeats)
     print_table(rows)
-    if options.json:
-        record = [
-            asdict(row)
-            | {
-                f"{name}_{statistic.__name__}": float(statistic(getattr(row, name)))
-                for name in ("numpy", "one_thread", "two_threads")
-                for statistic in (np.min, np.median)
-            }
-            for row in rows
+    record = [
+        asdict(row)
+        | {
+            f"{name}_{statistic.__name__}": float(statistic(getattr(row, name)))
+            for name in ("numpy", "one_thread", "two_threads")
+            for statistic in (np.min, np.median)
+        }
+        for row in rows
+    ]
+    write_outputs(options, record, lambda: draw(record))
+
+
+def draw(record):
+    """Milliseconds of every kernel."""
+    times = {"NumPy": "numpy", "1 thread": "one_thread", "2 threads": "two_threads"}
+    return bar_figure(
+        [
+            Panel(f"{label}, ms", {row["kernel"]: row[f"{name}_min"] for row in record})
+            for label, name in times.items()
         ]
-        with open(options.json, "w") as file:
-            json.dump(record, file, indent=1)
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ project.
 """
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -27,6 +26,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
+from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank.compat import PeerRanker
 from skrank.datasets import load_letor_folds
 from skrank.energies import NadarayaWatsonEnergy
@@ -536,7 +536,7 @@ def parse_arguments(argv):
         choices=[e.name for e in ENTRIES],
         help="also test every ranker against this one, query by query",
     )
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    add_outputs(parser)
     options = parser.parse_args(argv)
     if options.against and options.rankers and options.against not in options.rankers:
         parser.error(f"--rankers must list {options.against!r}, which is compared with")
@@ -575,8 +575,22 @@ def main(argv=None):
         print(table(dataset, rows), end="\n\n")
         if options.against in [name for name, _, _ in rows]:
             print(comparison(rows, options.against), end="\n\n")
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1, default=str))
+    write_outputs(options, record, lambda: draw(record))
+
+
+def draw(record):
+    """What is compared, on every data set."""
+    return bar_figure(
+        [
+            Panel(
+                f"{dataset}, {m}",
+                {name: (r["mean"][m], r["spread"][m]) for name, r in found.items()},
+                "points",
+            )
+            for dataset, found in record.items()
+            for m in COMPARED
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -12,16 +12,15 @@ one fit takes minutes.
 """
 
 import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from benchmarks.data import make_mslr_like
+from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank.losses import PairwiseSquaredHingeLoss
 from skrank.metrics import ndcg_score
 from skrank.rankers import RankNet, RankSVM
@@ -146,7 +145,7 @@ def main(argv=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    add_outputs(parser)
     options = parser.parse_args(argv)
     record = {}
     with warnings.catch_warnings():
@@ -155,8 +154,21 @@ def main(argv=None):
             with_svc = name == "unit covariance"
             record[name] = measure(X, X_test, train, test, options.rounds, with_svc)
             print(table(name, record[name]), end="\n\n", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1))
+    write_outputs(options, record, lambda: draw(record))
+
+
+def draw(record):
+    """Seconds of every contestant on every problem."""
+    return bar_figure(
+        [
+            Panel(
+                f"{name}, s",
+                {who: min(row["seconds"]) for who, row in rows.items()},
+                "log",
+            )
+            for name, rows in record.items()
+        ]
+    )
 
 
 if __name__ == "__main__":

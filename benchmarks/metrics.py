@@ -10,19 +10,18 @@ Run ``python -m benchmarks.metrics``; ``--help`` lists the options.
 """
 
 import argparse
-import json
 import statistics
 import time
 import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import average_precision_score
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
 
 from benchmarks.data import make_kernel_data
+from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank.metrics import evaluate_measure, get_measure
 
 MEASURES = ("ndcg@10", "map")
@@ -235,7 +234,7 @@ def main(argv=None):
     parser.add_argument(
         "--no-ranx", action="store_true", help="it compiles for a minute"
     )
-    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    add_outputs(parser)
     options = parser.parse_args(argv)
     data, scores = make_kernel_data(options.queries)
     sample = Sample(data.y, scores, data.ptr, data.groups)
@@ -247,9 +246,15 @@ def main(argv=None):
                 sample, name, options.rounds, options.jobs, not options.no_ranx
             )
     print(render(rows, len(scores), len(data.ptr) - 1))
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    write_outputs(options, [asdict(row) for row in rows], lambda: draw(rows))
+
+
+def draw(rows):
+    """Milliseconds of every tool for every measure."""
+    times = {}
+    for row in rows:
+        times.setdefault(row.measure, {})[row.tool] = 1e3 * row.seconds
+    return bar_figure([Panel(f"{m}, ms", found, "log") for m, found in times.items()])
 
 
 if __name__ == "__main__":

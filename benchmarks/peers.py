@@ -23,6 +23,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.outputs import (
+    Panel,
+    add_outputs,
+    bar_figure,
+    line_figure,
+    write_outputs,
+)
+
 N_TREES, N_LEAVES, RATE, MAX_BINS = 100, 31, 0.1, 255
 
 
@@ -286,7 +294,7 @@ def main(argv=None):
         help="of each contestant that run at the same time, as on a shared machine",
     )
     parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS))
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    add_outputs(parser)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
@@ -297,8 +305,35 @@ def main(argv=None):
     for title, train, test in problems(options):
         record[title] = compare(title, train, test, options)
         print(table(title, record[title]), end="\n\n", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1))
+    write_outputs(options, record, lambda: draw(record))
+
+
+def draw(record):
+    """All quantities of one problem, or how training time grows over several."""
+    if len(record) > 1:
+        lines = {}
+        for title, figures in record.items():
+            n = int(title.split()[0].replace(",", ""))
+            for name, values in figures.items():
+                lines.setdefault(name, {})[n] = values["total"]
+        return line_figure(lines, "documents", "seconds to train")
+    (figures,) = record.values()
+    panels = {
+        "seconds to train": "total",
+        "MiB beyond the data": "memory",
+        "seconds to predict": "predict",
+        "NDCG@10": "ndcg@10",
+    }
+    return bar_figure(
+        [
+            Panel(
+                label,
+                {name: values[key] for name, values in figures.items()},
+                "points" if key == "ndcg@10" else "bars",
+            )
+            for label, key in panels.items()
+        ]
+    )
 
 
 if __name__ == "__main__":

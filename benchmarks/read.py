@@ -9,7 +9,6 @@ Run ``python -m benchmarks.read``; ``--help`` lists the options.
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -21,6 +20,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks.data import make_mslr_like
+from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank.datasets import dump_letor, load_letor
 
 
@@ -143,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--queries", type=int, default=800, help="about 120 lines each")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write JSON")
+    add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mslr-like.txt"
@@ -156,13 +156,13 @@ def main():
         writing, _ = _seconds(lambda: dump_letor(*data, Path(folder) / "copy.txt"))
     print_table(rows)
     print(f"dump_letor, float32: {writing:.2f} s, {size / writing / 1e9:.2f} GB/s")
-    if options.json:
-        result = {
-            "megabytes": size / 1e6,
-            "readers": [asdict(row) for row in rows],
-            "dump_letor_seconds": writing,
-        }
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
+    record = {
+        "megabytes": size / 1e6,
+        "readers": [asdict(row) for row in rows],
+        "dump_letor_seconds": writing,
+    }
+    speeds = {row.reader: row.gb_per_second for row in rows}
+    write_outputs(options, record, lambda: bar_figure([Panel("GB/s", speeds)]))
 
 
 if __name__ == "__main__":

@@ -1,25 +1,17 @@
 """The comparison of rank distributions: its parts, and what it finds."""
 
-import importlib.util
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit, ndtr
 
-_SOURCE = Path(__file__).resolve().parents[2] / "benchmarks" / "boltzmann.py"
-
 
 @pytest.fixture(scope="module")
 def bench():
-    if not _SOURCE.exists():
-        pytest.skip("the folder of benchmarks is not here")
-    spec = importlib.util.spec_from_file_location("boltzmann_benchmark", _SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    missing = "the folder of benchmarks is not here"
+    return pytest.importorskip("benchmarks.boltzmann", reason=missing)
 
 
 SIGMA = 0.2
