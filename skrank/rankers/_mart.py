@@ -2,7 +2,7 @@
 
 from skrank._core._shared_parameters import shares_parameters
 from skrank.losses import SquaredLoss
-from skrank.rankers._boosted_ranker import BaseBoostedRanker
+from skrank.rankers._boosting import BaseBoostedRanker
 
 
 @shares_parameters
