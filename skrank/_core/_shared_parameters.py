@@ -1,9 +1,10 @@
-"""Constructor parameters that a family of rankers shares, written once.
+"""Constructor parameters that a family of classes shares, written once.
 
 scikit-learn reads parameters from the signature of ``__init__``, so every ranker would
 have to repeat the dozen parameters of its family, and their documentation. A class
 marked with `shares_parameters` states only its own parameters and takes the others as
-``**shared``; its signature and its docstring are completed from its base classes.
+``**shared``; its signature and its docstring are completed from its base classes. A
+class without parameters of its own needs no ``__init__``.
 """
 
 import inspect
@@ -19,14 +20,15 @@ def shares_parameters(cls):
     Parameters
     ----------
     cls : type
-        Its ``__init__`` ends in ``**shared`` and passes them on to ``super()``.
+        Its ``__init__``, if it has one, ends in ``**shared`` and passes them on to
+        ``super()``.
 
     Returns
     -------
     type
         The class itself.
     """
-    parameters = {}
+    parameters, docs = {}, []
     for ancestor in cls.__mro__:
         if "__init__" not in vars(ancestor):
             continue
@@ -35,11 +37,24 @@ def shares_parameters(cls):
             if parameter.kind is not parameter.VAR_KEYWORD:
                 parameters.setdefault(name, parameter)
         if ancestor is not cls and "Parameters\n" in (ancestor.__doc__ or ""):
-            cls.__doc__ = _merged_doc(cls.__doc__, ancestor.__doc__, parameters)
+            docs.append(ancestor.__doc__)
         if not any(p.kind is p.VAR_KEYWORD for p in given.values()):
             break
+    for doc in docs:
+        cls.__doc__ = _merged_doc(cls.__doc__, doc, parameters)
+    if "__init__" not in vars(cls):
+        cls.__init__ = _passing_on(cls)
     cls.__init__.__signature__ = inspect.Signature(list(parameters.values()))
     return cls
+
+
+def _passing_on(cls):
+    """Return an ``__init__`` of its own for a class that inherits its parameters."""
+
+    def init(self, *args, **shared):
+        super(cls, self).__init__(*args, **shared)
+
+    return init
 
 
 def _sections(doc):
@@ -67,12 +82,12 @@ def _merged_doc(doc, base_doc, parameters):
         if heading == "Parameters":
             places = {name: place for place, name in enumerate(parameters)}
             entries = dict(sorted(entries.items(), key=lambda e: places[e[0]]))
-        sections[heading] = "\n".join(entries.values()) + "\n\n"
+        sections[heading] = "\n".join(entries.values())
     order = ["", "Parameters", "Attributes"]
     order += [heading for heading in sections if heading not in order]
     texts = []
     for heading in order:
         if heading in sections:
             title = f"{heading}\n{'-' * len(heading)}\n" if heading else ""
-            texts.append(title + sections[heading])
-    return "".join(texts).rstrip() + "\n"
+            texts.append((title + sections[heading]).rstrip())
+    return "\n\n".join(texts) + "\n"

@@ -94,22 +94,37 @@ class BaseMeasure(BaseEstimator):
     A subclass names itself in ``_name``, lists in ``_ties`` the treatments of equal
     scores it has, and implements ``_values(ranker)``, which returns one value per query
     and NaN where the query carries no information.
+
+    Parameters
+    ----------
+    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
+        Documents of equal score: expected value over their orders; in row order; most
+        or least relevant first; by decreasing document id; in random order.
+    empty_query : {"skip", "raise"} or float, default="skip"
+        Value of a query without relevant documents; "skip" leaves it out of the mean.
+    random_state : int, RandomState instance or None, default=None
+        Used by ``ties="random"``.
     """
 
     _name = ""
     _ties = TIES
+    k = None
     greater_is_better = True
+
+    def __init__(self, *, ties="average", empty_query="skip", random_state=None):
+        self.ties = ties
+        self.empty_query = empty_query
+        self.random_state = random_state
 
     @property
     def name(self) -> str:
         """Name of the measure with its cut-off, such as ``"ndcg@10"``."""
         options = self._name_options()
         inside = ",".join(f"{key}={value}" for key, value in options.items())
-        cut = getattr(self, "k", None)
         return (
             self._name
             + (f"({inside})" if inside else "")
-            + ("" if cut is None else f"@{cut}")
+            + ("" if self.k is None else f"@{self.k}")
         )
 
     def _name_options(self):
@@ -253,7 +268,7 @@ class BaseMeasure(BaseEstimator):
 
     def _check_options(self):
         check_choice(self.ties, "ties", self._ties)
-        check_cutoff(getattr(self, "k", None))
+        check_cutoff(self.k)
         rule = self.empty_query
         if isinstance(rule, str) and rule not in ("skip", "raise"):
             raise ValueError(f"empty_query must be {_EMPTY}, got {rule!r}")
@@ -271,6 +286,20 @@ class BaseMeasure(BaseEstimator):
                 "which carry no information; set empty_query to 'skip' or a number"
             )
         return np.where(empty, float(self.empty_query), values)
+
+
+class CutOffMixin:
+    """Measures of the first ranks.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Cut-off; None counts every rank.
+    """
+
+    def __init__(self, k=None, **shared):
+        super().__init__(**shared)
+        self.k = k
 
 
 def check_choice(value, name, choices):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from skrank._core import _measures
-from skrank.metrics._base import BaseMeasure, DeltaTerms
+from skrank._core._shared_parameters import shares_parameters
+from skrank.metrics._base import BaseMeasure, CutOffMixin, DeltaTerms
 from skrank.metrics._gain import discount_of_ranks
 from skrank.metrics._ranking import TIES
 
@@ -14,23 +15,19 @@ def is_relevant(y, relevance_level):
     return relevant.astype(np.float64)
 
 
+@shares_parameters
 class BinaryMeasure(BaseMeasure):
-    """Common part of measures with a cut-off and a relevance level."""
+    """Common part of measures with a relevance level.
 
-    def __init__(
-        self,
-        k=None,
-        *,
-        relevance_level=None,
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        self.k = k
+    Parameters
+    ----------
+    relevance_level : float, default=None
+        Grade from which a document is relevant; None means every grade above 0.
+    """
+
+    def __init__(self, *, relevance_level=None, **shared):
+        super().__init__(**shared)
         self.relevance_level = relevance_level
-        self.ties = ties
-        self.empty_query = empty_query
-        self.random_state = random_state
 
     def _relevant(self, y):
         return is_relevant(y, self.relevance_level)
@@ -74,7 +71,8 @@ def defined(values, n_relevant):
     return np.where(n_relevant > 0, values, np.nan)
 
 
-class AP(BinaryMeasure):
+@shares_parameters
+class AP(CutOffMixin, BinaryMeasure):
     """Average precision; its mean over queries is MAP.
 
     ``AP = Σ_j P@j · [l_j relevant] / m_1`` with ``m_1`` the number of relevant
@@ -84,17 +82,11 @@ class AP(BinaryMeasure):
     ----------
     k : int, default=None
         Cut-off: only relevant documents of the first ``k`` ranks add to the sum.
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
     denominator : {"relevant", "reachable"}, default="relevant"
         ``m_1``, or ``min(m_1, k)``.
     ties : str, default="average"
         Treatment of equal scores, as in `DCG`; or "threshold", where documents of equal
         score enter the list together, as in scikit-learn.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -108,23 +100,8 @@ class AP(BinaryMeasure):
     _name = "map"
     _ties = (*TIES, "threshold")
 
-    def __init__(
-        self,
-        k=None,
-        *,
-        relevance_level=None,
-        denominator="relevant",
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        super().__init__(
-            k,
-            relevance_level=relevance_level,
-            ties=ties,
-            empty_query=empty_query,
-            random_state=random_state,
-        )
+    def __init__(self, k=None, *, denominator="relevant", **shared):
+        super().__init__(k, **shared)
         self.denominator = denominator
 
     def _check_options(self):
@@ -167,23 +144,11 @@ class AP(BinaryMeasure):
         )
 
 
-class RR(BinaryMeasure):
+@shares_parameters
+class RR(CutOffMixin, BinaryMeasure):
     """Reciprocal rank of the first relevant document; its mean is MRR.
 
     ``RR = 1 / r_1``, 0 if there is none among the first ``k`` (Liu 2011, §1.2.2).
-
-    Parameters
-    ----------
-    k : int, default=None
-        Cut-off.
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------

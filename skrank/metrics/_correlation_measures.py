@@ -3,15 +3,22 @@
 import numpy as np
 
 from skrank._core import _measures
+from skrank._core._shared_parameters import shares_parameters
 from skrank.metrics._base import BaseMeasure, check_choice
 from skrank.metrics._ranking import mid_ranks
 
 
 class _TieAwareMeasure(BaseMeasure):
-    """A measure whose definition says what equal scores are worth."""
+    """A measure whose definition says what equal scores are worth.
+
+    Parameters
+    ----------
+    empty_query : {"skip", "raise"} or float, default="skip"
+        Value of a query without two documents of different grades; "skip" leaves it out
+        of the mean.
+    """
 
     ties = "average"
-    k = None
 
     def __init__(self, *, empty_query="skip"):
         self.empty_query = empty_query
@@ -62,16 +69,12 @@ def _divide(numerator, denominator, otherwise=np.nan):
     return np.divide(numerator, denominator, out=out, where=denominator > 0)
 
 
+@shares_parameters
 class PairwiseAccuracy(_TieAwareMeasure):
     """Share of document pairs of different grades that stand in the right order.
 
     ``(C + T/2) / (C + D + T)`` with ``C`` concordant, ``D`` discordant and ``T`` pairs
     of equal score. With two grades this is the area under the ROC curve.
-
-    Parameters
-    ----------
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without two documents of different grades.
 
     Notes
     -----
@@ -93,6 +96,7 @@ class PairwiseAccuracy(_TieAwareMeasure):
         return _divide(right + tied / 2, right + wrong + tied)
 
 
+@shares_parameters
 class KendallTau(_TieAwareMeasure):
     """Rank correlation τ of Kendall between the grades and the ranking.
 
@@ -111,8 +115,6 @@ class KendallTau(_TieAwareMeasure):
         grades, for "order" and "set"; None weighs all pairs equally. Every pair of
         documents has a weight that depends on its documents only, so that the best
         order in eq. 1.11 sorts equal grades as the ranking does.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without two documents of different grades.
 
     Notes
     -----
@@ -131,10 +133,10 @@ class KendallTau(_TieAwareMeasure):
 
     _name = "kendall"
 
-    def __init__(self, *, variant="b", weight=None, empty_query="skip"):
+    def __init__(self, *, variant="b", weight=None, **shared):
+        super().__init__(**shared)
         self.variant = variant
         self.weight = weight
-        self.empty_query = empty_query
 
     def _name_options(self):
         return {} if self.variant == "b" else {"variant": self.variant}
@@ -188,16 +190,12 @@ class KendallTau(_TieAwareMeasure):
         return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
 
 
+@shares_parameters
 class SpearmanRho(_TieAwareMeasure):
     """Rank correlation ρ of Spearman between grades and scores.
 
     Pearson correlation of the ranks, where documents of equal value share their mean
     rank; 0 for constant scores.
-
-    Parameters
-    ----------
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without two documents of different grades.
 
     Examples
     --------
@@ -229,6 +227,7 @@ class SpearmanRho(_TieAwareMeasure):
         return (start + end - np.repeat(sizes, sizes)) / 2
 
 
+@shares_parameters
 class RankBiasedOverlap(_TieAwareMeasure):
     """Rank-biased overlap of the ranking by scores with the ranking by grades.
 
@@ -241,8 +240,6 @@ class RankBiasedOverlap(_TieAwareMeasure):
     ----------
     p : float, default=0.9
         Persistence, in (0, 1).
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without two documents of different grades.
 
     Notes
     -----
@@ -259,9 +256,9 @@ class RankBiasedOverlap(_TieAwareMeasure):
 
     _name = "rbo"
 
-    def __init__(self, *, p: float = 0.9, empty_query="skip"):
+    def __init__(self, *, p: float = 0.9, **shared):
+        super().__init__(**shared)
         self.p = p
-        self.empty_query = empty_query
 
     def _check_options(self):
         super()._check_options()
@@ -283,6 +280,7 @@ class RankBiasedOverlap(_TieAwareMeasure):
         return np.where(one_block, np.nan, overlap)
 
 
+@shares_parameters
 class MeanSquaredError(_TieAwareMeasure):
     """Mean squared difference of scores and grades within a query; lower is better.
 

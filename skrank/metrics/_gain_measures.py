@@ -3,7 +3,8 @@
 import numpy as np
 
 from skrank._core import _measures
-from skrank.metrics._base import BaseMeasure, DeltaTerms
+from skrank._core._shared_parameters import shares_parameters
+from skrank.metrics._base import BaseMeasure, CutOffMixin, DeltaTerms
 from skrank.metrics._gain import (
     check_gain,
     discount_of_ranks,
@@ -19,34 +20,39 @@ def _max_size(ptr):
     return int(np.diff(ptr).max())
 
 
-class DCG(BaseMeasure):
+@shares_parameters
+class _GainMeasure(BaseMeasure):
+    """Measures with a gain of grades and a discount of ranks.
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}, callable, mapping or array, default="exp2"
+        Gain G of grade l: ``2^l - 1``, ``l``, a function of an array of grades, a
+        mapping, or a table indexed by grade.
+    discount : {"log2", "letor", "reciprocal"}, callable or array, default="log2"
+        Discount η of rank j: ``1 / log2(1 + j)``; 1 for ranks 1 and 2 and ``1 /
+        log2(j)`` after them; ``1 / j``; a function of an array of ranks; or a table.
+    empty_query : {"skip", "raise"} or float, default="skip"
+        Value of a query without a document of positive gain; "skip" leaves it out of
+        the mean.
+    """
+
+    def __init__(self, *, gain="exp2", discount="log2", **shared):
+        super().__init__(**shared)
+        self.gain = gain
+        self.discount = discount
+
+
+@shares_parameters
+class DCG(CutOffMixin, _GainMeasure):
     """Discounted cumulative gain.
 
     ``DCG@k = Σ_{j ≤ k} G(l_j) η(j)`` with ``l_j`` the grade of the document at rank
     ``j`` (Liu 2011, eq. 1.8).
 
-    Parameters
-    ----------
-    k : int, default=None
-        Cut-off; None counts every rank.
-    gain : {"exp2", "linear"}, callable, mapping or array, default="exp2"
-        G: ``2^l - 1``, ``l``, a function of an array of grades, a mapping, or a table
-        indexed by grade.
-    discount : {"log2", "letor", "reciprocal"}, callable or array, default="log2"
-        η: ``1 / log2(1 + j)``; 1 for ranks 1 and 2 and ``1 / log2(j)`` after them; ``1
-        / j``; a function of an array of ranks; or a table.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Documents of equal score: expected value over their orders; in row order; most
-        or least relevant first; by decreasing document id; in random order.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents; "skip" leaves it out of the mean.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
-
     Notes
     -----
-    A query is empty if no document has a positive gain. Complexity O(n + Q k²) for
-    ``k <= 64`` by selection, O(n log m) otherwise.
+    Complexity O(n + Q k²) for ``k <= 64`` by selection, O(n log m) otherwise.
 
     Examples
     --------
@@ -58,23 +64,6 @@ class DCG(BaseMeasure):
     """
 
     _name = "dcg"
-
-    def __init__(
-        self,
-        k=None,
-        *,
-        gain="exp2",
-        discount="log2",
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        self.k = k
-        self.gain = gain
-        self.discount = discount
-        self.ties = ties
-        self.empty_query = empty_query
-        self.random_state = random_state
 
     def _values(self, ranker):
         dcg, ideal = self._dcg_and_ideal(ranker)
@@ -125,6 +114,7 @@ class DCG(BaseMeasure):
         return DeltaTerms("gain_discount", gain, discount, scale)
 
 
+@shares_parameters
 class NDCG(DCG):
     """Normalised discounted cumulative gain.
 
@@ -133,21 +123,9 @@ class NDCG(DCG):
 
     Parameters
     ----------
-    k : int, default=None
-        Cut-off; None counts every rank.
-    gain : {"exp2", "linear"}, callable, mapping or array, default="exp2"
-        Gain of a grade, as in `DCG`.
-    discount : {"log2", "letor", "reciprocal"}, callable or array, default="log2"
-        Discount of a rank, as in `DCG`.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query whose ideal DCG is 0.
     short_query : {"keep", "zero"}, default="keep"
         Value of a query with fewer than ``k`` documents: as defined, or 0 as the
         LETOR 4.0 script has it.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -160,25 +138,8 @@ class NDCG(DCG):
 
     _name = "ndcg"
 
-    def __init__(
-        self,
-        k=None,
-        *,
-        gain="exp2",
-        discount="log2",
-        ties="average",
-        empty_query="skip",
-        short_query="keep",
-        random_state=None,
-    ):
-        super().__init__(
-            k,
-            gain=gain,
-            discount=discount,
-            ties=ties,
-            empty_query=empty_query,
-            random_state=random_state,
-        )
+    def __init__(self, k=None, *, short_query="keep", **shared):
+        super().__init__(k, **shared)
         self.short_query = short_query
 
     def _check_options(self):
@@ -206,24 +167,16 @@ class NDCG(DCG):
         return np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=informative)
 
 
-class MeanNDCG(NDCG):
+@shares_parameters
+class MeanNDCG(_GainMeasure):
     """Mean of NDCG@j over all ranks j of the list.
 
     ``MeanNDCG = (1/m) Σ_{j=1}^{m} NDCG@j`` with ``m`` the number of documents of the
     query, as the LETOR scripts report it.
 
-    Parameters
-    ----------
-    gain : {"exp2", "linear"}, callable, mapping or array, default="exp2"
-        Gain of a grade, as in `DCG`.
-    discount : {"log2", "letor", "reciprocal"}, callable or array, default="log2"
-        Discount of a rank, as in `DCG`.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query whose ideal DCG is 0.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
+    Notes
+    -----
+    It has no `DeltaTerms`: the change of a mean of ratios is no product of two terms.
 
     Examples
     --------
@@ -235,23 +188,6 @@ class MeanNDCG(NDCG):
     """
 
     _name = "meanndcg"
-    k = None
-    short_query = "keep"
-
-    def __init__(
-        self,
-        *,
-        gain="exp2",
-        discount="log2",
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        self.gain = gain
-        self.discount = discount
-        self.ties = ties
-        self.empty_query = empty_query
-        self.random_state = random_state
 
     def _values(self, ranker):
         ptr = ranker.ptr
@@ -267,12 +203,9 @@ class MeanNDCG(NDCG):
             informative, np.add.reduceat(ratio, ptr[:-1]) / np.diff(ptr), np.nan
         )
 
-    def delta_terms(self, y, ptr):
-        """Return None: the change of a mean of ratios is no product of two terms."""
-        return None
 
-
-class ERR(BaseMeasure):
+@shares_parameters
+class ERR(CutOffMixin, BaseMeasure):
     """Expected reciprocal rank.
 
     ``ERR@k = Σ_{j ≤ k} (1/j) R_j Π_{i<j} (1 - R_i)`` with ``R = (2^l - 1) /
@@ -281,17 +214,11 @@ class ERR(BaseMeasure):
 
     Parameters
     ----------
-    k : int, default=None
-        Cut-off; None counts every rank.
     max_grade : float, default=4
         Highest grade of the scale. It is fixed, not read from the data, so that values
         of different samples are comparable; a higher grade in the data is an error.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
     empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without a grade above 0.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
+        Value of a query without a grade above 0; "skip" leaves it out of the mean.
 
     Notes
     -----
@@ -308,20 +235,9 @@ class ERR(BaseMeasure):
 
     _name = "err"
 
-    def __init__(
-        self,
-        k=None,
-        *,
-        max_grade: float = 4,
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        self.k = k
+    def __init__(self, k=None, *, max_grade: float = 4, **shared):
+        super().__init__(k, **shared)
         self.max_grade = max_grade
-        self.ties = ties
-        self.empty_query = empty_query
-        self.random_state = random_state
 
     def _name_options(self):
         return {} if self.max_grade == 4 else {"max_grade": self.max_grade}

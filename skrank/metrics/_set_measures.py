@@ -3,29 +3,19 @@
 import numpy as np
 
 from skrank._core import _measures
+from skrank._core._shared_parameters import shares_parameters
+from skrank.metrics._base import CutOffMixin
 from skrank.metrics._binary_measures import BinaryMeasure, defined
 from skrank.metrics._gain import discount_of_ranks
 from skrank.metrics._ranking import expected_values, positions
 
 
-class Precision(BinaryMeasure):
+@shares_parameters
+class Precision(CutOffMixin, BinaryMeasure):
     """Precision at k.
 
     ``P@k = |relevant among the first k| / k`` (Liu 2011, eq. 1.6). A list shorter than
     ``k`` is divided by ``k`` all the same; without ``k``, by its length.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Cut-off.
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -59,23 +49,11 @@ class Precision(BinaryMeasure):
         )
 
 
+@shares_parameters
 class Recall(Precision):
     """Recall at k.
 
     ``R@k = |relevant among the first k| / |relevant|``.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Cut-off.
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -92,6 +70,7 @@ class Recall(Precision):
         return n_relevant
 
 
+@shares_parameters
 class FMeasure(Precision):
     """Weighted harmonic mean of precision and recall at k.
 
@@ -100,18 +79,8 @@ class FMeasure(Precision):
 
     Parameters
     ----------
-    k : int, default=None
-        Cut-off.
     beta : float, default=1.0
         How much more recall counts than precision.
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -124,23 +93,8 @@ class FMeasure(Precision):
 
     _name = "f"
 
-    def __init__(
-        self,
-        k=None,
-        *,
-        beta: float = 1.0,
-        relevance_level=None,
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        super().__init__(
-            k,
-            relevance_level=relevance_level,
-            ties=ties,
-            empty_query=empty_query,
-            random_state=random_state,
-        )
+    def __init__(self, k=None, *, beta: float = 1.0, **shared):
+        super().__init__(k, **shared)
         self.beta = beta
 
     def _check_options(self):
@@ -157,21 +111,9 @@ class FMeasure(Precision):
         return (super()._divisor(n_relevant, ptr) + b * n_relevant) / (1 + b)
 
 
-class Success(BinaryMeasure):
+@shares_parameters
+class Success(CutOffMixin, BinaryMeasure):
     """Whether there is a relevant document among the first k.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Cut-off.
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -198,21 +140,11 @@ class Success(BinaryMeasure):
         return self._terms("reciprocal_rank", y, ptr, np.ones_like, lambda c, p: 1.0)
 
 
+@shares_parameters
 class RPrecision(BinaryMeasure):
     """Precision at the number of relevant documents.
 
     ``Rprec = P@m_1`` with ``m_1`` relevant documents.
-
-    Parameters
-    ----------
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -224,20 +156,6 @@ class RPrecision(BinaryMeasure):
     """
 
     _name = "rprec"
-    k = None
-
-    def __init__(
-        self,
-        *,
-        relevance_level=None,
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        self.relevance_level = relevance_level
-        self.ties = ties
-        self.empty_query = empty_query
-        self.random_state = random_state
 
     def _values(self, ranker):
         relevant = self._relevant(ranker.y)
@@ -249,23 +167,13 @@ class RPrecision(BinaryMeasure):
         return defined(hits / np.maximum(total, 1), total)
 
 
+@shares_parameters
 class Bpref(RPrecision):
     """Binary preference.
 
     ``bpref = (1/R) Σ_r 1 - min(n_r, R) / min(N, R)`` over the relevant documents, with
     ``n_r`` nonrelevant ones above the document, ``R`` relevant and ``N`` nonrelevant
     ones in all (Buckley and Voorhees 2004, as trec_eval computes it).
-
-    Parameters
-    ----------
-    relevance_level : float, default=None
-        Grade from which a document is relevant; None means every grade above 0.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
 
     Examples
     --------
@@ -289,7 +197,8 @@ class Bpref(RPrecision):
         return defined(value / np.maximum(total, 1), total)
 
 
-class RBP(BinaryMeasure):
+@shares_parameters
+class RBP(CutOffMixin, BinaryMeasure):
     """Rank-biased precision.
 
     ``RBP = (1 - p) Σ_j g_j p^{j-1}`` (Moffat and Zobel 2008, eq. 3): what a user gains
@@ -297,21 +206,11 @@ class RBP(BinaryMeasure):
 
     Parameters
     ----------
-    k : int, default=None
-        Cut-off.
     p : float, default=0.8
         Persistence, in (0, 1).
-    relevance_level : float, default=None
-        Grade from which a document is relevant (``g = 1``); None means every grade
-        above 0.
     max_grade : float, default=None
-        If given, relevance is graded: ``g = y / max_grade``.
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Treatment of equal scores, as in `DCG`.
-    empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
+        If given, relevance is graded: ``g = y / max_grade``; otherwise ``g`` is 1 for
+        relevant documents and 0 for others.
 
     Examples
     --------
@@ -324,24 +223,8 @@ class RBP(BinaryMeasure):
 
     _name = "rbp"
 
-    def __init__(
-        self,
-        k=None,
-        *,
-        p: float = 0.8,
-        relevance_level=None,
-        max_grade=None,
-        ties="average",
-        empty_query="skip",
-        random_state=None,
-    ):
-        super().__init__(
-            k,
-            relevance_level=relevance_level,
-            ties=ties,
-            empty_query=empty_query,
-            random_state=random_state,
-        )
+    def __init__(self, k=None, *, p: float = 0.8, max_grade=None, **shared):
+        super().__init__(k, **shared)
         self.p = p
         self.max_grade = max_grade
 

@@ -235,6 +235,17 @@ class ComparisonTable:
             return [_letter(i) for i in range(len(self.systems))]
         return ["=" if name == self.reference else "" for name in self.systems]
 
+    def _columns(self, digits, intervals, escape, formats):
+        """Columns of a rendering whose cells are joined by ``formats``."""
+        columns = [
+            _column([""], [escape(label) for label in self._labels()]),
+            _column(["system"], [escape(name) for name in self.systems]),
+        ]
+        for measure, cells in zip(self.measures, zip(*self._cells(digits))):
+            texts = [_joined(cell, intervals, *formats) for cell in cells]
+            columns.append(_column([escape(measure)], texts))
+        return columns
+
     def _shows_intervals(self, intervals):
         if intervals is None:
             return len(self.measures) <= _MOST_WITH_INTERVALS
@@ -294,11 +305,10 @@ class ComparisonTable:
         """
         intervals = self._shows_intervals(intervals)
         columns = [
-            _column([""], self._labels(), "<"),
-            _column(["system"], self.systems, "<"),
+            _column([""], self._labels()),
+            _column(["system"], self.systems),
         ]
-        for m, measure in enumerate(self.measures):
-            cells = [row[m] for row in self._cells(digits)]
+        for measure, cells in zip(self.measures, zip(*self._cells(digits))):
             columns.append(_measure_column(measure, cells, intervals))
         if not any(self._labels()):
             columns = columns[1:]
@@ -326,18 +336,8 @@ class ComparisonTable:
         """
         intervals = self._shows_intervals(intervals)
         escape = lambda text: text.replace("|", "\\|")
-        columns = [
-            _column([" "], self._labels(), "<"),
-            _column(["system"], [escape(name) for name in self.systems], "<"),
-        ]
-        aligned = ["<", "<"]
-        for m, measure in enumerate(self.measures):
-            texts = [
-                _joined(row[m], intervals, "**{}**", " {}", " <sup>{}</sup>")
-                for row in self._cells(digits)
-            ]
-            columns.append(_column([escape(measure)], texts, "<"))
-            aligned.append("<")
+        formats = ("**{}**", " {}", " <sup>{}</sup>")
+        columns = self._columns(digits, intervals, escape, formats)
         rows = ["| " + " | ".join(parts) + " |" for parts in zip(*columns)]
         rule = "|" + "|".join("-" * (_width(c[0]) + 2) for c in columns) + "|"
         notes = "; ".join(self._notes(intervals))
@@ -360,22 +360,12 @@ class ComparisonTable:
             A ``table`` environment with its caption; marks are superscripts.
         """
         intervals = self._shows_intervals(intervals)
-        columns = [
-            _column([""], [_tex(label) for label in self._labels()], "<"),
-            _column(["system"], [_tex(name) for name in self.systems], "<"),
-        ]
-        for m, measure in enumerate(self.measures):
-            texts = [
-                _joined(
-                    row[m],
-                    intervals,
-                    r"\textbf{{{}}}",
-                    r" {{\footnotesize {}}}",
-                    r"$^{{\mathrm{{{}}}}}$",
-                )
-                for row in self._cells(digits)
-            ]
-            columns.append(_column([_tex(measure)], texts, "<"))
+        formats = (
+            r"\textbf{{{}}}",
+            r" {{\footnotesize {}}}",
+            r"$^{{\mathrm{{{}}}}}$",
+        )
+        columns = self._columns(digits, intervals, _tex, formats)
         rows = ["  " + " & ".join(parts) + r" \\" for parts in zip(*columns)]
         return "\n".join(
             [
@@ -489,7 +479,7 @@ def _tex(text):
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _column(head, texts, align):
+def _column(head, texts, align="<"):
     """Texts of a column padded to its width."""
     texts = [*head, *texts]
     width = max(_width(text) for text in texts)
@@ -505,8 +495,8 @@ def _measure_column(name, cells, intervals):
         ends = [_column([], texts, ">") for texts in zip(*(c.ends for c in cells))]
         pieces.append([f"[{low}, {high}]" for low, high in zip(*ends)])
     if any(cell.marks for cell in cells):
-        pieces.append(_column([], [cell.marks for cell in cells], "<"))
-    return _column([name], [" ".join(parts) for parts in zip(*pieces)], "<")
+        pieces.append(_column([], [cell.marks for cell in cells]))
+    return _column([name], [" ".join(parts) for parts in zip(*pieces)])
 
 
 def _joined(cell, intervals, best, interval, marks):
