@@ -73,6 +73,9 @@ def line_figure(series, xlabel, ylabel):
         style = ("-", "--", ":")[i // 10 % 3]
         ax.plot(list(points), list(points.values()), style, marker="o", label=name)
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    sizes = sorted({x for points in series.values() for x in points})
+    ax.set_xticks(sizes, [f"{x:,}" for x in sizes])
+    ax.minorticks_off()
     ax.grid(alpha=0.4)
     figure.legend(loc="outside right upper", fontsize="small")
     return figure

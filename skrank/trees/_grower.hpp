@@ -1,9 +1,8 @@
 // Growing one tree, leaf by leaf, from histograms of quantised gradients.
 //
-// A gradient and a hessian are rounded to integers and packed into one 64-bit word, so
-// that a histogram needs one addition per row and feature, and sums are exact: a tree
-// does not depend on the number of threads nor on the order of additions. The values of
-// leaves are computed afterwards from the gradients as they were.
+// Sums of quantised gradients are exact: a tree does not depend on the number of threads
+// nor on the order of additions. The values of leaves are computed afterwards from the
+// gradients as they were.
 #pragma once
 
 #include <omp.h>
@@ -16,18 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "../_core/_clones.hpp"
-#include "_layout.hpp"
+#include "_clock.hpp"
+#include "_splits.hpp"
 
 namespace skrank {
-
-typedef int64_t Packed;  // gradient << 32, plus hessian
-
-inline int64_t gradient_of(Packed sum) {
-    // The hessian below is not negative, so it never borrows from the gradient.
-    return sum >> 32;
-}
-inline int64_t hessian_of(Packed sum) { return sum & 0xffffffffLL; }
 
 struct GrowOptions {
     int max_leaf_nodes;     // at least 2
@@ -43,17 +34,6 @@ struct GrowOptions {
     uint64_t seed;
     int n_threads;
     bool wide;              // whether to use the instructions this machine has
-};
-
-struct Candidate {
-    double gain = 0.0;
-    int feature = -1;
-    int bin = 0;                // last bin that goes left
-    bool missing_left = false;
-    Packed left = 0;
-    double left_value = 0.0, right_value = 0.0;  // only with constraints
-    uint64_t categories[4] = {0, 0, 0, 0};       // bins that go left
-    bool by_category = false;
 };
 
 struct Node {
@@ -85,95 +65,17 @@ inline uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Adds the rows to the histograms of some features of a block, ``W`` bytes wide.
-template <int W, int FEATURES>
-inline void add_rows(const uint8_t *bins, const int32_t *rows, const Packed *packed,
-                     int64_t first, int64_t last, Packed *histogram) {
-    constexpr int AHEAD = 32;
-    for (int64_t i = first; i < last; i++) {
-        if (rows != nullptr && i + AHEAD < last) {
-            __builtin_prefetch(bins + static_cast<int64_t>(rows[i + AHEAD]) * W);
-        }
-        const uint8_t *row = bins + (rows != nullptr ? rows[i] : i) * W;
-        const Packed value = packed[i];
-        for (int j = 0; j < FEATURES; j++) histogram[j * N_BINS + row[j]] += value;
-    }
-}
-
-// What decides between splits of one leaf. Sums are whole numbers, in units of the
-// rounded gradients and hessians, so that what is right of a split is exact as well.
-struct Terms {
-    double gradient, hessian;  // sums of the leaf
-    double l2, base;
-    double min_weight;         // hessian that a child must have
-
-    // Twice the decrease of the quadratic model.
-    SKRANK_MEMBER double gain(double left_gradient, double left_hessian) const {
-        const double right_gradient = gradient - left_gradient;
-        const double left = left_hessian + l2, right = hessian - left_hessian + l2;
-        const double total = left_gradient * left_gradient * right +
-                             right_gradient * right_gradient * left;
-        return total / (left * right) - base;
-    }
-    // Whether both children have enough hessian.
-    SKRANK_MEMBER bool allows(double left_hessian) const {
-        return (left_hessian >= min_weight) & (hessian - left_hessian >= min_weight);
-    }
-};
-
-// Gains of splits with these sums on the left, -inf where they are not allowed; returns
-// whether any is above ``least``. Each loop is one that the compiler vectorises.
-SKRANK_INLINE bool gains_of(const Terms &given, const Packed *left, int n, double least,
-                            double *gains) {
-    const Terms terms = given;
-    const double never = -std::numeric_limits<double>::infinity();
-    double gradient[N_BINS], hessian[N_BINS];
-    for (int i = 0; i < n; i++) {
-        gradient[i] = static_cast<int32_t>(gradient_of(left[i]));
-        hessian[i] = static_cast<int32_t>(left[i]);
-    }
-    for (int i = 0; i < n; i++) gains[i] = terms.gain(gradient[i], hessian[i]);
-    for (int i = 0; i < n; i++) gains[i] = terms.allows(hessian[i]) ? gains[i] : never;
-    int64_t above = 0;
-    for (int i = 0; i < n; i++) above |= gains[i] > least;
-    return above != 0;
-}
-
-SKRANK_INLINE void subtract_all(const Packed *part, Packed *whole) {
-    for (int b = 0; b < N_BINS; b++) whole[b] -= part[b];
-}
-
-// What runs once per feature of each leaf, with the instructions this machine has and
-// with those that every machine has.
-struct Kernels {
-    bool (*gains)(const Terms &, const Packed *, int, double, double *);
-    void (*subtract)(const Packed *, Packed *);
-};
-SKRANK_CLONES static bool wide_gains(const Terms &terms, const Packed *left, int n,
-                                     double least, double *gains) {
-    return gains_of(terms, left, n, least, gains);
-}
-SKRANK_CLONES static void wide_subtract(const Packed *part, Packed *whole) {
-    subtract_all(part, whole);
-}
-constexpr Kernels PORTABLE = {gains_of, subtract_all};
-const Kernels WIDE = {wide_gains, wide_subtract};
-
 class Grower {
    public:
     Grower(const uint8_t *bins, int64_t n_rows, int n_features, const int32_t *n_bins,
            const uint8_t *categorical, const int8_t *monotonic)
         : layout(n_rows, n_features),
           bins(bins),
-          n_bins(n_bins),
-          categorical(categorical),
-          monotonic(monotonic),
+          finder(n_features, n_bins, categorical, monotonic),
           packed(n_rows),
           ordered(n_rows),
           rows(n_rows),
-          moved(n_rows) {
-        for (int f = 0; f < n_features; f++) constrained |= monotonic[f] != 0;
-    }
+          moved(n_rows) {}
 
     std::vector<Node> nodes;
     std::vector<uint64_t> categories;  // four words per set
@@ -185,9 +87,9 @@ class Grower {
     void grow(const double *gradient, const double *hessian, const int32_t *chosen,
               int64_t n, bool stochastic, const GrowOptions &with) {
         options = with;
-        kernels = options.wide ? WIDE : PORTABLE;
+        finder.kernels = options.wide ? WIDE : PORTABLE;
         n_grown = n;
-        start_clock();
+        options.n_threads = clock.start(options.n_threads, guessed_seconds());
         all_rows = chosen == nullptr;
         const Packed sum = quantise(gradient, hessian, chosen, stochastic);
         nodes.assign(1, Node());
@@ -207,7 +109,7 @@ class Grower {
         }
         for (const int k : holders) drop(leaves[k]);
         fit_leaves(gradient, hessian);
-        stop_clock();
+        clock.stop();
     }
 
     // Adds the value of its leaf to the score of every row the tree was grown on.
@@ -241,14 +143,12 @@ class Grower {
    private:
     Layout layout;
     const uint8_t *bins;
-    const int32_t *n_bins;
-    const uint8_t *categorical;
-    const int8_t *monotonic;
-    bool constrained = false, all_rows = true;
+    SplitFinder finder;
+    Clock clock;
+    bool all_rows = true;
     int64_t n_grown = 0;
     double gradient_unit = 1.0, hessian_unit = 1.0;
     bool constant_hessian = false;
-    Kernels kernels = WIDE;
     GrowOptions options;
     std::vector<Packed> packed, ordered;
     std::vector<int32_t> rows, moved;
@@ -256,47 +156,16 @@ class Grower {
     std::vector<std::vector<Packed>> spare;
     std::priority_queue<std::pair<double, int>> queue;  // gain, minus the leaf
     std::vector<int> holders;  // leaves that keep their histogram
-    int alone = 0, rest = FEW_TREES;  // trees to grow by one thread, now and the next time
-    double seconds_alone = 0.0;       // that the last of them took
-    double started = 0.0, limit = 0.0;  // of this tree
-    bool gave_up = false;
-
-    // Where other programs use the processors, too, threads wait for each other at every
-    // split. A tree that takes longer than it would with one thread is finished by one,
-    // and so are the next few trees, more of them each time that threads fail again.
-    static constexpr int FEW_TREES = 8, MANY_TREES = 256;
-
-    void start_clock() {
-        started = omp_get_wtime();
-        gave_up = false;
-        if (alone > 0) options.n_threads = 1;
-        // About what one thread takes, as long as no tree was grown by one.
-        const double leaves = options.max_leaf_nodes;
-        const double cells = static_cast<double>(n_grown) * layout.n_features;
-        const double guess = cells * std::log2(leaves) + 2.0 * leaves * histogram_size();
-        limit = 2.0 * (seconds_alone > 0.0 ? seconds_alone : 1e-9 * guess);
-    }
-
-    void check_clock() {
-        if (options.n_threads == 1 || omp_get_wtime() - started < limit) return;
-        options.n_threads = 1;
-        gave_up = true;
-    }
-
-    void stop_clock() {
-        if (gave_up) {
-            alone = rest;
-            rest = std::min(2 * rest, MANY_TREES);
-        } else if (alone > 0) {
-            alone--;
-            seconds_alone = omp_get_wtime() - started;
-        } else {
-            rest = FEW_TREES;
-        }
-    }
 
     int64_t histogram_size() const {
         return static_cast<int64_t>(layout.n_blocks) * WIDTH * N_BINS;
+    }
+
+    // About what one thread needs for a tree.
+    double guessed_seconds() const {
+        const double leaves = options.max_leaf_nodes;
+        const double cells = static_cast<double>(n_grown) * layout.n_features;
+        return 1e-9 * (cells * std::log2(leaves) + 2.0 * leaves * histogram_size());
     }
 
     // Rounds gradients and hessians to integers whose sums over all rows fit 32 bits;
@@ -405,29 +274,6 @@ class Grower {
         spare.pop_back();
     }
 
-    // The search of one leaf.
-    struct Search {
-        int leaf;
-        Packed sum;
-        Terms terms;
-        double low, high;  // bounds of the value of a leaf
-        double floor;      // gain that a split must be above
-        double smoothing;
-        int64_t n_rows;
-        const Packed *counts;  // rows per bin, or null where they are estimated
-        const Packed *histogram;
-        std::vector<uint8_t> tried;
-        std::vector<Candidate> found;  // by each thread
-
-        // Value that minimises the quadratic model, within the bounds of the leaf.
-        double value(double g, double h) const {
-            return std::min(std::max(-g / (h + terms.l2), low), high);
-        }
-        double gain_at(double g, double h, double value) const {
-            return -(2.0 * g * value + (h + terms.l2) * value * value);
-        }
-    };
-
     Search start_search(int k, const Packed *counts, int n_threads) const {
         const Leaf &leaf = leaves[k];
         Search s;
@@ -440,6 +286,7 @@ class Grower {
         s.high = leaf.high / step;
         s.smoothing = options.smoothing / hessian_unit;
         s.n_rows = leaf.size();
+        s.least_rows = least_rows();
         s.counts = counts;
         s.histogram = leaf.histogram.data();
         s.tried = tried_features(leaf);
@@ -458,139 +305,12 @@ class Grower {
         }
         s.terms.base = 0.0;
         if (h + s.terms.l2 > 0) {
-            s.terms.base = constrained ? s.gain_at(g, h, s.value(g, h))
+            s.terms.base = finder.constrained ? s.gain_at(g, h, s.value(g, h))
                                        : g * g / (h + s.terms.l2);
         }
         // What rounding alone may produce is not a gain.
         s.floor = options.min_gain / unit + 1e-12 * std::fabs(s.terms.base);
         return s;
-    }
-
-    // Takes a split if it is better; ``n_left`` is only used with counts.
-    bool consider(const Search &s, int f, int bin, bool missing_left, Packed left,
-                  int64_t n_left, Candidate &best) const {
-        const Packed right = s.sum - left;
-        const double hl = hessian_of(left), hr = hessian_of(right);
-        if (!s.terms.allows(hl)) return false;
-        if (s.counts != nullptr && std::min(n_left, s.n_rows - n_left) < least_rows()) {
-            return false;
-        }
-        const double gl = gradient_of(left), gr = gradient_of(right);
-        double gain, value_left = 0.0, value_right = 0.0;
-        if (constrained) {
-            value_left = s.value(gl, hl);
-            value_right = s.value(gr, hr);
-            if (monotonic[f] * (value_right - value_left) < 0) return false;
-            gain = s.gain_at(gl, hl, value_left) + s.gain_at(gr, hr, value_right) -
-                   s.terms.base;
-        } else {
-            gain = s.terms.gain(gl, hl);
-        }
-        if (gain <= best.gain) return false;
-        best.gain = gain;
-        best.feature = f;
-        best.bin = bin;
-        best.missing_left = missing_left;
-        best.left = left;
-        best.left_value = value_left;
-        best.right_value = value_right;
-        best.by_category = false;
-        return true;
-    }
-
-    int64_t least_rows() const { return std::max(options.min_samples_leaf, 1); }
-
-    // Thresholds of one feature, one by one.
-    void search_one_by_one(const Search &s, int f, const Packed *h,
-                           Candidate &best) const {
-        const Packed *counts = counts_of(s, f);
-        const Packed missing = h[MISSING];
-        const int64_t n_missing = counts == nullptr ? 0 : counts[MISSING];
-        const bool any_missing = missing != 0 || n_missing != 0;
-        for (const bool missing_left : {false, true}) {
-            if (missing_left && !any_missing) break;
-            Packed left = missing_left ? missing : 0;
-            int64_t n_left = missing_left ? n_missing : 0;
-            // Right of the last one are only missing values, if any.
-            const int n = n_bins[f] - (missing_left || !any_missing);
-            for (int b = 0; b < n; b++) {
-                left += h[b];
-                if (counts != nullptr) n_left += counts[b];
-                consider(s, f, b, missing_left, left, n_left, best);
-            }
-        }
-    }
-
-    // The same, all thresholds at a time.
-    void search_thresholds(const Search &s, int f, const Packed *h, Candidate &best) const {
-        if (constrained || s.counts != nullptr) return search_one_by_one(s, f, h, best);
-        const int last = n_bins[f];
-        Packed left[N_BINS];
-        uint8_t bin[N_BINS];
-        double gains[N_BINS];
-        for (const bool missing_left : {false, true}) {
-            if (missing_left && h[MISSING] == 0) break;
-            Packed sum = missing_left ? h[MISSING] : 0;
-            int n = 0;
-            for (int b = 0; b < last; b++) {  // an empty bin adds no threshold
-                sum += h[b];
-                left[n] = sum;
-                bin[n] = static_cast<uint8_t>(b);
-                n += h[b] != 0;
-            }
-            // Right of the last one are only missing values, if any.
-            if (missing_left || h[MISSING] == 0) n--;
-            if (!kernels.gains(s.terms, left, n, best.gain, gains)) continue;
-            const int i = static_cast<int>(std::max_element(gains, gains + n) - gains);
-            best = Candidate();
-            best.gain = gains[i];
-            best.feature = f;
-            best.bin = bin[i];
-            best.missing_left = missing_left;
-            best.left = left[i];
-        }
-    }
-
-    static const Packed *counts_of(const Search &s, int f) {
-        return s.counts == nullptr ? nullptr : s.counts + static_cast<int64_t>(f) * N_BINS;
-    }
-
-    // Categories in the order of their mean gradient. Without smoothing and L2, the best
-    // cut of that order is the best of all subsets. Missing values go right.
-    void search_categories(const Search &s, int f, const Packed *h, Candidate &best) const {
-        int order[N_BINS], n_present = 0;
-        double key[N_BINS];
-        for (int b = 0; b < n_bins[f]; b++) {
-            if (h[b] == 0) continue;
-            key[b] = gradient_of(h[b]) / (hessian_of(h[b]) + s.smoothing);
-            order[n_present++] = b;
-        }
-        std::sort(order, order + n_present, [&](int a, int b) {
-            return key[a] < key[b] || (key[a] == key[b] && a < b);
-        });
-        const Packed *counts = counts_of(s, f);
-        const Packed missing = h[MISSING];
-        Packed left = 0;
-        int64_t n_left = 0, n_known = 0;
-        for (int i = 0; i < n_present && counts != nullptr; i++) n_known += counts[order[i]];
-        int first = 0, last = 0;  // places in the order that go left
-        for (int i = 0; i < n_present; i++) {
-            left += h[order[i]];
-            if (counts != nullptr) n_left += counts[order[i]];
-            if (i + 1 == n_present && missing == 0) break;
-            if (consider(s, f, 0, false, left, n_left, best)) first = 0, last = i + 1;
-            if (missing == 0 || i + 1 == n_present) continue;
-            // Missing values with the first categories: the others go left.
-            if (consider(s, f, 0, false, s.sum - missing - left, n_known - n_left, best)) {
-                first = i + 1, last = n_present;
-            }
-        }
-        if (first == last) return;
-        best.by_category = true;
-        std::fill(best.categories, best.categories + 4, 0);
-        for (int i = first; i < last; i++) {
-            best.categories[order[i] >> 6] |= 1ULL << (order[i] & 63);
-        }
     }
 
     // Features that a node may split on: all, or some drawn for the node.
@@ -607,22 +327,12 @@ class Grower {
         return tried;
     }
 
-    void search_feature(Search &s, int f, Candidate &best) const {
-        if (!s.tried[f]) return;
-        const Packed *h = s.histogram + static_cast<int64_t>(f) * N_BINS;
-        if (categorical[f]) {
-            search_categories(s, f, h, best);
-        } else {
-            search_thresholds(s, f, h, best);
-        }
-    }
-
     // Sums the histograms that are missing and searches the best splits, with ``counts``
     // by true numbers of rows. With ``subtract`` the second leaf holds the histogram of
     // the parent, and gets what the first leaves over.
     void open(const std::vector<int> &opened, bool subtract = false,
               const Packed *counts = nullptr) {
-        check_clock();
+        options.n_threads = clock.check(options.n_threads);
         std::vector<Leaf *> summed;
         bool many = false;
         for (const int k : opened) {
@@ -664,9 +374,9 @@ class Grower {
                 const int end = std::min(from + step, layout.n_features);
                 for (int f = from; f < end; f++) {
                     const int64_t start = static_cast<int64_t>(f) * N_BINS;
-                    if (rest != nullptr) kernels.subtract(part + start, rest + start);
+                    if (rest != nullptr) finder.kernels.subtract(part + start, rest + start);
                     for (size_t i = 0; i < searches.size(); i++) {
-                        search_feature(searches[i], f, best[i]);
+                        finder.search_feature(searches[i], f, best[i]);
                     }
                 }
             }
@@ -692,6 +402,8 @@ class Grower {
         queue.emplace(leaf.best.gain, -s.leaf);
         leaf.best.gain *= gradient_unit * gradient_unit / hessian_unit;
     }
+
+    int64_t least_rows() const { return std::max(options.min_samples_leaf, 1); }
 
     bool may_split(const Leaf &leaf) const {
         const bool deep = options.max_depth > 0 && leaf.depth >= options.max_depth;
@@ -846,13 +558,13 @@ class Grower {
     }
 
     void set_bounds(const Candidate &c, Leaf &left, Leaf &right) const {
-        if (!constrained) return;
+        if (!finder.constrained) return;
         const double middle =
             0.5 * (c.left_value + c.right_value) * (gradient_unit / hessian_unit);
-        if (monotonic[c.feature] > 0) {
+        if (finder.direction(c.feature) > 0) {
             left.high = std::min(left.high, middle);
             right.low = std::max(right.low, middle);
-        } else if (monotonic[c.feature] < 0) {
+        } else if (finder.direction(c.feature) < 0) {
             left.low = std::max(left.low, middle);
             right.high = std::min(right.high, middle);
         }
