@@ -17,6 +17,7 @@ from skrank._core._segments import segment_ranks
 from skrank._core._validation import (
     check_grades,
     check_groups,
+    check_scores,
     check_weights,
     n_rows,
     resolve_groups,
@@ -96,8 +97,8 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         )
 
     @with_callbacks
-    def _checked_fit(self, X, y, groups, sample_weight, validation):
-        data, index = self._training_data(X, y, groups, sample_weight)
+    def _checked_fit(self, X, y, groups, sample_weight, validation, init_score=None):
+        data, index = self._training_data(X, y, groups, sample_weight, init_score)
         held_out = self._validation_data(*validation)
         self.query_ids_ = index.ids
         self.query_sizes_ = index.sizes
@@ -109,7 +110,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             del self._callback_context
         return self
 
-    def _training_data(self, X, y, groups, sample_weight):
+    def _training_data(self, X, y, groups, sample_weight, init_score):
         given_X, given_y = X, y
         X = self._check_rows(X, y=y, reset=True)
         y = check_grades(y, n_samples=X.shape[0], warn=True)
@@ -122,10 +123,10 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         )
         sample_weight = check_weights(sample_weight, X.shape[0])
         index = QueryIndex.from_groups(ids, canonical=True)
-        score = self._init_scores("init_score", X.shape[0])
+        score = _check_init_score(init_score, X.shape[0], "init_score")
         return RankingData.grouped(X, y, index, sample_weight, score), index
 
-    def _validation_data(self, X_val, y_val, groups_val):
+    def _validation_data(self, X_val, y_val, groups_val, init_score_val=None):
         if X_val is None and y_val is None and groups_val is None:
             return None
         if X_val is None or y_val is None:
@@ -141,12 +142,8 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             name="groups_val",
         )
         index = QueryIndex.from_groups(ids, canonical=True)
-        score = self._init_scores("init_score_val", X.shape[0])
+        score = _check_init_score(init_score_val, X.shape[0], "init_score_val")
         return RankingData.grouped(X, y, index, init_score=score)
-
-    def _init_scores(self, name, n_samples):
-        """Scores to start from, for rankers whose `fit` takes them."""
-        return None
 
     def _check_rows(self, X, *, reset, y="no_validation"):
         """Check rows alone; grades are checked by rules of our own."""
@@ -277,6 +274,16 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+def _check_init_score(init_score, n_samples, name):
+    """Return finite scores to start from, or None where there are none."""
+    if init_score is None:
+        return None
+    scores = check_scores(init_score, n_samples, name=name)
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{name} must be finite")
+    return scores
 
 
 def first_rows(ranks, index: QueryIndex, k: int):

@@ -11,7 +11,7 @@ from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_groups, check_scores, resolve_groups
+from skrank._core._validation import check_groups, resolve_groups
 from skrank.base import first_rows
 from skrank.rankers._iterations import EarlyStoppingMixin
 from skrank.rankers._tree_ranker import BaseTreeRanker, draw_seed
@@ -123,30 +123,8 @@ class BaseBoostedRanker(EarlyStoppingMixin, BaseTreeRanker):
                 "init_score and init_score_val must be given together, so that "
                 "validation queries are ranked by the same kind of scores"
             )
-        self._given_scores = {
-            "init_score": init_score,
-            "init_score_val": init_score_val,
-        }
-        try:
-            return super().fit(
-                X,
-                y,
-                groups,
-                sample_weight=sample_weight,
-                X_val=X_val,
-                y_val=y_val,
-                groups_val=groups_val,
-            )
-        finally:
-            del self._given_scores
-
-    def _init_scores(self, name, n_samples):
-        if self._given_scores[name] is None:
-            return None
-        scores = check_scores(self._given_scores[name], n_samples, name=name)
-        if not np.isfinite(scores).all():
-            raise ValueError(f"{name} must be finite")
-        return scores
+        validation = (X_val, y_val, groups_val, init_score_val)
+        return self._checked_fit(X, y, groups, sample_weight, validation, init_score)
 
     def _loss(self):
         """Return the loss of this ranker; never a prepared one."""
@@ -175,16 +153,8 @@ class BaseBoostedRanker(EarlyStoppingMixin, BaseTreeRanker):
         rng = check_random_state(self.random_state)
         _Boosting(self, *self._hold_out(data, validation, rng), rng).run()
 
-    def _raw(self, X, n_trees=None):
-        raw = self._start_scores(X)
-        if self.ensemble_.n_trees:
-            self.ensemble_.add_to(
-                raw,
-                self.bin_mapper_.encode(X),
-                last=n_trees,
-                n_threads=effective_n_threads(self.n_jobs),
-            )
-        return raw
+    def _raw(self, X):
+        return self._add_trees(self._start_scores(X), X)
 
     def _start_scores(self, X):
         raw = np.tile(self.baseline_, (X.shape[0], 1))

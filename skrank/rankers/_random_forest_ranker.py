@@ -130,10 +130,4 @@ class RandomForestRanker(BaseTreeRanker):
         return rows.astype(np.int32), np.repeat(times, np.diff(data.ptr)).astype(float)
 
     def _predict(self, X):
-        raw = np.zeros((X.shape[0], 1))
-        self.ensemble_.add_to(
-            raw,
-            self.bin_mapper_.encode(X),
-            n_threads=effective_n_threads(self.n_jobs),
-        )
-        return raw[:, 0]
+        return self._add_trees(np.zeros((X.shape[0], 1)), X)[:, 0]

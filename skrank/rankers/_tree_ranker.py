@@ -182,6 +182,16 @@ class BaseTreeRanker(BaseIterativeRanker):
             "n_threads": effective_n_threads(self.n_jobs),
         } | more
 
+    def _add_trees(self, raw, X):
+        """Add all trees to scores of shape (n_documents, n_outputs), in place."""
+        if self.ensemble_.n_trees:
+            self.ensemble_.add_to(
+                raw,
+                self.bin_mapper_.encode(X),
+                n_threads=effective_n_threads(self.n_jobs),
+            )
+        return raw
+
     @property
     def feature_importances_(self):
         """Total gain of the splits on each feature, scaled to sum to 1."""

@@ -4,6 +4,7 @@
 // the others, and a test costs no branch. A leaf is its own left child.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
