@@ -1,0 +1,385 @@
+"""Constructor parameters: declared once, with their types and their ranges.
+
+A class lists its own parameters as annotated class attributes and inherits those of its
+bases::
+
+    class RankSVM(BaseEnergyRanker):
+        hinge: Literal["squared", "linear"] = "squared"
+        margin: NonNegative = 1.0
+        alpha = 0.01  # a new default of an inherited parameter
+
+The constructor, which scikit-learn reads, is made from that list by the standard
+library's dataclass, so that no parameter can be forgotten on the way to a base class
+and type checkers see all of them. What a parameter accepts is read from its annotation
+by the one check that every ``fit`` or ``prepare`` begins with, so that every mistake is
+reported in the same words.
+"""
+
+import inspect
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, dataclass_transform
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Fraction",
+    "Interval",
+    "InvalidParameterError",
+    "NThreads",
+    "NonNegative",
+    "NonNegativeInt",
+    "NotZero",
+    "Parameters",
+    "Positive",
+    "PositiveInt",
+    "Seed",
+    "invalid_parameter",
+]
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A constructor parameter is of the wrong type or out of range."""
+
+
+def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParameterError:
+    """Return the error that says what a parameter accepts and what was found.
+
+    Parameters
+    ----------
+    owner : object
+        The object that has the parameter.
+    name : str
+        Name of the parameter.
+    accepted : str
+        What it accepts, such as "a number > 0".
+    value : object
+        What was found.
+
+    Returns
+    -------
+    InvalidParameterError
+    """
+    found = repr(value)
+    if len(found) > 100:
+        found = f"{found[:100]}…"
+    return InvalidParameterError(
+        f"{type(owner).__name__}: {name} must be {accepted}, got {found}"
+    )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers between two bounds.
+
+    Parameters
+    ----------
+    low : float or None
+        Lower bound; None for none.
+    high : float or None, default=None
+        Upper bound; None admits every finite number.
+    closed : {"both", "left", "right", "neither"}, default="both"
+        Which bounds belong to the interval.
+    """
+
+    low: float | None
+    high: float | None = None
+    closed: Literal["both", "left", "right", "neither"] = "both"
+
+    def __contains__(self, value):
+        if self.low is not None:
+            if value < self.low:
+                return False
+            if value == self.low and self.closed not in ("both", "left"):
+                return False
+        if self.high is None:
+            return math.isfinite(value)
+        if self.closed in ("both", "right"):
+            return value <= self.high
+        return value < self.high
+
+    def __str__(self):
+        left, right = self.closed in ("both", "left"), self.closed in ("both", "right")
+        if self.high is None:
+            return "" if self.low is None else f"{'>=' if left else '>'} {self.low:g}"
+        if self.high == math.inf and right:
+            return f"{'>=' if left else '>'} {self.low:g}, or infinity"
+        low = -math.inf if self.low is None else self.low
+        return f"in {'[' if left else '('}{low:g}, {self.high:g}{']' if right else ')'}"
+
+
+@dataclass(frozen=True)
+class NotZero:
+    """Every number but 0."""
+
+    def __contains__(self, value):
+        return value != 0
+
+    def __str__(self):
+        return "other than 0"
+
+
+Positive = Annotated[float, Interval(0, None, "neither")]
+NonNegative = Annotated[float, Interval(0, None)]
+Fraction = Annotated[float, Interval(0, 1, "neither")]
+PositiveInt = Annotated[int, Interval(1, None)]
+NonNegativeInt = Annotated[int, Interval(0, None)]
+NThreads = Annotated[int, NotZero()] | None
+Seed = NonNegativeInt | np.random.RandomState | None
+
+
+@dataclass_transform(
+    kw_only_default=True, eq_default=False, field_specifiers=(field, Field)
+)
+class Parameters:
+    """Base of everything that has constructor parameters.
+
+    See the module's description. A parameter that may also be given by its place is
+    declared as ``field(default=..., kw_only=False)``.
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        _declare_new_defaults(cls)
+        # A constructor that somebody wrote, here or in the nearest base, is kept.
+        made = "__init__" not in vars(cls) and _is_made(super(cls, cls).__init__)
+        dataclass(init=made, kw_only=True, eq=False, repr=False, match_args=False)(cls)
+        if made:
+            _put_own_first(cls)
+        _complete_docstring(cls)
+
+    def _check_parameters(self):
+        """Raise an error that names a parameter of the wrong type or out of range.
+
+        A class in which parameters depend on each other extends it.
+        """
+        for name, accepts, accepted in _rules(type(self)):
+            value = getattr(self, name)
+            if not accepts(value):
+                raise invalid_parameter(self, name, accepted, value)
+            if isinstance(value, Parameters):
+                value._check_parameters()
+
+
+def _declare_new_defaults(cls):
+    """Annotate attributes that give an inherited parameter another default."""
+    inherited: dict[str, Field] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= vars(base).get("__dataclass_fields__", {})
+    annotations = inspect.get_annotations(cls)
+    for name, value in list(vars(cls).items()):
+        if name not in inherited or name in annotations or _is_code(value):
+            continue
+        annotations[name] = inherited[name].type
+        setattr(cls, name, field(default=value, kw_only=inherited[name].kw_only))
+    cls.__annotations__ = annotations
+
+
+def _is_made(constructor):
+    """Whether a constructor is that of no class, or was made from a declaration."""
+    return constructor is object.__init__ or hasattr(constructor, "__signature__")
+
+
+def _put_own_first(cls):
+    """List a class's own parameters before those of its bases, as readers expect."""
+    signature = inspect.signature(cls.__init__)
+    declared = [
+        name
+        for base in cls.__mro__
+        for name in vars(base).get("__dataclass_fields__", {})
+        if name in inspect.get_annotations(base)
+    ]
+    places = {name: place for place, name in reversed(list(enumerate(declared)))}
+    by_place = [
+        p for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY
+    ]
+    by_name = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    by_name.sort(key=lambda parameter: places[parameter.name])
+    cls.__init__.__signature__ = signature.replace(parameters=by_place + by_name)
+
+
+def _is_code(value):
+    return isinstance(value, property | classmethod | staticmethod) or (
+        inspect.isfunction(value)
+    )
+
+
+@cache
+def _rules(cls):
+    """Name, test and description of every parameter of a class."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return [
+        (f.name, *_rule(hints[f.name])) for f in fields(cls) if hints[f.name] is not Any
+    ]
+
+
+_Rule = tuple[Callable[[Any], bool], str]
+
+
+def _rule(hint) -> _Rule:
+    """Test and description of what an annotation accepts."""
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    if hint == npt.ArrayLike:
+        return _is_array_like, "array-like"
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in _COMPOSED:
+        return _COMPOSED[origin](arguments)
+    if origin is not None and issubclass(origin, Mapping):
+        return lambda value: isinstance(value, Mapping), "a mapping"
+    if origin is not None and issubclass(origin, Sequence):
+        return _sequence(arguments)
+    name = hint.__name__
+    article = "an" if name[0] in "AEIOU" else "a"
+    return lambda value: isinstance(value, hint), f"{article} {name}"
+
+
+def _is_number(value):
+    return (
+        isinstance(value, Real)
+        and not isinstance(value, bool | np.bool_)
+        and not math.isnan(value)
+    )
+
+
+def _is_integer(value):
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def _is_array_like(value):
+    return hasattr(value, "__array__") or _is_sequence(value)
+
+
+def _is_sequence(value):
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+
+
+def _annotated(arguments) -> _Rule:
+    accepts, accepted = _rule(arguments[0])
+    limits = arguments[1:]
+    words = " and ".join(filter(None, map(str, limits)))
+    return (
+        lambda value: accepts(value) and all(value in limit for limit in limits),
+        f"{accepted} {words}".rstrip(),
+    )
+
+
+def _union(arguments) -> _Rule:
+    rules = [_rule(argument) for argument in arguments]
+    # "None" reads better as the last choice.
+    rules.sort(key=lambda rule: rule[1] == "None")
+    *words, last = [accepted for _, accepted in rules]
+    return (
+        lambda value: any(accepts(value) for accepts, _ in rules),
+        f"{', '.join(words)} or {last}",
+    )
+
+
+def _literal(choices) -> _Rule:
+    *words, last = map(repr, choices)
+    kinds = tuple(type(choice) for choice in choices)
+    return (
+        lambda value: isinstance(value, kinds) and value in choices,
+        f"{', '.join(words)} or {last}" if words else last,
+    )
+
+
+def _sequence(arguments) -> _Rule:
+    length = None
+    if arguments and arguments[-1] is not Ellipsis and len(arguments) > 1:
+        length = len(arguments)
+    if not arguments:
+        return _is_sequence, "a sequence"
+    accepts, accepted = _rule(arguments[0])
+    count = "a sequence" if length is None else f"a sequence of {length} values"
+    return (
+        lambda value: (
+            _is_sequence(value)
+            and (length is None or len(value) == length)
+            and all(accepts(entry) for entry in value)
+        ),
+        f"{count}, each {accepted}",
+    )
+
+
+_SIMPLE: dict[Any, _Rule] = {
+    Any: (lambda value: True, "anything"),
+    float: (_is_number, "a number"),
+    int: (_is_integer, "a whole number"),
+    bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    str: (lambda value: isinstance(value, str), "a string"),
+    type(None): (lambda value: value is None, "None"),
+    Callable: (callable, "a function"),
+}
+
+_COMPOSED: dict[Any, Callable[[tuple], _Rule]] = {
+    Annotated: _annotated,
+    Literal: _literal,
+    typing.Union: _union,
+    types.UnionType: _union,
+    Callable: lambda arguments: _SIMPLE[Callable],
+    tuple: _sequence,
+    list: _sequence,
+}
+
+
+# Documentation ----------------------------------------------------------------------
+
+_HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+
+
+def _complete_docstring(cls):
+    """Add what the docstrings of the bases say of inherited parameters."""
+    if not vars(cls).get("__doc__"):  # python -OO keeps no docstrings
+        return
+    names = list(inspect.signature(cls.__init__).parameters)
+    for base in cls.__mro__[1:]:
+        if "__dataclass_fields__" in vars(base) and base.__doc__:
+            cls.__doc__ = _merged_doc(cls.__doc__, base.__doc__, names)
+
+
+def _sections(doc):
+    """Split a numpydoc docstring into its heading-to-text mapping, in order."""
+    parts = _HEADING.split(inspect.cleandoc(doc) + "\n")
+    sections = {"": parts[0]}
+    sections.update(zip(parts[1::2], parts[2::2]))
+    return sections
+
+
+def _entries(text):
+    """Parameter entries of a section, by name."""
+    blocks = [block.rstrip() for block in _ENTRY.split(text) if block.strip()]
+    return {block.split(" :", 1)[0]: block for block in blocks}
+
+
+def _merged_doc(doc, base_doc, names):
+    sections, inherited = _sections(doc), _sections(base_doc)
+    for heading in ("Parameters", "Attributes"):
+        if heading not in inherited:
+            continue
+        entries = _entries(sections.get(heading, ""))
+        for name, block in _entries(inherited[heading]).items():
+            entries.setdefault(name, block)
+        if heading == "Parameters":
+            places = {name: place for place, name in enumerate(names)}
+            last = len(places)
+            entries = dict(
+                sorted(entries.items(), key=lambda e: places.get(e[0], last))
+            )
+        sections[heading] = "\n".join(entries.values())
+    order = ["", "Parameters", "Attributes"]
+    order += [heading for heading in sections if heading not in order]
+    texts = []
+    for heading in order:
+        if heading in sections:
+            title = f"{heading}\n{'-' * len(heading)}\n" if heading else ""
+            texts.append((title + sections[heading]).rstrip())
+    return "\n\n".join(texts) + "\n"

@@ -1,0 +1,208 @@
+"""Parameters are declared once, typed, and checked in one wording."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from skrank._core._parameters import (
+    Fraction,
+    Interval,
+    NonNegative,
+    NThreads,
+    Parameters,
+    Positive,
+    PositiveInt,
+    Seed,
+)
+
+
+class Family(Parameters, BaseEstimator):
+    """A family.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Strength of the penalty.
+    random_state : int, RandomState or None, default=None
+        Seed.
+    """
+
+    alpha: NonNegative = 1e-4
+    random_state: Seed = None
+
+
+class CutOff(Parameters):
+    """Something with a cut-off.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Cut-off.
+    """
+
+    k: PositiveInt | None = field(default=None, kw_only=False)
+
+
+class Member(CutOff, Family):
+    """A member of the family.
+
+    Parameters
+    ----------
+    hinge : {"squared", "linear"}, default="squared"
+        Power of the hinge.
+    """
+
+    hinge: Literal["squared", "linear"] = "squared"
+    alpha = 0.5
+
+
+class Everything(Parameters, BaseEstimator):
+    number: float = 1.0
+    whole: int = 1
+    flag: bool = False
+    text: str = "a"
+    positive: Positive = 1.0
+    fraction: Fraction = 0.5
+    capped: Annotated[float, Interval(0, np.inf, "right")] = 1.0
+    half_open: Annotated[float, Interval(0, 1, "left")] = 0.0
+    threads: NThreads = None
+    choice: Literal["a", 2] = "a"
+    sizes: PositiveInt | Sequence[PositiveInt] = ()
+    prior: tuple[Positive, Positive] | None = None
+    gain: Literal["exp2"] | Callable[[float], float] | Mapping[float, float] = "exp2"
+    array: npt.ArrayLike = ()
+    inner: Family | None = None
+    anything: Any = None
+
+
+def test_a_subclass_that_states_nothing_keeps_all_parameters():
+    class Silent(Member):
+        pass
+
+    silent = clone(Silent(3, alpha=0.25))
+    assert silent.get_params() == Member(3, alpha=0.25).get_params()
+
+
+def test_own_parameters_come_first_and_inherited_ones_are_documented():
+    names = list(inspect.signature(Member).parameters)
+    assert names == ["k", "hinge", "alpha", "random_state"]
+    places = [Member.__doc__.index(f"\n{name} :") for name in names]
+    assert places == sorted(places)
+    assert "Strength of the penalty." in Member.__doc__
+
+
+def test_a_new_default_keeps_type_range_and_place():
+    class Fifth(Member):
+        k = 5
+
+    assert Fifth(7).k == 7
+    assert repr(Fifth()) == "Fifth()"
+    assert Fifth().k == 5
+    assert Member().alpha == 0.5
+    with pytest.raises(ValueError, match="alpha must be a number >= 0, got -1"):
+        Member(alpha=-1)._check_parameters()
+
+
+def test_unknown_parameters_are_refused():
+    with pytest.raises(TypeError, match="alhpa"):
+        Member(alhpa=1)
+
+
+def test_clone_and_pickle():
+    member = Member(2, hinge="linear", random_state=0)
+    for copy in (clone(member), pickle.loads(pickle.dumps(member))):
+        assert copy.get_params() == member.get_params()
+
+
+def test_a_constructor_written_by_hand_is_kept_and_inherited():
+    class Foreign(Family):
+        def __init__(self, extra=None, *, alpha=1.0):
+            super().__init__(alpha=alpha)
+            self.extra = extra
+
+    class Child(Foreign):
+        pass
+
+    assert clone(Child("x")).get_params() == {"extra": "x", "alpha": 1.0}
+
+
+WRONG = [
+    ("number", "a", "a number"),
+    ("number", float("nan"), "a number"),
+    ("number", True, "a number"),
+    ("whole", 1.5, "a whole number"),
+    ("flag", 1, "True or False"),
+    ("text", 3, "a string"),
+    ("positive", 0, "a number > 0"),
+    ("positive", np.inf, "a number > 0"),
+    ("fraction", 1, r"a number in \(0, 1\)"),
+    ("capped", 0.0, "a number > 0, or infinity"),
+    ("half_open", 1.0, r"a number in \[0, 1\)"),
+    ("threads", 0, "a whole number other than 0 or None"),
+    ("choice", "b", "'a' or 2"),
+    ("choice", [], "'a' or 2"),
+    ("sizes", 0, "a whole number >= 1 or a sequence, each a whole number >= 1"),
+    ("sizes", (1, 0), "a whole number >= 1 or a sequence, each a whole number >= 1"),
+    ("sizes", "12", "a whole number >= 1 or a sequence, each a whole number >= 1"),
+    ("prior", (1.0,), "a sequence of 2 values, each a number > 0 or None"),
+    ("gain", 3, "'exp2', a function or a mapping"),
+    ("array", 3, "array-like"),
+    ("inner", 3, "a Family or None"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "accepted"), WRONG)
+def test_errors_have_one_wording(name, value, accepted):
+    parameters = Everything(**{name: value})
+    for error in (ValueError, TypeError):
+        with pytest.raises(error, match=f"^Everything: {name} must be {accepted}, got"):
+            parameters._check_parameters()
+
+
+RIGHT = [
+    ("number", np.float32(2)),
+    ("number", 3),
+    ("whole", np.int64(2)),
+    ("flag", np.True_),
+    ("capped", np.inf),
+    ("half_open", 0),
+    ("threads", -1),
+    ("choice", 2),
+    ("sizes", 3),
+    ("sizes", np.array([1, 2])),
+    ("prior", [1, 2.0]),
+    ("gain", abs),
+    ("gain", {0: 1.0}),
+    ("array", np.zeros(3)),
+    ("inner", Member()),
+    ("anything", object()),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), RIGHT)
+def test_what_is_accepted(name, value):
+    Everything(**{name: value})._check_parameters()
+
+
+def test_parameters_of_parameters_are_checked():
+    with pytest.raises(ValueError, match="Member: k must be a whole number >= 1"):
+        Everything(inner=Member(0))._check_parameters()
+
+
+def test_long_values_are_cut():
+    with pytest.raises(ValueError, match=r"…$"):
+        Everything(number=list(range(1000)))._check_parameters()
+
+
+def test_import_without_docstrings():
+    code = "import skrank.metrics, skrank.rankers, skrank.model_selection, skrank.text"
+    subprocess.run([sys.executable, "-OO", "-c", code], check=True, timeout=120)
