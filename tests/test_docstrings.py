@@ -19,6 +19,7 @@ from _public import public_methods, public_objects
 from numpydoc.validate import validate
 
 import skrank
+from skrank._core._parameters import Parameters
 
 _ROOT = Path(__file__).parents[1]
 # The configuration that `numpydoc lint` reads as well.
@@ -71,6 +72,8 @@ def _method_checks(cls, name):
 
 def _is_record(member):
     """Whether an object is returned to users rather than made by them."""
+    if inspect.isclass(member) and issubclass(member, Parameters):
+        return False
     return dataclasses.is_dataclass(member) or hasattr(member, "_fields")
 
 

@@ -193,8 +193,9 @@ def _put_own_first(cls):
     declared = [
         name
         for base in cls.__mro__
-        for name in vars(base).get("__dataclass_fields__", {})
-        if name in inspect.get_annotations(base)
+        if "__dataclass_fields__" in vars(base)
+        for name in inspect.get_annotations(base)
+        if name in base.__dataclass_fields__
     ]
     places = {name: place for place, name in reversed(list(enumerate(declared)))}
     by_place = [
