@@ -127,11 +127,11 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         best = None
         # Kernels and energies bring threads of their own; those of BLAS slow them down.
         with blas_threads(1):
-            objective = Objective(energy, loss, data, self.alpha, n_threads=n_threads)
+            objective = self._objective(energy, loss, data, n_threads)
 
             def scores_of(params):
                 held = validation
-                return _rank_scores(energy, loss, params, held.X, held.ptr)
+                return self._model_scores(energy, loss, params, held.X, held.ptr)
 
             context = {"energy": energy, "data": data}
             for _ in range(self.n_restarts):
@@ -144,16 +144,34 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
                     best = result, monitor
         return energy, loss, *best
 
-    def _start(self, energy, n_features, rng):
-        if self.warm_start and hasattr(self, "params_"):
-            if len(self.params_) == energy.n_params(n_features):
-                return self.params_
-            raise ValueError(
-                f"warm_start=True: the last fit has {len(self.params_)} parameters, "
-                f"this one {energy.n_params(n_features)}; keep the features and the "
-                "energy, or set warm_start=False"
-            )
+    def _objective(self, energy, loss, data, n_threads):
+        """Return what the solver minimises."""
+        return Objective(energy, loss, data, self.alpha, n_threads=n_threads)
+
+    def _n_params(self, energy, n_features):
+        """Number of parameters of the model."""
+        return energy.n_params(n_features)
+
+    def _init_params(self, energy, n_features, rng):
+        """Parameters to start from."""
         return energy.init_params(n_features, rng)
+
+    def _model_scores(self, energy, loss, params, X, ptr):
+        """Scores by which documents are ranked, as the loss saw them in training."""
+        if energy.labels_ is not None and loss.compares_minima:
+            return energy.scores(params, X, ptr).max(axis=1)
+        return loss.to_scores(energy.document_scores(params, X, ptr))
+
+    def _start(self, energy, n_features, rng):
+        if not (self.warm_start and hasattr(self, "params_")):
+            return self._init_params(energy, n_features, rng)
+        n_params = self._n_params(energy, n_features)
+        if len(self.params_) == n_params:
+            return self.params_
+        raise ValueError(
+            f"warm_start=True: the last fit has {len(self.params_)} parameters, this "
+            f"one {n_params}; keep the features and the energy, or set warm_start=False"
+        )
 
     def _store(self, energy, loss, result, monitor):
         self.energy_ = energy
@@ -177,7 +195,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
 
     def _predict(self, X, ptr=None):
         energy, loss = self.energy_, self.loss_
-        return _rank_scores(energy, loss, self.params_, energy.transform(X), ptr)
+        return self._model_scores(energy, loss, self.params_, energy.transform(X), ptr)
 
     def _energies(self, X, ptr=None):
         energy = self.energy_
@@ -245,13 +263,6 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         if self.energy_.labels_ is None:
             raise ValueError(_no_labels(self.energy_))
         return self.energy_.labels_[np.argmin(energies, axis=1)]
-
-
-def _rank_scores(energy, loss, params, X, ptr):
-    """Scores by which documents are ranked, as the loss saw them in training."""
-    if energy.labels_ is not None and loss.compares_minima:
-        return energy.scores(params, X, ptr).max(axis=1)
-    return loss.to_scores(energy.document_scores(params, X, ptr))
 
 
 def _is_better(result, monitor, other_result, other_monitor):
