@@ -56,9 +56,7 @@ def all_objects(kind: Kind) -> dict[str, type]:
     if kind not in _ROOMS:
         raise ValueError(f"kind must be one of {', '.join(_ROOMS)}, got {kind!r}")
     base, rooms = _ROOMS[kind]
-    found = {
-        cls.__name__: cls for room in rooms for cls in public_classes(room, base)
-    }
+    found = {cls.__name__: cls for room in rooms for cls in public_classes(room, base)}
     return {name: found[name] for name in sorted(found) if is_concrete(found[name])}
 
 

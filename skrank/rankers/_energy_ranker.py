@@ -19,8 +19,20 @@ from skrank._core._parameters import (
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._objective import Objective
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin
-from skrank.energies import BaseEnergy, LinearEnergy, MLPEnergy
-from skrank.losses import BaseLoss, RankNetLoss
+from skrank.energies import (
+    AbsoluteLabelEnergy,
+    BaseEnergy,
+    KernelEnergy,
+    LinearEnergy,
+    MLPEnergy,
+)
+from skrank.losses import (
+    BaseLoss,
+    HingeLoss,
+    ListNetLoss,
+    RankNetLoss,
+    SquaredLoss,
+)
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
 from skrank.solvers import LBFGS, SGD, Adam, BaseSolver
 
@@ -382,6 +394,17 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
 
     energy: BaseEnergy | None = field(default=None, kw_only=False)
     loss: BaseLoss | None = field(default=None, kw_only=False)
+
+    @classmethod
+    def _variants(cls):
+        network = MLPEnergy(hidden_layer_sizes=(8,))
+        by_label = HingeLoss(reading="pointwise")
+        return [
+            {},
+            {"energy": network, "loss": ListNetLoss(), "n_restarts": 2},
+            {"energy": AbsoluteLabelEnergy(), "loss": by_label, "solver": "adam"},
+            {"energy": KernelEnergy(n_components=20), "loss": SquaredLoss()},
+        ]
 
     def _parts(self):
         energy = (

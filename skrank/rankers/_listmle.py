@@ -52,6 +52,16 @@ class ListMLE(BaseNetworkRanker):
     position_weights: Literal["p"] | Numbers | None = None
     prior: tuple[Positive, Positive] | None = None
 
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"ties": "stable", "top_k": 3},
+            {"ties": "random"},
+            {"position_weights": "p"},
+            {"prior": (2.0, 1.0)},
+        ]
+
     def _parts(self):
         loss = ListMLELoss(
             top_k=self.top_k,

@@ -58,6 +58,10 @@ class LogisticRanker(BaseEnergyRanker):
 
     threshold: float | Literal["all"] = 1.0
 
+    @classmethod
+    def _variants(cls):
+        return [{}, {"threshold": 2.0}, {"threshold": "all"}]
+
     def _parts(self):
         energy = LinearEnergy(fit_intercept=True, n_jobs=self.n_jobs)
         threshold = 1.0 if self.threshold == "all" else self.threshold
