@@ -7,19 +7,18 @@ import pytest
 
 from skrank.losses import (
     ExplicitPairsLoss,
+    HingeLoss,
     ListMLELoss,
     ListNetLoss,
-    PairwiseHingeLoss,
-    PairwiseSquaredHingeLoss,
-    RankNetLoss,
-    SmoothedHingeLoss,
+    LogLoss,
+    SquaredHingeLoss,
 )
 
 LOSSES = [
-    RankNetLoss(sigma=1.5),
-    PairwiseHingeLoss(margin=0.7),
-    PairwiseSquaredHingeLoss(margin=0.7),
-    SmoothedHingeLoss(margin=0.7, width=0.4),
+    LogLoss(sigma=1.5),
+    HingeLoss(margin=0.7),
+    SquaredHingeLoss(margin=0.7),
+    HingeLoss(margin=0.7, width=0.4),
 ]
 
 
@@ -48,15 +47,15 @@ def test_all_pairs_one_by_one_equal_the_kernel(loss, graded):
 @pytest.mark.parametrize("width", [0.1, 1.0, 3.0])
 def test_smooth_hinge_stays_close_to_the_hinge(width):
     margins = np.linspace(-4, 4, 401)
-    hinge, _ = PairwiseHingeLoss(margin=1.0).margin_loss(margins)
-    smooth, _ = PairwiseHingeLoss(margin=1.0).smoothed(width).margin_loss(margins)
+    hinge, _ = HingeLoss(margin=1.0).margin_loss(margins)
+    smooth, _ = HingeLoss(margin=1.0).smoothed(width).margin_loss(margins)
     gap = hinge - smooth
     assert gap.min() >= -1e-12
     assert gap.max() <= width / 2 + 1e-12
 
 
 def test_squared_hinge_is_smooth_already():
-    loss = PairwiseSquaredHingeLoss()
+    loss = SquaredHingeLoss()
     assert loss.smoothed(0.1) is loss
 
 
