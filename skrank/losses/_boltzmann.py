@@ -102,7 +102,6 @@ class BoltzmannLoss(BaseLoss):
     short_name: ClassVar[str] = "boltzmann"
     unit = "query"
     shift_invariant = True
-    convex = False
 
     measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
     n_samples: Annotated[int, Interval(2, None)] = field(default=100, kw_only=False)
@@ -112,6 +111,11 @@ class BoltzmannLoss(BaseLoss):
     )
     scale: Positive = field(default=1.0, kw_only=False)
     random_state: Seed = field(default=0, kw_only=False)
+
+    @property
+    def convex(self):
+        """Whether the loss is convex: as a cross entropy alone."""
+        return self.mix == 0
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -126,6 +130,7 @@ class BoltzmannLoss(BaseLoss):
             {},
             {"measure": "map", "n_samples": 7, "mix": 0.0, "g": "sign"},
             {"measure": "ndcg@3", "mix": 1.0, "g": "logistic", "scale": 3.0},
+            {"random_state": 1},
         ]
 
     def _prepare(self, y, ptr, sample_weight, n_threads):

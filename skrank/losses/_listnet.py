@@ -101,7 +101,7 @@ class ListNetLoss(BaseLoss):
             {"gain": {0: 0.0, 1: 1.0, 2: 3.0, 3: 4.0}},
             {"top_k": 2},
             {"top_k": 3},
-            {"top_k": 3, "n_samples": 4},
+            {"top_k": 3, "n_samples": 4, "random_state": 1},
             {"top_k": 3, "n_samples": "exact"},
         ]
 
