@@ -146,3 +146,13 @@ def test_label_energies_count_with_their_minimum(data, rng):
 def test_bad_arguments(loss, error, message):
     with pytest.raises(error, match=message):
         loss.prepare([1.0, 0.0], [0, 2])
+
+
+def test_grades_without_zero_are_warned_of_once(data):
+    y, _, _, ptr = data
+    loss = SampledPairsLoss(LogLoss(), 3, random_state=0, against="zero")
+    with pytest.warns(UserWarning, match="found no pair to train on.*against='lower'"):
+        prepared = loss.prepare(y + 1.0, ptr)
+    assert prepared.total_weight == 0
+    loss._bind(y + 1.0, ptr)  # batches are not the place to say so
+    loss.prepare(y, ptr)
