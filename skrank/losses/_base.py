@@ -130,8 +130,11 @@ class BaseLoss(Parameters, BaseEstimator):
             )
         return self._prepare(y, ptr, sample_weight, n_threads, labels)
 
-    def _prepare(self, y, ptr, sample_weight, n_threads):
-        """Bind the loss, whose parameters have been checked."""
+    def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
+        """Bind the loss, whose parameters have been checked.
+
+        Losses that do not read labels leave the last argument out.
+        """
         raise NotImplementedError
 
     def _check_bound(self, prepared):

@@ -175,6 +175,10 @@ def energy_table(m: int, g="linear", scale: float = 1.0):
     return 2.0 * scale / (m * (m - 1)) * (total - total[::-1])
 
 
+def _nothing():
+    return np.empty(0)
+
+
 @dataclass
 class _RankSamples:
     """Rank samples of queries; the arrays of places and tables may serve more queries.
@@ -194,10 +198,10 @@ class _RankSamples:
     places: np.ndarray
     start: np.ndarray
     n_samples: int
-    table: np.ndarray | None = None
-    table_start: np.ndarray | None = None
-    gain: np.ndarray | None = None
-    target: np.ndarray | None = None
+    table: np.ndarray = field(default_factory=_nothing)
+    table_start: np.ndarray = field(default_factory=_nothing)
+    gain: np.ndarray = field(default_factory=_nothing)
+    target: np.ndarray = field(default_factory=_nothing)
 
     def set_table(self, ptr, g, scale):
         """One table for each length of query."""

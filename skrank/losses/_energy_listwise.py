@@ -1,10 +1,10 @@
 """Energy of a ranked list under the LVQ2 loss functional."""
 
+from copy import deepcopy
 from dataclasses import field
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from skrank._core import _segments
@@ -102,7 +102,7 @@ class ListwiseEnergyLoss(BaseLoss):
 
     def relaxed(self) -> "ListwiseEnergyLoss":
         """Return the loss without its cap, which is convex."""
-        return clone(self).set_params(cap=np.inf)
+        return deepcopy(self).set_params(cap=np.inf)
 
     def smoothed(self, width: float) -> "ListwiseEnergyLoss":
         """Return a differentiable loss that differs by at most ``width / 2`` a query.
@@ -116,7 +116,7 @@ class ListwiseEnergyLoss(BaseLoss):
         -------
         ListwiseEnergyLoss
         """
-        return clone(self).set_params(width=width)
+        return deepcopy(self).set_params(width=width)
 
     @classmethod
     def _variants(cls):

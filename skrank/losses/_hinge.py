@@ -38,7 +38,7 @@ class _Ramp(BaseMarginLoss):
         return values, -slopes
 
     def _prepare_pairs(self, *rows):
-        return _PreparedRamp(*rows, *self._shape())
+        return _PreparedRamp(*rows, shape=self._shape())
 
     def smoothed(self, width: float) -> Self:
         """Return the loss with a parabola in place of each kink.
@@ -195,7 +195,7 @@ class SquaredHingeLoss(BaseMarginLoss):
         return self
 
     def _prepare_pairs(self, *rows):
-        return PreparedHinge(*rows, float(self.margin), True)
+        return PreparedHinge(*rows, margin=float(self.margin), squared=True)
 
     @classmethod
     def _variants(cls):
@@ -305,7 +305,8 @@ class PreparedHinge(PreparedPairs):
 class _PreparedRamp(PreparedHinge):
     """Difference of the hinges at the two ends of the ramp."""
 
-    def __init__(self, y, ptr, sample_weight, n_threads, weighting, margin, cap, width):
+    def __init__(self, y, ptr, sample_weight, n_threads, weighting, shape):
+        margin, cap, width = shape
         super().__init__(y, ptr, sample_weight, n_threads, weighting, margin)
         self.cap = cap
         self.width = width

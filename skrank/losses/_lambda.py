@@ -125,6 +125,10 @@ class _LambdaPairs(PreparedLoss):
     def value_gradient(self, raw):
         return self.gradient_hessian(raw)[:2]
 
+    def gradient_hessian(self, raw):
+        """Value, gradient and diagonal of the Hessian."""
+        raise NotImplementedError
+
 
 class _PreparedLambda(_LambdaPairs):
     """Deltas by the compiled terms of the measure."""

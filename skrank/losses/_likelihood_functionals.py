@@ -63,7 +63,7 @@ class NLLLoss(_GibbsFunctional):
 
     def _prepare_pairs(self, *rows):
         beta = float(self.beta)
-        return PreparedLogistic(*rows, beta, divisor=beta)
+        return PreparedLogistic(*rows, sigma=beta, divisor=beta)
 
     def _of_labels(self, raw, column, n_threads):
         rows = np.arange(len(raw))
@@ -104,7 +104,7 @@ class MEELoss(_GibbsFunctional):
         return sigmoid(self.beta, margins)
 
     def _prepare_pairs(self, *rows):
-        return PreparedSigmoid(*rows, float(self.beta))
+        return PreparedSigmoid(*rows, beta=float(self.beta))
 
     def _of_labels(self, raw, column, n_threads):
         rows = np.arange(len(raw))

@@ -235,7 +235,8 @@ class _PreparedListMLE(PreparedLoss):
         for start, end in zip(edges[tied].tolist(), edges[tied + 1].tolist()):
             q = query[start]
             if self.query_weight[q] and weights[start:end].any():
-                runs.append(_Run(start, end, self.ptr[q + 1], q, weights[start:end]))
+                stop = int(self.ptr[q + 1])
+                runs.append(_Run(start, end, stop, int(q), weights[start:end]))
         return runs
 
     def _counted_weights(self):

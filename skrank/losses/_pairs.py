@@ -335,12 +335,12 @@ class PairSum(PreparedPairs):
         super().__init__(y, ptr, sample_weight, n_threads, weighting)
         self.loss = loss
         self.index = PairIndex(self)
-        by_row = weighting is None or weighting.by_row
-        self._of_grades: Callable | None = None if by_row else weighting.weights
+        self._of_grades: Callable | None = None
+        if weighting is not None and not weighting.by_row:
+            self._of_grades = weighting.weights
+            self.total_weight = weighting.total(self, self.index)
         # One block, as small batches have, is looked up once and not in each step.
         self._kept = list(self._blocks()) if self.n_pairs <= _BLOCK else None
-        if self._of_grades is not None:
-            self.total_weight = weighting.total(self, self.index)
 
     def _blocks(self):
         for rows, better, worse in self.index.blocks():
@@ -369,6 +369,6 @@ class PairSum(PreparedPairs):
             sums = pair_sums(self.loss, raw[rows], better, worse, weight, want_hessian)
             losses[rows] += np.bincount(better, sums[0], len(losses[rows]))
             gradient[rows] += sums[1]
-            if hessian is not None:
+            if hessian is not None and sums[2] is not None:
                 hessian[rows] += sums[2]
         return _segments.segment_sum(losses, self.ptr), gradient, hessian

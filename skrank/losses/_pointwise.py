@@ -88,6 +88,18 @@ class _PreparedPointwise(PreparedLoss):
             self.n_documents if self.weight is None else self.weight.sum()
         )
 
+    def _losses(self, raw):
+        """Loss of each document."""
+        raise NotImplementedError
+
+    def _slope(self, raw):
+        """Derivative of each loss."""
+        raise NotImplementedError
+
+    def _curvature(self, raw):
+        """Second derivative of each loss."""
+        raise NotImplementedError
+
     def _weighted(self, array):
         return array if self.weight is None else array * self.weight
 

@@ -56,7 +56,7 @@ class LogLoss(BaseMarginLoss):
         return self.sigma**2 * bell(self.sigma * margins)
 
     def _prepare_pairs(self, *rows):
-        return PreparedLogistic(*rows, float(self.sigma))
+        return PreparedLogistic(*rows, sigma=float(self.sigma))
 
     @classmethod
     def _variants(cls):
@@ -102,7 +102,7 @@ class MCELoss(BaseMarginLoss):
         return sigmoid(self.beta, margins)
 
     def _prepare_pairs(self, *rows):
-        return PreparedSigmoid(*rows, float(self.beta))
+        return PreparedSigmoid(*rows, beta=float(self.beta))
 
     @classmethod
     def _variants(cls):

@@ -1,7 +1,7 @@
 """What losses have in common that take the pairs of another loss."""
 
 from dataclasses import field
-from typing import Self
+from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
@@ -72,9 +72,11 @@ class WrappedPairLoss(BaseLoss):
         BaseLoss
             A loss of the same class.
         """
-        return self._with(loss=self.loss.smoothed(width))
+        inner: Any = self.loss
+        return self._with(loss=inner.smoothed(width))
 
     @_inner_has("relaxed")
     def relaxed(self) -> Self:
         """Return the same pairs under the loss without its cap."""
-        return self._with(loss=self.loss.relaxed())
+        inner: Any = self.loss
+        return self._with(loss=inner.relaxed())
