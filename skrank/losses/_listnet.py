@@ -341,11 +341,20 @@ def leading_sets(gains, k):
         chosen = probability[:, None] * strength
         chosen /= strength.sum(axis=1, keepdims=True)
         sets.append((outside, probability, chosen.sum(axis=0)))
-        before, added = np.nonzero(outside)
-        longer = np.column_stack([members[before], added])
-        members, same = np.unique(np.sort(longer, axis=1), axis=0, return_inverse=True)
-        probability = np.bincount(same.ravel(), chosen[before, added])
+        if len(sets) < min(k, m):
+            members, probability = _with_next(members, chosen, outside)
     return sets
+
+
+def _with_next(members, chosen, outside):
+    """Sets of one document more, and their probabilities over all orders."""
+    before, added = np.nonzero(outside)
+    longer = np.sort(np.column_stack([members[before], added]), axis=1)
+    # One number per set: much faster to compare than rows. There are few documents
+    # where lists are long, so that it does not overflow.
+    number = longer @ outside.shape[1] ** np.arange(longer.shape[1])
+    _, first, same = np.unique(number, return_index=True, return_inverse=True)
+    return longer[first], np.bincount(same, chosen[before, added])
 
 
 class _PreparedSum:
