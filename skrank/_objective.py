@@ -74,7 +74,7 @@ class Objective:
         self._single: dict[int, Objective] = {}
 
     def _bind(self, data, how: str):
-        """Bind the loss to rows, by ``prepare`` or by ``_bind``, which checks nothing."""
+        """Bind the loss to rows, with checks (``prepare``) or without (``_bind``)."""
         loss = self.loss
         if data.preferences is not None:
             given = data.preferences

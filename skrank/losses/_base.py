@@ -222,7 +222,8 @@ class PreparedLoss:
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)
-        self.y = _rows(y, self.n_documents, "y")
+        # Judgements may be preferences, which have no grades.
+        self.y = None if y is None else _rows(y, self.n_documents, "y")
         self.weight = None
         if sample_weight is not None:
             self.weight = _rows(sample_weight, self.n_documents, "sample_weight")

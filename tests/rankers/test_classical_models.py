@@ -35,6 +35,7 @@ from skrank.losses import (
     EnergyLoss,
     HingeLoss,
     ListMLELoss,
+    ListNetLoss,
     LogLoss,
     LVQ2Loss,
     MCELoss,
