@@ -95,9 +95,7 @@ class BaseMeasure(Parameters, BaseEstimator):
     greater_is_better: ClassVar[bool] = True
     has_swap_deltas: ClassVar[bool] = True
 
-    # Measures without these parameters behave as if they had these values.
-    ties = "average"
-    random_state = None
+    # Whoever sets or shows cut-offs may ask any measure for its own.
     k = None
 
     empty_query: EmptyQuery = "skip"
@@ -148,9 +146,9 @@ class BaseMeasure(Parameters, BaseEstimator):
             + ("" if self.k is None else f"@{self.k}")
         )
 
-    def _name_options(self):
-        level = getattr(self, "relevance_level", None)
-        return {} if level is None else {"rel": level}
+    def _name_options(self) -> dict[str, Any]:
+        """Options that belong to the name because they change what is measured."""
+        return {}
 
     def __str__(self):
         return self.name
@@ -199,10 +197,10 @@ class BaseMeasure(Parameters, BaseEstimator):
             np.ascontiguousarray(y, dtype=np.float64),
             np.ascontiguousarray(y_score, dtype=np.float64),
             np.ascontiguousarray(ptr, dtype=np.intp),
-            ties=self.ties,
+            ties=getattr(self, "ties", "average"),
             docids=docids,
             retrieved=retrieved,
-            random_state=self.random_state,
+            random_state=getattr(self, "random_state", None),
             n_threads=effective_n_threads(n_threads),
         )
         return self._fill_empty(np.asarray(self._values(documents), dtype=np.float64))

@@ -7,7 +7,7 @@ import numpy as np
 
 from skrank._core import _measures
 from skrank.metrics._base import CutOffMixin, RankedMeasure
-from skrank.metrics._gain import discount_of_ranks
+from skrank.metrics._gain import Discount, discount_of_ranks
 from skrank.metrics._ranked_documents import RankedDocuments, TiesOrThreshold
 from skrank.metrics._swap_deltas import DeltaKind, DeltaTerms
 
@@ -47,9 +47,11 @@ class BinaryMeasure(RankedMeasure):
             ranked, scores, documents.ptr, discount, documents.n_threads
         )
 
-    def _hits(self, documents: RankedDocuments, relevant: np.ndarray) -> np.ndarray:
+    def _hits(
+        self, documents: RankedDocuments, relevant: np.ndarray, k: int | None
+    ) -> np.ndarray:
         """Count the relevant documents among the first k, in expectation under ties."""
-        n = documents.max_size if self.k is None else min(self.k, documents.max_size)
+        n = documents.max_size if k is None else min(k, documents.max_size)
         # Selecting the first ranks is O(m) per query where sorting is O(m log m).
         if n <= _measures.select_limit() and documents.ties in ("average", "stable"):
             value = relevant
@@ -71,16 +73,17 @@ class BinaryMeasure(RankedMeasure):
         kind: DeltaKind,
         y: np.ndarray,
         ptr: np.ndarray,
-        discount: Any,
+        k: int | None,
+        discount: Discount,
         scale_of_relevant: Callable[[np.ndarray, np.ndarray], np.ndarray | float],
     ) -> DeltaTerms:
-        """`DeltaTerms` with a scale that depends on the number of relevant documents."""
+        """`DeltaTerms` scaled by a function of the number of relevant documents."""
         relevant = self._relevant(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)
         count = np.add.reduceat(relevant, ptr[:-1])
         scale = np.where(count > 0, scale_of_relevant(np.maximum(count, 1), ptr), 0.0)
         n_ranks = int(np.diff(ptr).max())
-        table = discount_of_ranks(discount, n_ranks, self.k)
+        table = discount_of_ranks(discount, n_ranks, k)
         return DeltaTerms(kind, relevant, table, scale)
 
 
@@ -127,7 +130,8 @@ class AP(CutOffMixin, BinaryMeasure):
     aliases: ClassVar[tuple[str, ...]] = ("ap", "average_precision")
 
     denominator: Literal["relevant", "reachable"] = "relevant"
-    ties: TiesOrThreshold = "average"
+    # One treatment more than other measures have.
+    ties: TiesOrThreshold = "average"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -161,6 +165,7 @@ class AP(CutOffMixin, BinaryMeasure):
             "average_precision",
             y,
             ptr,
+            self.k,
             "reciprocal",
             lambda count, ptr: 1.0 / self._reachable(count),
         )
@@ -208,5 +213,5 @@ class RR(CutOffMixin, BinaryMeasure):
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "reciprocal_rank"."""
         return self._terms(
-            "reciprocal_rank", y, ptr, "reciprocal", lambda count, ptr: 1.0
+            "reciprocal_rank", y, ptr, self.k, "reciprocal", lambda count, ptr: 1.0
         )

@@ -68,7 +68,9 @@ class _TieAwareMeasure(BaseMeasure):
 
 def _pair_counts(documents):
     """Numbers of concordant, discordant and score-tied pairs of different grades."""
-    order = _measures.rank_rows(documents.y_score, None, documents.ptr, documents.n_threads)
+    order = _measures.rank_rows(
+        documents.y_score, None, documents.ptr, documents.n_threads
+    )
     return _measures.count_pairs(
         documents.y[order], documents.y_score[order], documents.ptr, documents.n_threads
     ).T
@@ -193,28 +195,34 @@ class KendallTau(_TieAwareMeasure):
         elif self.weight is None:
             tau = _divide(right + tied / 2 + (pairs - decided), pairs, 0.0)
         else:
-            tau = self._weighted(documents)
+            tau = self._weighted(documents, self.weight)
         return np.where(decided > 0, tau, np.nan)
 
     def _score_ties(self, documents):
-        start, end = blocks_of_equal_scores(documents.y_score, documents.ptr, documents.n_threads)
+        start, end = blocks_of_equal_scores(
+            documents.y_score, documents.ptr, documents.n_threads
+        )
         return np.add.reduceat(end - start - 1, documents.ptr[:-1]) / 2
 
-    def _weighted(self, documents):
+    @staticmethod
+    def _weighted(documents, weight):
         values = np.zeros(len(documents.ptr) - 1)
         for q, (a, b) in enumerate(zip(documents.ptr[:-1], documents.ptr[1:])):
-            values[q] = self._weighted_query(documents.y[a:b], documents.y_score[a:b])
+            y, scores = documents.y[a:b], documents.y_score[a:b]
+            values[q] = _weighted_agreement(y, scores, weight)
         return values
 
-    def _weighted_query(self, y, scores):
-        i, j = np.triu_indices(len(y), 1)
-        swap = y[i] < y[j]
-        i, j = np.where(swap, j, i), np.where(swap, i, j)
-        weight = np.asarray(self.weight(y[i], y[j]), dtype=np.float64)
-        agreement = (1 + np.sign(scores[i] - scores[j])) / 2
-        agreement[y[i] == y[j]] = 1.0
-        total = weight.sum()
-        return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
+
+def _weighted_agreement(y, scores, weight_of_pairs):
+    """Weighted share of the pairs of a query that stand in the right order."""
+    i, j = np.triu_indices(len(y), 1)
+    swap = y[i] < y[j]
+    i, j = np.where(swap, j, i), np.where(swap, i, j)
+    weight = np.asarray(weight_of_pairs(y[i], y[j]), dtype=np.float64)
+    agreement = (1 + np.sign(scores[i] - scores[j])) / 2
+    agreement[y[i] == y[j]] = 1.0
+    total = weight.sum()
+    return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
 
 
 class SpearmanRho(_TieAwareMeasure):
@@ -301,8 +309,12 @@ class RankBiasedOverlap(_TieAwareMeasure):
         return {"p": self.p}
 
     def _values(self, documents):
-        by_grade = blocks_of_equal_scores(documents.y, documents.ptr, documents.n_threads)
-        by_score = blocks_of_equal_scores(documents.y_score, documents.ptr, documents.n_threads)
+        by_grade = blocks_of_equal_scores(
+            documents.y, documents.ptr, documents.n_threads
+        )
+        by_score = blocks_of_equal_scores(
+            documents.y_score, documents.ptr, documents.n_threads
+        )
         overlap = _measures.rank_biased_overlap(
             *by_grade, *by_score, documents.ptr, self.p, documents.n_threads
         )

@@ -23,6 +23,11 @@ def _max_size(ptr):
     return int(np.diff(ptr).max())
 
 
+def _is_exp2(gain: Gain) -> bool:
+    # An array, which a gain may be, would compare element by element.
+    return isinstance(gain, str) and gain == "exp2"
+
+
 class _GainMeasure(RankedMeasure):
     """Base class of measures with a gain of grades and a discount of ranks.
 
@@ -91,11 +96,13 @@ class DCG(CutOffMixin, _GainMeasure):
         discount = discount if self.k is None else discount[: self.k]
         # exp2 grows with the grade: the kernels may then rank by grade and compute the
         # gains of the first ranks only.
-        lazy = isinstance(self.gain, str) and self.gain == "exp2"
+        lazy = _is_exp2(self.gain)
         if lazy:
             check_exp2_gain(documents.y)
         value = documents.y if lazy else gain_of_grades(self.gain, documents.y)
-        ideal = _measures.ideal_dcg(value, documents.ptr, discount, lazy, documents.n_threads)
+        ideal = _measures.ideal_dcg(
+            value, documents.ptr, discount, lazy, documents.n_threads
+        )
         if len(discount) <= _SELECT_LIMIT and documents.ties in ("average", "stable"):
             return self._select(documents, value, discount, lazy), ideal
         if lazy:

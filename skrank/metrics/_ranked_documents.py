@@ -5,6 +5,7 @@ any per-document value in the order that the scores give, with equal scores trea
 the measure asks. The functions below it work on rows grouped by query.
 """
 
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -178,9 +179,12 @@ def _blocks(ranked_scores, ptr):
 
 def segment_cumsum(values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
     """Return cumulative sums that start anew with each query."""
-    total = np.cumsum(values)
-    before = np.where(ptr[:-1] > 0, total[ptr[:-1] - 1], 0.0)
-    return total - np.repeat(before, np.diff(ptr))
+    # One sum over all rows, less what came before, would be faster for short queries,
+    # but then the rounding of a query depended on the other queries.
+    sums = np.empty(len(values))
+    for start, stop in pairwise(ptr.tolist()):
+        np.cumsum(values[start:stop], out=sums[start:stop])
+    return sums
 
 
 def positions(ptr: np.ndarray) -> np.ndarray:

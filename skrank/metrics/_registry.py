@@ -101,10 +101,10 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
         If the name is unknown or the measure has no such option.
     """
     match = _NAME.fullmatch(name)
-    family = match["family"].lower() if match else ""
     names = measure_names()
+    family = "" if match is None else match["family"].lower()
     family = names.aliases.get(family, family)
-    if family not in names.measures:
+    if match is None or family not in names.measures:
         raise ValueError(
             f"unknown measure {name!r}; known are {', '.join(known_measures())}, each "
             "with an optional cut-off and options, as in 'ndcg@10' or 'rbp(p=0.8)'"

@@ -96,6 +96,12 @@ class _FunctionMeasure:
     def name(self):
         return getattr(self.function, "__name__", repr(self.function))
 
+    @property
+    def greater_is_better(self):
+        """Direction, which only the functions of this package tell."""
+        cls = getattr(self.function, "measure_class", None)
+        return getattr(cls, "greater_is_better", True)
+
     def evaluate(self, y, scores, groups, sample_weight):
         if _has_parameter(self.function, "groups"):
             extra = {"groups": groups}
@@ -329,8 +335,8 @@ def make_ranking_scorer(
         ``"predict"``, ``"decision_function"``, ``"predict_proba"`` (documents are
         ranked by the expected grade), or several, of which the first available counts.
     greater_is_better : bool, default=None
-        Whether higher is better; if not, the value is negated. None asks the measure,
-        and is True for functions.
+        Whether higher is better; if not, the value is negated. None asks the measure;
+        functions other than those of this package then count as higher is better.
     **kwargs : dict
         Parameters of the measure or of the function.
 
@@ -368,26 +374,22 @@ def make_ranking_scorer(
             f"response_method must be one of {_RESPONSES} or several of them, got "
             f"{response_method!r}"
         )
-    single = isinstance(measure, (str, BaseMeasure)) or callable(measure)
-    resolved = [
-        _resolve_measure(m, preset, kwargs) for m in ([measure] if single else measure)
-    ]
+    if isinstance(measure, str | BaseMeasure) or callable(measure):
+        given, single = [measure], True
+    else:
+        given, single = list(measure), False
+    resolved = [_resolve_measure(m, preset, kwargs) for m in given]
     names = [m.name for m in resolved]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"measures must be given once each and at least one: {names}")
-    signs = {
-        m.name: _sign(m if greater_is_better is None else None, greater_is_better)
+    directions = [
+        m.greater_is_better if greater_is_better is None else greater_is_better
         for m in resolved
-    }
+    ]
+    signs = {name: 1 if up else -1 for name, up in zip(names, directions)}
     return RankingScorer(
         dict(zip(names, resolved)),
         signs,
         methods[0] if len(methods) == 1 else methods,
         single,
     )
-
-
-def _sign(measure, greater_is_better):
-    if measure is not None:
-        greater_is_better = getattr(measure, "greater_is_better", True)
-    return 1 if greater_is_better else -1

@@ -47,7 +47,7 @@ class Precision(CutOffMixin, BinaryMeasure):
         relevant = self._relevant(documents.y)
         total = documents.sum_by_query(relevant)
         divisor = self._divisor(np.maximum(total, 1), documents.ptr)
-        return defined(self._hits(documents, relevant) / divisor, total)
+        return defined(self._hits(documents, relevant, self.k) / divisor, total)
 
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "gain_discount"."""
@@ -55,6 +55,7 @@ class Precision(CutOffMixin, BinaryMeasure):
             "gain_discount",
             y,
             ptr,
+            self.k,
             np.ones_like,
             lambda count, ptr: 1.0 / self._divisor(count, ptr),
         )
@@ -152,7 +153,9 @@ class Success(CutOffMixin, BinaryMeasure):
 
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "reciprocal_rank" with discount 1 up to k."""
-        return self._terms("reciprocal_rank", y, ptr, np.ones_like, lambda c, p: 1.0)
+        return self._terms(
+            "reciprocal_rank", y, ptr, self.k, np.ones_like, lambda c, p: 1.0
+        )
 
 
 class RPrecision(BinaryMeasure):
@@ -276,4 +279,6 @@ class RBP(CutOffMixin, BinaryMeasure):
 
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "gain_discount"."""
-        return self._terms("gain_discount", y, ptr, self._discount, lambda c, p: 1.0)
+        return self._terms(
+            "gain_discount", y, ptr, self.k, self._discount, lambda c, p: 1.0
+        )

@@ -107,8 +107,8 @@ def paired_t_test(a, b, *, alternative: str = "two-sided") -> SignificanceResult
     d = _differences(a, b, alternative)
     if np.ptp(d) == 0:
         return _constant_difference(d[0], alternative)
-    result = stats.ttest_1samp(d, 0.0, alternative=alternative)
-    return SignificanceResult(float(result.statistic), float(result.pvalue))
+    statistic, pvalue = stats.ttest_1samp(d, 0.0, alternative=alternative)
+    return SignificanceResult(float(statistic), float(pvalue))
 
 
 def _signed_rank_tail(ranks, statistic):

@@ -6,6 +6,7 @@ topic and of one parameter of its family.
 """
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -34,7 +35,13 @@ class Topic:
         Number of documents in the collection, for the utility measure.
     """
 
-    def __init__(self, ranked, grades, relevance_level=1, n_collection=0):
+    def __init__(
+        self,
+        ranked: np.ndarray,
+        grades: np.ndarray,
+        relevance_level: float = 1,
+        n_collection: int = 0,
+    ):
         self.ranked = ranked
         self.grades = grades
         self.relevance_level = relevance_level
@@ -79,6 +86,26 @@ class Topic:
         return ranked, ideal[ideal > 0]
 
 
+def mean_over_groups(function: Callable) -> Callable:
+    """Return a measure's mean over topics that differ in their judgements only.
+
+    Parameters
+    ----------
+    function : callable
+        Measure of one topic and a parameter.
+
+    Returns
+    -------
+    callable
+        Measure of a list of topics, one for each group of judgements, and a parameter.
+    """
+
+    def value(topics, parameter):
+        return float(np.mean([function(topic, parameter) for topic in topics]))
+
+    return value
+
+
 def _ratio(numerator, denominator):
     return float(numerator / denominator) if denominator else 0.0
 
@@ -88,7 +115,7 @@ def _log_discounted(gains):
 
 
 def num_retrieved(topic, _):
-    """Number of retrieved documents."""
+    """Count the retrieved documents."""
     return topic.n_retrieved
 
 
