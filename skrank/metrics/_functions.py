@@ -52,7 +52,7 @@ preset : str, default=None
 docids : array-like of shape (n_documents,), default=None
     Document ids for ``ties="docid"``.
 per_query : bool, default=False
-    Return one value per query, in ascending order of query id.
+    Whether to return one value per query, in ascending order of query id.
 n_jobs : int, default=None
     Number of threads; None asks for all CPUs.
 
