@@ -201,6 +201,7 @@ class BaseMeasure(Parameters, BaseEstimator):
             docids=docids,
             retrieved=retrieved,
             random_state=getattr(self, "random_state", None),
+            greater_is_better=self.greater_is_better,
             n_threads=effective_n_threads(n_threads),
         )
         return self._fill_empty(np.asarray(self._values(documents), dtype=np.float64))

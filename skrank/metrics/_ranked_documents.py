@@ -49,7 +49,9 @@ class RankedDocuments:
     retrieved : ndarray of shape (n_documents,) or None
         False marks judged documents that the ranking does not contain.
     random_state : int, RandomState instance or None
-        Used by ``ties="random"``.
+        Seed of ``ties="random"``.
+    greater_is_better : bool, default=True
+        Direction of the measure, which tells ``ties="best"`` from ``ties="worst"``.
     n_threads : int
         Number of threads that kernels may use.
     """
@@ -64,6 +66,7 @@ class RankedDocuments:
         docids: npt.ArrayLike | None = None,
         retrieved: npt.ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
+        greater_is_better: bool = True,
         n_threads: int = 1,
     ):
         self.y = y
@@ -78,6 +81,7 @@ class RankedDocuments:
         self.y_score = y_score
         self._docids = docids
         self._random_state = random_state
+        self._greater_is_better = greater_is_better
         if ties == "docid" and docids is None:
             raise ValueError(
                 "ties='docid' breaks equal scores by document id: pass docids=, or "
@@ -101,9 +105,10 @@ class RankedDocuments:
         if self.ties == "random":
             rng = check_random_state(self._random_state)
             return rng.permutation(len(self.y)).astype(np.float64)
-        if self.ties == "best":
-            return -value
-        return value if self.ties == "worst" else None
+        if self.ties in ("best", "worst"):
+            falling = (self.ties == "best") == self._greater_is_better
+            return -value if falling else value
+        return None
 
     def rank(
         self, value: np.ndarray, *, unretrieved: float = 0.0

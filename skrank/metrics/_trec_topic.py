@@ -198,7 +198,7 @@ def bpref(topic, _):
 
 
 def inferred_ap(topic, _):
-    """Inferred AP (Yilmaz and Aslam 2006) from a sampled judgement pool."""
+    """Estimate average precision from a sampled judgement pool, [Yilmaz2006]_."""
     above = np.flatnonzero(topic.relevant).astype(np.float64)  # documents above
     hits = np.arange(len(above), dtype=np.float64)
     others = np.cumsum(topic.nonrelevant)[topic.relevant]

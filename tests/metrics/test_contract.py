@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from skrank.metrics import (
     known_measures,
     make_ranking_scorer,
 )
-from skrank.metrics._base import RankedMeasure
+from skrank.metrics._base import CutOffMixin, RankedMeasure
+from skrank.metrics._binary_measures import BinaryMeasure, defined
+from skrank.metrics._registry import measure_names
 
 CLASSES = public_classes(skrank.metrics, BaseMeasure)
 MEASURES = [cls(**options) for cls in CLASSES for options in cls._variants()]
@@ -70,24 +73,44 @@ def test_every_public_measure_is_known_by_its_name():
     assert spellings["ap"] == "map"
 
 
+class Fallout(CutOffMixin, BinaryMeasure):
+    """Share of the nonrelevant documents that stand among the first k."""
+
+    short_name: ClassVar[str] = "fallout"
+    greater_is_better: ClassVar[bool] = False
+
+    def _values(self, documents):
+        wrong = 1.0 - self._relevant(documents.y)
+        total = documents.sum_by_query(wrong)
+        return defined(
+            self._hits(documents, wrong, self.k) / np.maximum(total, 1), total
+        )
+
+
 def test_a_new_measure_is_one_class_and_one_line(monkeypatch):
-    from skrank.metrics import _registry
-    from skrank.metrics._binary_measures import BinaryMeasure
-
-    class Fallout(BinaryMeasure):
-        short_name = "fallout"
-        greater_is_better = False
-
     monkeypatch.setattr(skrank.metrics, "Fallout", Fallout, raising=False)
     monkeypatch.setattr(skrank.metrics, "__all__", [*skrank.metrics.__all__, "Fallout"])
-    _registry.measure_names.cache_clear()
+    measure_names.cache_clear()
     try:
-        assert isinstance(get_measure("fallout(rel=2)"), Fallout)
-        assert get_measure("FALLOUT(rel=2)").name == "fallout(rel=2)"
+        measure = get_measure("Fallout(rel=2)@3")
         assert "fallout" in known_measures()
     finally:
         monkeypatch.undo()
-        _registry.measure_names.cache_clear()
+        measure_names.cache_clear()
+    assert isinstance(measure, Fallout)
+    assert measure.name == "fallout(rel=2)@3"
+    assert "fallout" not in known_measures()
+
+
+def test_best_and_worst_ties_follow_the_direction():
+    y, scores, ptr = np.array([1.0, 0.0, 0.0]), np.zeros(3), np.array([0, 3])
+    found = {
+        ties: Fallout(1, ties=ties).per_query(y, scores, ptr)[0]
+        for ties in ("best", "average", "worst")
+    }
+    assert found == {"best": 0.0, "average": pytest.approx(1 / 3), "worst": 0.5}
+    delta = Fallout(1).swap_deltas(y, [1, 2, 3])
+    np.testing.assert_allclose(delta, [[0, 0.5, 0.5], [0.5, 0, 0], [0.5, 0, 0]])
 
 
 @each()
