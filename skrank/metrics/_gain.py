@@ -1,22 +1,24 @@
 """Gains of grades and discounts of ranks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
 
+from skrank._core._parameters import Numbers
+
+#: What turns a grade into its gain.
 Gain = (
     Literal["exp2", "linear"]
     | Callable[[np.ndarray], np.ndarray]
     | Mapping[float, float]
-    | Sequence[float]
-    | np.ndarray
+    | Numbers
 )
+#: What turns a rank into its discount.
 Discount = (
     Literal["log2", "letor", "reciprocal"]
     | Callable[[np.ndarray], np.ndarray]
-    | Sequence[float]
-    | np.ndarray
+    | Numbers
 )
 
 # 2^1024 is the first power that a double cannot hold.

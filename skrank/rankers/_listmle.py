@@ -1,13 +1,13 @@
 """ListMLE."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Literal
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Numbers, Positive, PositiveInt
 from skrank.losses import ListMLELoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
-@shares_parameters
 class ListMLE(BaseNetworkRanker):
     r"""ListMLE: likelihood of the ideal ranking under the Plackett-Luce model.
 
@@ -25,7 +25,7 @@ class ListMLE(BaseNetworkRanker):
         How documents of equal grade are ordered: as the rows stand, as the current
         scores order them (the most likely of all ideal rankings), or drawn at random
         once.
-    position_weights : {"p"} or array-like, default=None
+    position_weights : {"p", "log2"}, array-like or callable, default=None
         Weights of the positions; "p" is the p-ListMLE choice :math:`2^{m-j} - 1`,
         relative to the first.
     prior : tuple of float, default=None
@@ -48,21 +48,20 @@ class ListMLE(BaseNetworkRanker):
 
     approach = "listwise"
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        top_k: int | None = None,
-        ties: str = "best",
-        position_weights=None,
-        prior: tuple[float, float] | None = None,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, **shared)
-        self.top_k = top_k
-        self.ties = ties
-        self.position_weights = position_weights
-        self.prior = prior
+    top_k: PositiveInt | None = None
+    ties: Literal["stable", "best", "random"] = "best"
+    position_weights: Literal["p", "log2"] | Callable | Numbers | None = None
+    prior: tuple[Positive, Positive] | None = None
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"ties": "stable", "top_k": 3},
+            {"ties": "random"},
+            {"position_weights": "p"},
+            {"prior": (2.0, 1.0)},
+        ]
 
     def _parts(self):
         loss = ListMLELoss(
