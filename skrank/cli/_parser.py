@@ -55,8 +55,8 @@ examples:
       --preset letor4
 
 A run and judgements are evaluated as trec_eval does, in its layout. '-m official' (the
-default) prints what trec_eval prints, '-m all' all its measures except infAP, G, Rndcg,
-ndcg_rel and relstring.
+default) prints what trec_eval prints, '-m all' all measures for the format of the
+judgements.
 
 JSON: {"command", "version", "run", "measures": {name: value}, "queries": {query:
 {name: value}}}; "queries" only with -q."""
