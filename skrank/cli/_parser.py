@@ -55,8 +55,8 @@ examples:
       --preset letor4
 
 A run and judgements are evaluated as trec_eval does, in its layout. '-m official' (the
-default) prints what trec_eval prints, '-m all' all its measures except infAP, G, Rndcg,
-ndcg_rel and relstring.
+default) prints what trec_eval prints, '-m all' all measures for the format of the
+judgements.
 
 JSON: {"command", "version", "run", "measures": {name: value}, "queries": {query:
 {name: value}}}; "queries" only with -q."""
@@ -215,6 +215,19 @@ def _add_evaluate(commands):
         "-l", "--level", type=int, default=1, help="lowest relevant grade"
     )
     parser.add_argument("-M", "--max-docs", type=int, help="documents per query")
+    parser.add_argument(
+        "-R",
+        "--judgement-format",
+        choices=("qrels", "qrels_jg", "prefs", "qrels_prefs"),
+        default="qrels",
+        help="format of the judgements",
+    )
+    parser.add_argument(
+        "-Z",
+        "--zscores",
+        metavar="FILE",
+        help="print values relative to these means and standard deviations",
+    )
     parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
     parser.add_argument("--scores", metavar="FILE", help="one score per line")
     _add_measures(parser)

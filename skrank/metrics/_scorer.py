@@ -6,9 +6,11 @@ says through ``get_metadata_routing`` that it wants the groups.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.metadata_routing import (
     MetadataRequest,
     MetadataRouter,
@@ -28,6 +30,7 @@ from skrank.metrics._base import BaseMeasure, query_weights
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 
+ResponseMethod = Literal["predict", "decision_function", "predict_proba"]
 _RESPONSES = ("predict", "decision_function", "predict_proba")
 
 
@@ -61,8 +64,10 @@ def _as_tuple(names):
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def response(estimator, X, groups, response_method):
-    """Scores of an estimator; class probabilities become the expected grade."""
+def response(
+    estimator: Any, X: Any, groups: Any, response_method: str | Sequence[str]
+) -> np.ndarray:
+    """Return the scores of an estimator; class probabilities become expected grades."""
     accepted = (
         (response_method,) if isinstance(response_method, str) else response_method
     )
@@ -86,7 +91,7 @@ def response(estimator, X, groups, response_method):
 
 
 class _FunctionMeasure:
-    """A metric function with the interface of a measure."""
+    """A metric function with the interface that scorers ask of a measure."""
 
     def __init__(self, function, kwargs):
         self.function = function
@@ -95,6 +100,12 @@ class _FunctionMeasure:
     @property
     def name(self):
         return getattr(self.function, "__name__", repr(self.function))
+
+    @property
+    def greater_is_better(self):
+        """Direction, which only the functions of this package tell."""
+        cls = getattr(self.function, "measure_class", None)
+        return getattr(cls, "greater_is_better", True)
 
     def evaluate(self, y, scores, groups, sample_weight):
         if _has_parameter(self.function, "groups"):
@@ -124,7 +135,7 @@ class _FunctionMeasure:
 
 
 def _evaluate(measure, y, scores, groups, sample_weight):
-    """Mean over queries, unsigned."""
+    """Mean over queries, before it gets its sign."""
     if isinstance(measure, _FunctionMeasure):
         return measure.evaluate(y, scores, groups, sample_weight)
     index = QueryIndex.from_groups(groups)
@@ -133,7 +144,7 @@ def _evaluate(measure, y, scores, groups, sample_weight):
 
 
 def _identity(measure):
-    """What makes two measures the same."""
+    """Key by which two measures are the same."""
     if isinstance(measure, _FunctionMeasure):
         return measure
     return type(measure), repr(sorted(measure.get_params(deep=False).items()))
@@ -145,33 +156,47 @@ class RankingScorer:
     Parameters
     ----------
     measures : dict of str to measure
-        What to compute, by name.
+        Measures to evaluate, by name.
     signs : dict of str to int
-        1, or -1 where a smaller value is better.
+        Factor of each measure: 1, or -1 where a smaller value is better.
     response_method : str or sequence of str
-        Method of the estimator that gives scores.
+        Method of the estimator that gives scores, or several, of which the first that
+        the estimator has counts.
     single : bool
-        Whether a call returns one number (True) or a dict.
+        Whether a call returns one number (True) or a dictionary.
     """
 
-    def __init__(self, measures, signs, response_method, single):
+    def __init__(
+        self,
+        measures: Mapping[str, Any],
+        signs: Mapping[str, int],
+        response_method: str | Sequence[str],
+        single: bool,
+    ):
         self._measures = measures
         self._signs = signs
         self._response_method = response_method
         self._single = single
         self._requests = {"groups": True, "sample_weight": True}
 
-    def __call__(self, estimator, X, y, groups=None, sample_weight=None):
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> float | dict[str, float]:
         """Score an estimator.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted, with the response method.
+            A fitted estimator that has the response method.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Documents.
+            Features of the documents.
         y : array-like of shape (n_samples,)
-            Grades.
+            Grades of the documents.
         groups : array-like of shape (n_samples,), default=None
             Query of each row; None reads a pandas index level ``qid`` of y or X.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -180,7 +205,7 @@ class RankingScorer:
         Returns
         -------
         float or dict of str to float
-            Higher is better.
+            Value of the measure, or of each measure by name; higher is better.
 
         Raises
         ------
@@ -200,7 +225,7 @@ class RankingScorer:
         }
         return next(iter(values.values())) if self._single else values
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRequest:
         """Return what the scorer asks of scikit-learn's metadata routing.
 
         Returns
@@ -214,14 +239,14 @@ class RankingScorer:
             request.score.add_request(param=param, alias=alias)
         return request
 
-    def set_score_request(self, **requests):
-        """Change what is requested; not needed for the usual names.
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Change what the scorer requests; the usual names need no change.
 
         Parameters
         ----------
         **requests : bool, str or None
-            ``groups`` and ``sample_weight``: True to take it, False to ignore it, None
-            to refuse it, or the name under which it is passed.
+            For ``groups`` and ``sample_weight``: True takes it, False ignores it, None
+            refuses it, and a string is the name under which it is passed.
 
         Returns
         -------
@@ -231,7 +256,7 @@ class RankingScorer:
         Raises
         ------
         TypeError
-            If another name is given.
+            If something other than ``groups`` or ``sample_weight`` is requested.
         """
         unknown = set(requests) - set(self._requests)
         if unknown:
@@ -243,7 +268,7 @@ class RankingScorer:
         return self
 
     def _accept_sample_weight(self):
-        """Asked by scikit-learn's searches while routing is off."""
+        """Tell scikit-learn's searches, which ask this while routing is off."""
         return True
 
     def _routing_repr(self):
@@ -300,12 +325,12 @@ def _resolve_measure(measure, preset, kwargs):
 
 
 def make_ranking_scorer(
-    measure: str | BaseMeasure | Callable | Sequence,
+    measure: str | BaseMeasure | Callable | Sequence[str | BaseMeasure | Callable],
     *,
     preset: str | None = None,
-    response_method: str | Sequence[str] = "predict",
+    response_method: ResponseMethod | Sequence[ResponseMethod] = "predict",
     greater_is_better: bool | None = None,
-    **kwargs,
+    **kwargs: Any,
 ) -> RankingScorer:
     """Make a scorer for scikit-learn's tools from a ranking measure.
 
@@ -322,15 +347,16 @@ def make_ranking_scorer(
         A name such as ``"ndcg@10"``, ``"map"``, ``"err@20"``; a measure object; or a
         function ``f(y_true, y_score, *, groups, sample_weight, **kwargs)``. A function
         without a ``groups`` parameter is called once for each query and averaged. A
-        sequence makes a scorer that returns a dict and predicts once for all of them.
+        sequence makes a scorer that predicts once and returns the values of all
+        measures in a dictionary.
     preset : str, default=None
         Conventions of the measure, as in `get_measure`.
     response_method : str or sequence of str, default="predict"
         ``"predict"``, ``"decision_function"``, ``"predict_proba"`` (documents are
         ranked by the expected grade), or several, of which the first available counts.
     greater_is_better : bool, default=None
-        Whether higher is better; if not, the value is negated. None asks the measure,
-        and is True for functions.
+        Whether higher is better; if not, the value is negated. None asks the measure;
+        functions other than those of this package then count as higher is better.
     **kwargs : dict
         Parameters of the measure or of the function.
 
@@ -368,26 +394,22 @@ def make_ranking_scorer(
             f"response_method must be one of {_RESPONSES} or several of them, got "
             f"{response_method!r}"
         )
-    single = isinstance(measure, (str, BaseMeasure)) or callable(measure)
-    resolved = [
-        _resolve_measure(m, preset, kwargs) for m in ([measure] if single else measure)
-    ]
+    if isinstance(measure, str | BaseMeasure) or callable(measure):
+        given, single = [measure], True
+    else:
+        given, single = list(measure), False
+    resolved = [_resolve_measure(m, preset, kwargs) for m in given]
     names = [m.name for m in resolved]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"measures must be given once each and at least one: {names}")
-    signs = {
-        m.name: _sign(m if greater_is_better is None else None, greater_is_better)
+    directions = [
+        m.greater_is_better if greater_is_better is None else greater_is_better
         for m in resolved
-    }
+    ]
+    signs = {name: 1 if up else -1 for name, up in zip(names, directions)}
     return RankingScorer(
         dict(zip(names, resolved)),
         signs,
         methods[0] if len(methods) == 1 else methods,
         single,
     )
-
-
-def _sign(measure, greater_is_better):
-    if measure is not None:
-        greater_is_better = getattr(measure, "greater_is_better", True)
-    return 1 if greater_is_better else -1
