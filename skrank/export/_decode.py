@@ -1,12 +1,15 @@
 """From JSON values and named arrays back to objects; see `_encode` for the forms."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import sklearn
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from skrank.export._allowed import class_of_name
+from skrank.export._renamed import current_name
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE = {
@@ -24,14 +27,20 @@ class Decoder:
     Parameters
     ----------
     read_array : callable
-        Returns the array of a member name.
+        Returns the array that is stored under a member name.
+    complete : bool, default=True
+        Whether every parameter of a class must be in the file. Files of other versions
+        may lack parameters that were added later; these get their defaults.
     """
 
-    def __init__(self, read_array: Callable[[str], np.ndarray]):
+    def __init__(
+        self, read_array: Callable[[str], np.ndarray], *, complete: bool = True
+    ):
         self._read_array = read_array
+        self._complete = complete
 
-    def decode(self, value):
-        """Object of a JSON value.
+    def decode(self, value: Any) -> Any:
+        """Return the object that a JSON value describes.
 
         Parameters
         ----------
@@ -57,17 +66,35 @@ class Decoder:
             raise ValueError(f"unknown kind of value {value.get('type')!r}")
         return decode(self, value)
 
-    def estimator(self, value):
-        """Estimator of a JSON value."""
-        name = value["class"]
-        cls = class_of_name(name) if isinstance(name, str) else None
-        if cls is None:
-            raise ValueError(f"class {name!r} is not allowed in a model file")
+    def estimator(self, value: dict[str, Any]) -> BaseEstimator:
+        """Return the estimator that a JSON value describes.
+
+        Parameters
+        ----------
+        value : dict
+            As written by `Encoder.estimator`.
+
+        Returns
+        -------
+        BaseEstimator
+            With the parameters and the fitted attributes of the one that was encoded.
+
+        Raises
+        ------
+        ValueError
+            If the class is not allowed, or parameters or attributes are not its own.
+        """
+        name, cls = _class_of(value["class"])
         params = self._attributes(value["params"])
         known = set(cls._get_param_names())
-        if set(params) != known:
-            odd = ", ".join(sorted(set(params) ^ known))
-            raise ValueError(f"parameters of {name} do not match this version: {odd}")
+        odd = set(params) - known
+        if self._complete:
+            odd |= known - set(params)
+        if odd:
+            raise ValueError(
+                f"parameters of {name} do not match this version: "
+                f"{', '.join(sorted(odd))}"
+            )
         estimator = cls(**params)
         for attribute, content in self._attributes(value["state"]).items():
             _check_attribute(cls, attribute)
@@ -163,6 +190,18 @@ _DECODERS: dict[str | None, Callable] = {
     "sparse": Decoder._sparse,
     "tuple": Decoder._tuple,
 }
+
+
+def _class_of(name) -> tuple[str, type]:
+    """Present name and class of the name that a file gives."""
+    if isinstance(name, str):
+        # The name itself comes first: a class that goes by an old name again would
+        # otherwise be out of reach.
+        for known in (name, current_name(name)):
+            cls = class_of_name(known)
+            if cls is not None:
+                return known, cls
+    raise ValueError(f"class {name!r} is not allowed in a model file")
 
 
 def _check_attribute(cls, name):

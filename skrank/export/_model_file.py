@@ -1,7 +1,7 @@
 """Reading and writing model files.
 
 A model file is a zip archive. ``model.json`` holds a header and the model as a tree of
-plain values; arrays stand beside it in NumPy's .npy format, without pickles.
+plain values; arrays are stored beside it in NumPy's .npy format, without pickles.
 """
 
 import io
@@ -21,8 +21,12 @@ from skrank.export._decode import Decoder
 from skrank.export._encode import Encoder
 
 FORMAT = "skrank-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Version 1 names classes as they were called before 0.2; its layout is the same.
+_READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
+# What Python raises on the way where a file is not what it should be: none of these may
+# reach the user as if it were a mistake of skrank.
 _INVALID = (
     AttributeError,
     IndexError,
@@ -121,8 +125,9 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             document = json.loads(archive.read(_JSON))
-            _check_header(document)
-            return Decoder(_array_reader(archive)).estimator(document["model"])
+            complete = _check_header(document)
+            decoder = Decoder(_array_reader(archive), complete=complete)
+            return decoder.estimator(document["model"])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise ValueError(f"{path} is damaged or not a model file: {error}") from None
     except _INVALID as error:
@@ -153,14 +158,16 @@ def _array_reader(archive):
     return read
 
 
-def _check_header(document):
+def _check_header(document) -> bool:
+    """Check the header; return whether this very version wrote the file."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{_JSON} has no header of format {FORMAT!r}")
     version = document.get("format_version")
-    if version != FORMAT_VERSION:
+    if version not in _READABLE_VERSIONS:
+        readable = " and ".join(map(str, _READABLE_VERSIONS))
         raise ValueError(
             f"format version {version!r} is unknown; this version of skrank reads "
-            f"version {FORMAT_VERSION}"
+            f"versions {readable}"
         )
     written_by = document["versions"]["skrank"]
     if written_by != __version__:
@@ -170,3 +177,4 @@ def _check_header(document):
             UserWarning,
             stacklevel=3,
         )
+    return version == FORMAT_VERSION and written_by == __version__
