@@ -109,13 +109,52 @@ def test_before_is_where_the_training_starts(energy, n_restarts, ragged):
     np.testing.assert_array_equal(watch.before(), watch.after())
 
 
+def test_nothing_of_the_ranker_is_replaced_but_its_callback(ragged):
+    """Methods that the watch replaced would be attributes of the instance."""
+    seen = []
+    watch = TrainingWatch(RankNet((4,), max_iter=2), "a test")
+    known = set(vars(watch.ranker))
+    watch.ranker.callback = lambda info: seen.append(set(vars(watch.ranker)))
+    watch.fit(*ragged)
+    methods = {name for name in dir(RankNet) if callable(getattr(RankNet, name))}
+    assert seen
+    assert all(not (attributes - known) & methods for attributes in seen)
+
+
+def test_the_start_is_what_iteration_0_reports(ragged):
+    starts = []
+
+    def keep_starts(info):
+        if info["iteration"] == 0:
+            starts.append(np.array(info["params"]))
+
+    ranker = RankNet(
+        (4,), max_iter=3, n_restarts=2, random_state=0, callback=keep_starts
+    )
+    watch = TrainingWatch(ranker, "a test").fit(*ragged)
+    assert len(starts) == 2
+    found = [np.array_equal(watch.before(), watch._energies(w)) for w in starts]
+    assert sum(found) == 1
+
+
+def test_a_callback_may_stop_the_training(ragged):
+    """What the user's callback returns reaches the ranker."""
+    ranker = RankNet((4,), max_iter=3, random_state=0)
+    ranker.callback = lambda info: "an answer"
+    watch = TrainingWatch(ranker, "a test")
+    answer = watch._after_iteration(ranker.callback)(
+        {"iteration": 0, "objective": np.nan, "params": np.zeros(2)}
+    )
+    assert answer == "an answer"
+
+
 def test_a_callback_of_the_user_is_told_as_well(ragged):
     told = []
     ranker = RankNet(
         (4,), max_iter=3, callback=lambda info: told.append(info["iteration"])
     )
     watch = TrainingWatch(ranker, "a test").fit(*ragged)
-    assert told == [1, 2, 3]
+    assert told == [0, 1, 2, 3]
     assert watch.ranker.callback is ranker.callback
 
 
