@@ -1,4 +1,4 @@
-"""From JSON values and named arrays back to objects; see `_encode` for the forms."""
+"""From JSON values and named arrays to objects; `_encode` lists the forms."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,12 +45,12 @@ class Decoder:
         Parameters
         ----------
         value : object
-            As written by `Encoder.encode`.
+            Value as returned by `Encoder.encode`.
 
         Returns
         -------
         object
-            Equal to what was encoded.
+            Object equal to the one that was encoded.
 
         Raises
         ------
@@ -72,12 +72,12 @@ class Decoder:
         Parameters
         ----------
         value : dict
-            As written by `Encoder.estimator`.
+            Value as returned by `Encoder.estimator`.
 
         Returns
         -------
         BaseEstimator
-            With the parameters and the fitted attributes of the one that was encoded.
+            Estimator with the parameters and the fitted attributes that were encoded.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class Decoder:
     def _object_array(self, value):
         items = self.decode(value["items"])
         array = np.empty(len(items), dtype=object)
-        for i, item in enumerate(items):  # a slice would take tuples apart
+        for i, item in enumerate(items):  # assigning a slice would take tuples apart
             array[i] = item
         return array.reshape(value["shape"])
 
@@ -156,7 +156,7 @@ class Decoder:
         cls = _SPARSE[value["format"], value["array"]]
         parts = [self._read_array(value[n]) for n in ("data", "indices", "indptr")]
         matrix = cls(tuple(parts), shape=tuple(value["shape"]))
-        # SciPy's compiled loops trust the indices.
+        # SciPy's compiled loops trust the indices: wrong ones read foreign memory.
         matrix.check_format(full_check=True)
         return matrix
 
@@ -205,7 +205,7 @@ def _class_of(name) -> tuple[str, type]:
 
 
 def _check_attribute(cls, name):
-    """Fitted attributes only: nothing that shadows a method or a special name."""
+    """Refuse names that would shadow a method or change how the object behaves."""
     if not name.isidentifier() or name.startswith("__"):
         raise ValueError(f"{name!r} is not an attribute of {cls.__name__}")
     if callable(getattr(cls, name, None)):

@@ -22,7 +22,7 @@ from skrank.export._encode import Encoder
 
 FORMAT = "skrank-model"
 FORMAT_VERSION = 2
-# Version 1 names classes as they were called before 0.2; its layout is the same.
+# Version 1 has the same layout, but older names of classes and fewer parameters.
 _READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
 # What Python raises on the way where a file is not what it should be: none of these may
@@ -36,23 +36,24 @@ _INVALID = (
     RecursionError,
     TypeError,
 )
-_DATE = (1980, 1, 1, 0, 0, 0)  # equal models make equal files
+_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
 
 def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
     """Write an estimator to a file that is safe to load.
 
     The file is a zip archive of ``model.json`` and .npy arrays, with a format version;
-    it holds no pickle and no code. What is saved is saved exactly: the loaded model
-    predicts the same bits.
+    it holds no pickle and no code. Numbers are saved exactly: the scores of the loaded
+    model are the same to the bit.
 
     Parameters
     ----------
     model : BaseEstimator
-        A public class of skrank, a pipeline, or one of the scikit-learn preprocessors
-        and linear models that consist of arrays and plain values; fitted or not.
+        An object of a public class of skrank, a pipeline, or one of those preprocessors
+        and linear models of scikit-learn that consist of arrays and plain values; it
+        need not be fitted.
     path : str or path-like
-        Replaced if it exists; left alone if saving fails.
+        File to write; an existing one is replaced, unless saving fails.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
 
 
 def load_model(path: str | os.PathLike) -> BaseEstimator:
-    """Read an estimator from a file written by `save_model`.
+    """Read an estimator from a file that `save_model` wrote.
 
     Only public classes of skrank and a fixed list of scikit-learn classes are
     constructed, so loading a file from an untrusted source does not run code.
@@ -102,12 +103,14 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     Parameters
     ----------
     path : str or path-like
-        A model file.
+        File to read.
 
     Returns
     -------
     BaseEstimator
-        The model.
+        The model that was saved. Classes that have been renamed since then are
+        found under their present names, and parameters that have been added have their
+        defaults.
 
     Raises
     ------
