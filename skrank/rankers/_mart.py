@@ -1,11 +1,9 @@
 """MART."""
 
-from skrank._core._shared_parameters import shares_parameters
 from skrank.losses import SquaredLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
-@shares_parameters
 class MART(BaseBoostedRanker):
     r"""MART: boosted regression trees on the grades.
 
@@ -29,6 +27,14 @@ class MART(BaseBoostedRanker):
     """
 
     approach = "pointwise"
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"subsample": 0.5, "max_features": 0.5, "random_state": 0},
+            {"max_depth": 2, "stochastic_rounding": False, "min_samples_leaf": 5},
+        ]
 
     def _loss(self):
         return SquaredLoss()
