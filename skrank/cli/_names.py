@@ -2,51 +2,21 @@
 
 import ast
 import difflib
-import importlib
 import inspect
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from skrank.cli._errors import CommandError
+from skrank.discovery import all_objects
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name
 
 _Value = TypeVar("_Value")
 
 # Parameters that hold a part of a ranker are called by the kind of the part.
 _PARTS = ("energy", "loss", "solver")
-_ROOMS = {
-    "energy": "energies",
-    "loss": "losses",
-    "ranker": "rankers",
-    "solver": "solvers",
-}
-
-
-def all_objects(kind: str) -> dict[str, type]:
-    """Return the public classes of a kind by name.
-
-    Parameters
-    ----------
-    kind : {"energy", "loss", "ranker", "solver"}
-        Kind of the classes.
-
-    Returns
-    -------
-    dict of str to type
-        Concrete classes, in alphabetical order.
-    """
-    room = importlib.import_module(f"skrank.{_ROOMS[kind]}")
-    public = {name: getattr(room, name) for name in sorted(room.__all__)}
-    return {
-        name: cls
-        for name, cls in public.items()
-        if inspect.isclass(cls)
-        and issubclass(cls, BaseEstimator)
-        and not name.startswith("Base")
-    }
 
 
 def rankers() -> dict[str, type]:
@@ -107,12 +77,17 @@ def find(name: str, known: Mapping[str, _Value], what: str) -> _Value:
         return known[name]
     lower = {}
     for key, value in known.items():
-        for each in (getattr(value, "short_name", None), key):
-            if each is not None:
-                lower[each.lower()] = value
+        for each in (*_other_names(value), key):
+            lower[each.lower()] = value
     if name.lower() in lower:
         return lower[name.lower()]
     raise CommandError(f"unknown {what} {name!r}{_suggestion(name, known)}")
+
+
+def _other_names(cls) -> list[str]:
+    """Short name and aliases of a class; those that it inherits are not its own."""
+    own = vars(cls)
+    return [name for name in (own.get("short_name"), *own.get("aliases", ())) if name]
 
 
 def _suggestion(name, known):

@@ -56,16 +56,17 @@ class SteepLoss:
     """A class that has a short name."""
 
     short_name = "steep"
+    aliases = ("abrupt",)
 
 
-class OtherLoss:
-    """A class that has none."""
+class OtherLoss(SteepLoss):
+    """A class that has none of its own."""
 
 
 KNOWN = {"SteepLoss": SteepLoss, "OtherLoss": OtherLoss}
 
 
-@pytest.mark.parametrize("name", ["SteepLoss", "steeploss", "steep", "STEEP"])
+@pytest.mark.parametrize("name", ["SteepLoss", "steeploss", "steep", "STEEP", "abrupt"])
 def test_short_names_stand_for_their_class(name):
     assert _names.find(name, KNOWN, "loss") is SteepLoss
 

@@ -59,7 +59,10 @@ RANKERS = [
     EnergyRanker(MLPEnergy((3,)), solver="sgd", max_iter=4, random_state=0),
     EnergyRanker(solver=SGD(average=0.9), max_iter=4, random_state=0),
     EnergyRanker(
-        AbsoluteLabelEnergy(), HingeLoss(reading="pointwise"), "sgd", max_iter=3
+        AbsoluteLabelEnergy(),
+        HingeLoss(reading="pointwise"),
+        solver="sgd",
+        max_iter=3,
     ),
 ]
 
