@@ -124,8 +124,8 @@ def _checked(args, model, text, names):
     served = score(text, data.X, names).astype(np.float64)
     index = QueryIndex.from_groups(data.groups)
     starts = index.ptr[:-1]
-    # Ranks do not change by a constant that is the same for all documents of a query,
-    # which is what linear models lose where a system has no place for it.
+    # A constant that is the same for all documents of a query does not change ranks,
+    # and some systems have no place for the constant term of a linear model.
     off = index.take(served - expected)
     spread = np.maximum.reduceat(off, starts) - np.minimum.reduceat(off, starts)
     before, after = (

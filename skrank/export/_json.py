@@ -95,7 +95,7 @@ class FrozenRanker(BaseRanker, Parameters):
 
     n_jobs: NThreads = field(default=None, kw_only=False)
 
-    def fit(self, X: Any, y: Any, groups: Any = None, **more: Any) -> NoReturn:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, **more: Any) -> NoReturn:
         """Raise an error, because a frozen ranker does not learn."""
         raise TypeError(
             "a FrozenRanker holds a scoring function that was read from JSON and "

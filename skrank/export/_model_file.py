@@ -25,8 +25,8 @@ FORMAT_VERSION = 2
 # Version 1 has the same layout, but older names of classes and fewer parameters.
 _READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
-# What Python raises on the way where a file is not what it should be: none of these may
-# reach the user as if it were a mistake of skrank.
+# Exceptions that damaged files cause on the way. They must not reach the user as if
+# they were mistakes of skrank.
 _INVALID = (
     AttributeError,
     IndexError,

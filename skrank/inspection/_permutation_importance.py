@@ -32,8 +32,8 @@ def query_permutation_importance(
     with :math:`s = 1` for measures of which more is better and :math:`s = -1` for
     errors, so that a feature that the ranking needs has a positive importance.
 
-    Values move between documents of the same query, so that what is broken is the link
-    of the feature to the order of these documents, and nothing else: a feature that is
+    Values move between documents of the same query, which breaks the link of the
+    feature to the order of these documents and nothing else: a feature that is
     the same for all documents of a query has importance 0 on its own, as it should for
     a ranking. scikit-learn's ``permutation_importance`` permutes over all rows, which
     mixes values of different queries and with them their scales; ``within=False`` does
@@ -66,8 +66,8 @@ def query_permutation_importance(
     Bunch
         ``importances`` of shape (n_features, n_repeats), ``importances_mean`` and
         ``importances_std`` over repeats, and ``baseline``, the measure of the rows as
-        they are. The names are those of scikit-learn, so that what takes the result of
-        its ``permutation_importance`` takes this one, too.
+        they are. The names are those that scikit-learn's ``permutation_importance``
+        uses, so that its displays take this result, too.
 
     Raises
     ------

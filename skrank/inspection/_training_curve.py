@@ -176,8 +176,11 @@ class TrainingCurveDisplay:
 
 
 def _validation_name(ranker) -> str:
-    """Name of the validation measure, with its direction where down is up."""
-    measure = get_measure(getattr(ranker, "validation_measure", "ndcg@10"))
+    """Name of the validation measure, with its direction if lower is better."""
+    measure = getattr(ranker, "validation_measure", None)
+    if measure is None:
+        return "validation measure"
+    measure = get_measure(measure)
     direction = "" if measure.greater_is_better else " (lower is better)"
     return f"validation {measure.name}{direction}"
 

@@ -147,8 +147,8 @@ class TrainingWatch:
         Raises
         ------
         TypeError
-            If the ranker trains several models, or it cannot be told which of several
-            minimisations it kept.
+            If the ranker trains several models, if its solver does not report where it
+            starts, or if it cannot be told which of several minimisations was kept.
         """
         arguments = dict(fit_params or {})
         if groups is not None:
@@ -174,20 +174,29 @@ class TrainingWatch:
     def _after_iteration(self, callback):
         def listening(info):
             stop = None if callback is None else callback(info)
-            # Solvers may go on to write into the array that they report.
-            params = np.array(info["params"])
-            if info["iteration"] == 0:
-                self._runs.append(_Run(params))
-            else:
-                self._runs[-1].objectives.append(info["objective"])
-            if self.record is not None:
-                self._runs[-1].params.append(params)
+            self._note(**info)
             return stop
 
         return listening
 
+    def _note(self, iteration, objective, params, **more):
+        # Solvers may go on to write into the array that they report.
+        params = np.array(params)
+        if iteration == 0:
+            self._runs.append(_Run(params))
+        elif self._runs:
+            self._runs[-1].objectives.append(objective)
+        if self._runs and self.record is not None:
+            self._runs[-1].params.append(params)
+
     def _kept_run(self) -> _Run:
         ranker = self.ranker
+        if not self._runs:
+            raise TypeError(
+                f"{type(ranker.solver).__name__} does not report where it starts, so "
+                "the energies before training are not known; let it call "
+                "monitor.start(params, value)"
+            )
         if len(self._runs) != ranker.n_restarts:
             raise TypeError(
                 f"{self.name} trains several models one after the other; their "
@@ -218,9 +227,13 @@ class TrainingWatch:
         self.labels = energy.labels_ if by_label else None
 
     def _energies(self, params) -> np.ndarray:
-        energy, ptr = self.ranker.energy_, self.data.ptr
-        scores = energy.document_scores if self.labels is None else energy.scores
-        return -np.asarray(scores(params, self._inputs, ptr), dtype=np.float64)
+        energy, loss = self.ranker.energy_, self.ranker.loss_
+        rows = params, self._inputs, self.data.ptr
+        if self.labels is None:
+            scores = self.ranker._model_scores(energy, loss, *rows)
+        else:
+            scores = energy.scores(*rows)
+        return -np.asarray(scores, dtype=np.float64)
 
     def before(self) -> np.ndarray:
         """Return the energies at the start of the minimisation that was kept."""
