@@ -17,6 +17,7 @@ from skrank._core._parameters import (
     PositiveInt,
 )
 from skrank._core._threads import blas_threads, effective_n_threads
+from skrank._monitor import Monitor
 from skrank._objective import Objective
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin
 from skrank.energies import (
@@ -34,7 +35,7 @@ from skrank.losses import (
     SquaredLoss,
 )
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
-from skrank.solvers import LBFGS, SGD, Adam, BaseSolver
+from skrank.solvers import LBFGS, SGD, Adam, BaseSolver, SolverResult
 
 
 class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
@@ -136,13 +137,12 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         if validation is not None:
             validation = replace(validation, X=energy.transform(validation.X))
         n_threads = effective_n_threads(self.n_jobs)
-        best = None
+        ended: list[tuple[SolverResult, Monitor]] = []
         # Kernels and energies bring threads of their own; those of BLAS slow them down.
         with blas_threads(1):
             objective = self._objective(energy, loss, data, n_threads)
 
-            def scores_of(params):
-                held = validation
+            def scores_of(params, held=validation):
                 return self._model_scores(energy, loss, params, held.X, held.ptr)
 
             context = {"energy": energy, "data": data}
@@ -152,9 +152,8 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
                 result = solver.solve(
                     objective, params, rng, monitor if monitor.needed else None
                 )
-                if best is None or _is_better(result, monitor, *best):
-                    best = result, monitor
-        return energy, loss, *best
+                ended.append((result, monitor))
+        return energy, loss, *min(ended, key=_badness)
 
     def _objective(self, energy, loss, data, n_threads):
         """Return what the solver minimises."""
@@ -277,11 +276,10 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         return self.energy_.labels_[np.argmin(energies, axis=1)]
 
 
-def _is_better(result, monitor, other_result, other_monitor):
-    """Whether one minimisation ended better than another."""
-    if monitor.curve:
-        return monitor.best > other_monitor.best
-    return result.value < other_result.value
+def _badness(end) -> float:
+    """How badly a minimisation ended, by validation queries or by the objective."""
+    result, monitor = end
+    return -monitor.best if monitor.curve else result.value
 
 
 def _no_labels(energy):
