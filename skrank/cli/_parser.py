@@ -235,9 +235,7 @@ def _add_evaluate(commands):
     parser.add_argument(
         "-l", "--level", type=int, default=1, help="lowest relevant grade"
     )
-    parser.add_argument(
-        "-M", "--max-docs", type=int, help="number of documents of a query to look at"
-    )
+    parser.add_argument("-M", "--max-docs", type=int, help="documents per query")
     parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
     parser.add_argument("--scores", metavar="FILE", help="file with one score per line")
     _add_measures(parser)
