@@ -154,6 +154,7 @@ def _read_runs(args, systems):
         # Documents that the run lacks come below all documents that it has.
         scores[name] = np.full(len(y), -np.inf)
         keys = zip(run.groups.tolist(), run.docids.tolist())
+        # Positions, not scores: trec_eval's order of ties is settled already.
         position = -np.arange(len(run.y), dtype=np.float64)
         scores[name][[rows[key] for key in keys]] = position
     return scores, y, groups
@@ -165,6 +166,7 @@ def _union(qrels, judged):
     for query, docid, grade in zip(
         qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
     ):
+        # A negative judgement means pooled but not judged, which is not relevant here.
         grades[query, docid] = max(grade, 0.0)
     for run in judged.values():
         for key in zip(run.groups.tolist(), run.docids.tolist()):

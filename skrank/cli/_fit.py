@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> None:
     if args.save is not None:
         model = runs[0].model
         if args.folds is not None:
+            # The folds estimate the quality; the model to keep learns from all queries.
             data = _read(args, args.train)
             model = train_model(clone(ranker), args.normalize, data, None, progress)[0]
         save_model(model, args.save)

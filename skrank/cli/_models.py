@@ -67,6 +67,7 @@ def train_model(
     name = type(ranker).__name__
     progress(f"{name}: {train.X.shape[0]} documents, {train.X.shape[1]} features")
     start = time.perf_counter()
+    # Scaled here and not by a pipeline, which could not scale the validation queries.
     scaler = _SCALERS[normalize]() if normalize != "none" else None
     if scaler is not None:
         scaler.fit(train.X)

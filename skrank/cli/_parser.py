@@ -59,8 +59,8 @@ examples:
       --preset letor4
 
 A run and judgements are evaluated as trec_eval does, in its layout. '-m official' (the
-default) prints what trec_eval prints, '-m all' all its measures except infAP, G, Rndcg,
-ndcg_rel and relstring.
+default) prints the measures that trec_eval prints by default, '-m all' all of its
+measures.
 
 JSON: {"command", "version", "run", "measures": {name: value}, "queries": {query:
 {name: value}}}; "queries" only with -q."""

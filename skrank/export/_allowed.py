@@ -78,6 +78,7 @@ def _names():
 
 
 def _import(name):
+    # Called for names of the list above only, never for one that comes from a file.
     module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 

@@ -164,6 +164,7 @@ class Decoder:
         state = self.decode(value["state"])
         if state["bit_generator"] not in _BIT_GENERATORS:
             raise ValueError(f"unknown bit generator {state['bit_generator']!r}")
+        # The name was compared with a list: getattr must not reach anything else.
         source = getattr(np.random, state["bit_generator"])()
         if value["legacy"]:
             random_state = np.random.RandomState(source)
@@ -206,6 +207,7 @@ def _class_of(name) -> tuple[str, type]:
 
 def _check_attribute(cls, name):
     """Refuse names that would shadow a method or change how the object behaves."""
+    # Setting __class__, for one, would turn the object into one of another class.
     if not name.isidentifier() or name.startswith("__"):
         raise ValueError(f"{name!r} is not an attribute of {cls.__name__}")
     if callable(getattr(cls, name, None)):

@@ -109,6 +109,7 @@ class Encoder:
         TypeError
             If the class is not allowed, or an attribute has no safe form.
         """
+        # The exact class counts: a subclass of the user has code that no file can hold.
         name = name_of_class(type(estimator))
         if name is None:
             raise TypeError(f"{where} cannot be saved: {_why(estimator)}")

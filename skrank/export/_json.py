@@ -296,6 +296,7 @@ def _refuse_constant(name):
 
 
 def _unique(pairs):
+    # JSON leaves open which of two equal keys counts, so readers would disagree.
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key occurs more than once")
@@ -323,6 +324,7 @@ def _check_keys(found, expected, where, optional=frozenset()):
 
 
 def _integer(value, low, high, where):
+    # Not isinstance: True is an int in Python, but not a number in JSON.
     if type(value) is not int or not low <= value <= high:
         raise ValueError(
             f"{where} must be an integer from {low} to {high}, got {value!r:.40}"
@@ -409,6 +411,7 @@ def _read_categories(found, n_features, dtype):
         if str(j) != key or j >= n_features:
             raise ValueError(f"{where}: there is no such feature")
         numbers = [_number(v, where) for v in _list(values, None, where)]
+        # Values that the precision cannot hold would never equal a feature.
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=dtype)
         exact = values.tolist() == numbers and all(a < b for a, b in pairwise(numbers))
@@ -454,6 +457,7 @@ def _read_tree(tree, where, n_features, categories, nodes, sets, ensemble):
 def _read_node(tree, k, n, n_features, where):
     feature = _integer(tree["feature"][k], -1, n_features - 1, f"{where}: feature")
     is_leaf = feature < 0
+    # Both children come after their parent and exist, so that scoring always ends.
     low, high = (-1, -1) if is_leaf else (k + 1, n - 2)
     if not is_leaf and low > high:
         raise ValueError(f"{where}: left has no room for two children")

@@ -85,6 +85,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
         "versions": _versions(),
         "model": encoder.estimator(model, type(model).__name__),
     }
+    # All is encoded before the file is touched: what has no safe form leaves it alone.
     text = json.dumps(document, indent=1, allow_nan=False)
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         _write_member(archive, _JSON, text.encode())

@@ -89,6 +89,7 @@ class TreeFunction:
 
     def scores(self, X: Any, n_threads: int) -> np.ndarray:
         """Return the scores of rows."""
+        # Trees add to the baseline one by one, which rounds as in the ranker itself.
         raw = np.full((X.shape[0], 1), self.baseline)
         self.ensemble.add_to(raw, self._encoded(X), n_threads=n_threads)
         return raw[:, 0]
@@ -202,6 +203,7 @@ def _check_linear(ranker, coef, intercept):
 
 
 def _probes(n_features):
+    # Zeros and ones tell a constant and a sum apart, normal values all the rest.
     rng = np.random.default_rng(0)
     ends = np.repeat([[0.0], [1.0]], n_features, axis=1)
     return np.concatenate([ends, rng.normal(size=(6, n_features))])
@@ -226,6 +228,7 @@ def _tree_function(ranker, names):
         feature_names=names,
         ranker=type(ranker).__name__,
     )
+    # A class may do more than add its trees; then the scores of a few rows differ.
     rows = _probes(function.n_features)
     if not np.array_equal(ranker._predict(rows), function.scores(rows, 1)):
         raise _neither(ranker, "its scores are not the sum of its trees")

@@ -222,6 +222,7 @@ def leaf_values(
         Values of the leaves.
     """
     found = np.empty(n_rows, dtype=np.float32)
+    # A stack instead of recursion: trees may be deeper than Python allows calls.
     stack = [(root, np.arange(n_rows))]
     while stack:
         node, rows = stack.pop()

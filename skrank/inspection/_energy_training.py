@@ -318,6 +318,7 @@ class _Means:
             self.names = f"desired: top {top_k}", self.names[1]
 
     def __call__(self, energies, data, labels):
+        # Grades are known only once the rows are, and weights depend on them alone.
         if self.weights is None:
             self.weights = self._make_weights(data, labels)
         return [float((weights * energies).sum()) for weights in self.weights]

@@ -158,6 +158,7 @@ def _with_column(X, j, rows):
         changed.isetitem(j, X.iloc[rows, j].to_numpy())
         return changed
     if hasattr(X, "tocsc"):
+        # CSR rows cannot be written to in place without moving all entries behind.
         changed = X.tolil(copy=True)
         changed[:, [j]] = X.tocsr()[rows][:, [j]]
         return changed.tocsr()
