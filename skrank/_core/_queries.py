@@ -7,6 +7,7 @@ input whose queries are adjacent already is never copied.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -122,13 +123,13 @@ class QueryIndex:
         """Query number of each grouped row, shape (n_documents,)."""
         return np.repeat(np.arange(self.n_queries), self.sizes)
 
-    def take(self, array):
+    def take(self, array: Any) -> Any:
         """Rows of ``array`` grouped by query; the array itself if nothing moves."""
         if array is None or self.order is None:
             return array
         return array[self.order]
 
-    def restore(self, array):
+    def restore(self, array: np.ndarray) -> np.ndarray:
         """Undo `take`: rows of a grouped array in the order of the input."""
         if self.order is None:
             return array
