@@ -1,20 +1,39 @@
-"""Training on part of the queries."""
+"""A ranker that is trained on part of the queries."""
 
+import inspect
 import numbers
+from dataclasses import field
+from typing import Annotated, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
 from skrank._core._queries import take_rows
 from skrank._core._validation import n_rows, resolve_groups
 from skrank.base import BaseRanker
 from skrank.model_selection._base import Queries
 
+Share = Annotated[float, Interval(0, 1, "right")]
 
-class QuerySubsample(MetaEstimatorMixin, BaseRanker):
-    """A ranker trained on a random part of the training queries.
+
+def fit_inner(estimator, X, y, *, groups, sample_weight=None, validation):
+    given = {"groups": groups, "sample_weight": sample_weight, **validation}
+    given = {name: value for name, value in given.items() if value is not None}
+    copy: Any = clone(estimator)
+    return copy.fit(X, y, **given)
+
+
+def scores_of(estimator, X, groups=None):
+    takes_groups = "groups" in inspect.signature(estimator.predict).parameters
+    return estimator.predict(X, **({"groups": groups} if takes_groups else {}))
+
+
+class QuerySubsample(MetaEstimatorMixin, BaseRanker, Parameters):
+    """Train a ranker on a random part of the training queries.
 
     Successive halving with ``resource="n_samples"`` draws rows and leaves fragments of
     queries. With this wrapper ``resource="n_queries"`` draws whole queries instead.
@@ -22,19 +41,20 @@ class QuerySubsample(MetaEstimatorMixin, BaseRanker):
     Parameters
     ----------
     estimator : ranker
-        Its ``fit`` takes groups; it is cloned, never changed.
+        Ranker to train; it is cloned and never changed.
     n_queries : int, float or None, default=None
-        Number (int) or share (float in (0, 1]) of the training queries. A number above
-        what there is means all, as does None.
+        Number (int) or share (float in (0, 1]) of the training queries to draw. None
+        takes all queries, as does a number that is larger than theirs.
     random_state : int, RandomState instance or None, default=0
-        Source of the draw. With the same seed a larger number contains the smaller.
+        Source of randomness of the draw. With the same seed, a larger number of queries
+        contains those of a smaller one.
 
     Attributes
     ----------
     estimator_ : ranker
-        The fitted ranker.
+        Fitted ranker.
     trained_ids_ : ndarray of shape (n_chosen,)
-        Queries that were drawn.
+        Ids of the queries that were drawn.
 
     Examples
     --------
@@ -49,58 +69,67 @@ class QuerySubsample(MetaEstimatorMixin, BaseRanker):
     4
     """
 
-    def __init__(self, estimator, *, n_queries: float | None = None, random_state=0):
-        self.estimator = estimator
-        self.n_queries = n_queries
-        self.random_state = random_state
+    estimator: Any = field(kw_only=False)
+    n_queries: Share | PositiveInt | None = None
+    random_state: Seed = 0
+
+    __metadata_request__predict = {"groups": True}
 
     @property
-    def approach(self):
-        """That of the wrapped ranker."""
+    # A wrapper knows it only once it has a ranker, so not on the class.
+    def approach(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Approach of the wrapped ranker."""
         return getattr(self.estimator, "approach", None)
 
-    def _checked_fit(self, X, y, groups, sample_weight, validation):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: npt.ArrayLike | None = None,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Draw queries and fit the ranker to them; arguments as in `BaseRanker.fit`."""
+        self._check_parameters()
         ids = resolve_groups(
             groups, y, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.fit"
         )
         queries = Queries(ids)
-        n_chosen = self._n_chosen(len(queries))
         order = check_random_state(self.random_state).permutation(len(queries))
-        rows = queries.rows(order[:n_chosen])
-        extra = dict(zip(("X_val", "y_val", "groups_val"), validation))
-        if sample_weight is not None:
-            extra["sample_weight"] = take_rows(np.asarray(sample_weight), rows)
-        self.estimator_ = clone(self.estimator).fit(
+        chosen = order[: self._n_chosen(len(queries))]
+        rows = queries.rows(chosen)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        self.estimator_ = fit_inner(
+            self.estimator,
             take_rows(X, rows),
             take_rows(y, rows),
             groups=ids[rows],
-            **{name: value for name, value in extra.items() if value is not None},
+            sample_weight=weight,
+            validation={"X_val": X_val, "y_val": y_val, "groups_val": groups_val},
         )
-        self.trained_ids_ = queries.ids[np.sort(order[:n_chosen])]
+        self.trained_ids_ = queries.ids[np.sort(chosen)]
         self.query_ids_, self.query_sizes_ = queries.ids, queries.sizes
         return self
 
-    def _n_chosen(self, n_available):
-        n = self.n_queries
-        if n is None:
-            return n_available
-        if isinstance(n, bool) or not isinstance(n, numbers.Real):
-            raise TypeError(f"n_queries must be an int, a float or None, got {n!r}")
+    def _n_chosen(self, n_available: int) -> int:
+        n = n_available if self.n_queries is None else self.n_queries
         if isinstance(n, numbers.Integral):
-            if n < 1:
-                raise ValueError(f"n_queries must be at least 1, got {n}")
             return min(int(n), n_available)
-        if not 0 < n <= 1:
-            raise ValueError(f"n_queries as a share must lie in (0, 1], got {n!r}")
         return max(1, int(n * n_available))
 
-    def predict(self, X):
+    def predict(self, X: Any, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Score documents.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_documents, n_features)
             One row per document.
+        groups : array-like of shape (n_documents,), default=None
+            Query of each row, for rankers whose scores depend on the other documents of
+            the query.
 
         Returns
         -------
@@ -108,10 +137,17 @@ class QuerySubsample(MetaEstimatorMixin, BaseRanker):
             Scores of the wrapped ranker; higher is better.
         """
         check_is_fitted(self)
-        return self.estimator_.predict(X)
+        return scores_of(self.estimator_, X, groups)
+
+    def _scores(self, X: Any, groups: npt.ArrayLike | None) -> np.ndarray:
+        return self.predict(X, groups)
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features seen in fit."""
-        check_is_fitted(self)
         return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features seen in fit, where X was a data frame."""
+        return self.estimator_.feature_names_in_

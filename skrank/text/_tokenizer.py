@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from sklearn.base import BaseEstimator
@@ -18,6 +19,7 @@ _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _STEMMERS: dict[str, Callable[[str], str]] = {"plural": stem_plural}
 
 
+@dataclass(frozen=True)
 class _Words:
     """Limit of a collection: of words, not the letters of a single string."""
 

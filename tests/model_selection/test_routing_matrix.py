@@ -447,9 +447,13 @@ def test_bad_sizes_of_the_learning_curve(sizes):
 @pytest.mark.parametrize(
     ("n_queries", "error", "message"),
     [
-        (0, ValueError, "n_queries must be at least 1"),
-        (1.5, ValueError, r"as a share must lie in \(0, 1\]"),
-        ("all", TypeError, "must be an int, a float or None"),
+        (0, ValueError, "QuerySubsample: n_queries must be a number in"),
+        (
+            1.5,
+            ValueError,
+            r"a number in \(0, 1\], a whole number >= 1 or None, got 1.5",
+        ),
+        ("all", TypeError, "n_queries must be a number in"),
     ],
 )
 def test_bad_numbers_of_queries(n_queries, error, message):
