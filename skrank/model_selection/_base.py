@@ -7,7 +7,7 @@ after query in that order, because some libraries want sorted query ids, and bec
 prefix of the training rows then cuts at most one query.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import field
 from typing import Annotated, Any
 
@@ -120,7 +120,7 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
 
     def split(
         self, X: Any, y: Any = None, groups: npt.ArrayLike | None = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    ) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
         """Yield the rows of the training and of the test queries of every split.
 
         Parameters
@@ -151,7 +151,10 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
         for train, test in self._split_queries(queries, X, y):
             yield queries.rows(train), queries.rows(test)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    # The base class raises an error, which reads as returning nothing.
+    def get_n_splits(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> int:
         """Return the number of splits.
 
         Parameters

@@ -45,12 +45,12 @@ def _numbers_of_queries(train_sizes: npt.ArrayLike, n_available: int) -> np.ndar
     for size in given:
         is_number = isinstance(size, numbers.Integral)
         limit = n_available if is_number else 1
-        if not isinstance(size, numbers.Real) or not 0 < size <= limit:
+        if not isinstance(size, int | float) or not 0 < size <= limit:
             raise ValueError(
                 "train_sizes must hold shares in (0, 1] or numbers of queries from 1 "
                 f"to {n_available}, the smallest training set; got {size!r}"
             )
-        sizes.append(size if is_number else max(1, int(float(size) * n_available)))
+        sizes.append(size if is_number else max(1, int(size * n_available)))
     return np.unique(sizes)
 
 
