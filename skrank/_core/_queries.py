@@ -7,7 +7,7 @@ rows were moved, so that input whose queries are already adjacent is never copie
 """
 
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -128,13 +128,7 @@ class QueryIndex:
         """Query number of each grouped row, shape (n_documents,)."""
         return np.repeat(np.arange(self.n_queries), self.sizes)
 
-    @overload
-    def take(self, array: None) -> None: ...
-
-    @overload
-    def take(self, array: Any) -> Any: ...
-
-    def take(self, array):
+    def take(self, array: Any) -> Any:
         """Return the rows of an array grouped by query, itself if nothing moves."""
         if array is None or self.order is None:
             return array
