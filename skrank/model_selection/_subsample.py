@@ -75,6 +75,17 @@ class QuerySubsample(MetaEstimatorMixin, BaseRanker, Parameters):
 
     __metadata_request__predict = {"groups": True}
 
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        from skrank.rankers import SubsetRegression
+
+        return [
+            {"estimator": SubsetRegression()},
+            {"estimator": SubsetRegression(), "n_queries": 0.5, "random_state": 1},
+            {"estimator": SubsetRegression(), "n_queries": 3},
+        ]
+
     @property
     # A wrapper knows it only once it has a ranker, so not on the class.
     def approach(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
