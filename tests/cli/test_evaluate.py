@@ -177,7 +177,7 @@ def test_scores_of_ranklib(ok, tmp_path):
         (["-m", "map.5"], "measure map takes no parameters"),
         (["-m", "P.x"], "parameters of P must be numbers, as in P.5, got 'x'"),
         (["-m", "P.0"], "parameters of P must be positive"),
-        (["-M", "0"], "depth must be None or at least 1"),
+        (["-M", "0"], "depth must be a whole number >= 1 or None"),
         (["--scores", "x"], "--letor FILE and --scores FILE go together"),
         (["--json", "absent/x"], "cannot write absent/x"),
     ],
