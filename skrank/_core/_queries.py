@@ -104,6 +104,7 @@ class QueryIndex:
         order = np.argsort(codes, kind="stable")
         sizes = np.bincount(codes, minlength=len(uniques))
         ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
+        # Without an order, nothing is copied when rows are taken or restored.
         if np.array_equal(order, np.arange(n)):
             order = None
         return cls(_frozen(ptr), None if order is None else _frozen(order), uniques)
@@ -179,6 +180,7 @@ def rows_of_queries(
     sizes = (ptr[1:] - ptr[:-1])[queries]
     chosen_ptr = np.zeros(len(queries) + 1, dtype=np.intp)
     np.cumsum(sizes, out=chosen_ptr[1:])
+    # Row numbers are consecutive within a query: one shift per query makes them all.
     shift = np.repeat(ptr[queries] - chosen_ptr[:-1], sizes)
     return np.arange(chosen_ptr[-1], dtype=np.intp) + shift, chosen_ptr
 

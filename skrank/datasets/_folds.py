@@ -126,6 +126,7 @@ def _fold_folders(folder: Path) -> dict[int, Path]:
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder")
     entries = sorted(folder.iterdir())
+    # By number rather than by name: Fold10 comes after Fold9.
     numbers = {entry: _fold_number(entry) for entry in entries}
     numbered = {n: entry for entry, n in numbers.items() if n is not None}
     if numbered:

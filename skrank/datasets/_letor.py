@@ -404,6 +404,7 @@ def dump_letor(
     ids = _check_query_ids(groups, n_rows)
     tails = _tails(docids, comments, n_rows)
     path = Path(path)
+    # A reader must never see half a file, so another name is used until it is whole.
     # The suffix stays, because it decides on the compression.
     part = path.with_name(f".part-{os.getpid()}-{path.name}")
     try:

@@ -138,6 +138,7 @@ def make_ranking(
     y = _cut(latent, shares)
     if missing:
         X[rng.random_sample(X.shape) < missing] = np.nan
+    # Rows are mixed last, so that shuffle=True changes nothing but their order.
     data = (X, y, groups, utility) if return_utility else (X, y, groups)
     if shuffle:
         rows = rng.permutation(len(groups))
@@ -162,6 +163,8 @@ def _utility(
 
 def _cut(latent: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return grades by the quantiles that give each grade its share."""
+    # Ranks rather than values are cut, so that every grade gets its number of documents
+    # even where latent values are equal.
     bounds = np.round(np.cumsum(shares)[:-1] * len(latent))
     rank = np.empty(len(latent), dtype=np.intp)
     rank[np.argsort(latent, kind="stable")] = np.arange(len(latent))

@@ -363,12 +363,15 @@ def trec_order(codes: np.ndarray, scores: np.ndarray, docids: np.ndarray) -> np.
     ndarray of shape (n,), dtype intp
         Row numbers in this order. Complexity: O(n log n).
     """
+    # Scores beyond the range of single precision become infinite, and tied.
     with np.errstate(over="ignore"):
         single = scores.astype(np.float32)
     order = np.lexsort((-single, codes))
     tied = (single[order][1:] == single[order][:-1]) & (
         codes[order][1:] == codes[order][:-1]
     )
+    # Ids are compared as strings only where scores are tied: sorting all rows by them
+    # would take most of the time.
     edges = np.flatnonzero(np.diff(np.r_[False, tied, False].astype(np.int8)))
     for start, stop in edges.reshape(-1, 2):
         rows = order[start : stop + 1]
@@ -601,6 +604,7 @@ def _join(
     qrels: Qrels, judged: np.ndarray, run: Run, retrieved: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return grades of retrieved rows, −1 if unjudged, and the other judged rows."""
+    # Every judged row that is found is taken out, so that the rest was not retrieved.
     row_of = dict(zip(qrels.docids[judged].tolist(), judged.tolist()))
     found = [row_of.pop(docid, -1) for docid in run.docids[retrieved].tolist()]
     row = np.array(found, dtype=np.intp)

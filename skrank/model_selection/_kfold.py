@@ -205,9 +205,12 @@ def _balance(
     if rng is not None:
         rng.shuffle(order)
         rng.shuffle(preference)
+    # The stable sort keeps the shuffled order of queries with equal content.
     order = order[np.argsort(-content[order].sum(axis=1), kind="stable")]
     fold_of = np.empty(len(content), dtype=np.intp)
     held = np.zeros((n_splits, content.shape[1]))
+    # Each fold gets one query of a block: numbers of queries differ by at most one, which
+    # a greedy choice alone would not ensure.
     for start in range(0, len(order), n_splits):
         block = order[start : start + n_splits]
         if rng is not None:

@@ -174,6 +174,8 @@ def _growing_splits(
     queries = Queries(ids)
     codes = queries.codes
     rng = check_random_state(random_state)
+    # Queries are permuted once per split, for all sizes: a smaller training set is then
+    # part of a larger one, and the curve shows the effect of the size alone.
     folds = [
         (rng.permutation(np.unique(codes[train])), test)
         for train, test in cv.split(X, y, ids)

@@ -178,6 +178,7 @@ def train_test_query_split(
     if shuffle:
         order = check_random_state(random_state).permutation(len(queries))
     else:
+        # The test set is taken from the front, and is to hold the last ids.
         order = np.arange(len(queries))[::-1]
     test = queries.rows(order[:n_test])
     train = queries.rows(order[n_test : n_test + n_train])

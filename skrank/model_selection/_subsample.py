@@ -21,6 +21,7 @@ Share = Annotated[float, Interval(0, 1, "right")]
 
 
 def fit_inner(estimator, X, y, *, groups, sample_weight=None, validation):
+    """Fit a clone of a ranker with the arguments that are given."""
     given = {"groups": groups, "sample_weight": sample_weight, **validation}
     given = {name: value for name, value in given.items() if value is not None}
     copy: Any = clone(estimator)
@@ -28,6 +29,7 @@ def fit_inner(estimator, X, y, *, groups, sample_weight=None, validation):
 
 
 def scores_of(estimator, X, groups=None):
+    """Return the scores of a fitted ranker, which gets the groups if it takes them."""
     takes_groups = "groups" in inspect.signature(estimator.predict).parameters
     return estimator.predict(X, **({"groups": groups} if takes_groups else {}))
 
@@ -109,6 +111,7 @@ class QuerySubsample(MetaEstimatorMixin, BaseRanker, Parameters):
             groups, y, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.fit"
         )
         queries = Queries(ids)
+        # A prefix of one permutation, so that more queries contain the fewer ones.
         order = check_random_state(self.random_state).permutation(len(queries))
         chosen = order[: self._n_chosen(len(queries))]
         rows = queries.rows(chosen)

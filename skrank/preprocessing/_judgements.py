@@ -299,6 +299,7 @@ def _levels(pairs: np.ndarray, groups: np.ndarray) -> np.ndarray:
         levels[layer] = level
         n_placed += len(layer)
         sizes = start[layer + 1] - start[layer]
+        # Numbers of all pairs in which a document of the layer is the inferior one.
         edges = np.repeat(start[layer] - np.cumsum(sizes) + sizes, sizes)
         above, counts = np.unique(
             preferred_over[edges + np.arange(len(edges))], return_counts=True

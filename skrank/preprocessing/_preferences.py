@@ -89,6 +89,7 @@ def grades_to_preferences(
     end_of_row = np.cumsum(n_lower)
     first_pair = np.concatenate(([0], end_of_row))[ptr]
     numbers = _choose_pairs(first_pair, max_pairs_per_query, rng)
+    # Pair numbers are decoded: the row that owns a number, then the place within it.
     preferred = np.searchsorted(end_of_row, numbers, side="right")
     within_row = numbers - (end_of_row[preferred] - n_lower[preferred])
     query = np.searchsorted(ptr, preferred, side="right") - 1

@@ -164,6 +164,7 @@ class _BaseQueryScaler(
         rows_per_block = max(1, _BLOCK_VALUES // X.shape[1])
         first = 0
         while first < len(ptr) - 1:
+            # At least one query, even if it is larger than a block.
             last = np.searchsorted(ptr, ptr[first] + rows_per_block, side="right") - 1
             last = max(int(last), first + 1)
             rows = slice(ptr[first], ptr[last])
@@ -232,6 +233,7 @@ class QueryMinMaxScaler(_BaseQueryScaler):
             )
 
     def _location_scale(self, X, starts, sizes):
+        # Unlike minimum and maximum, fmin and fmax pass over missing values.
         low = np.fmin.reduceat(X, starts, axis=0)
         high = np.fmax.reduceat(X, starts, axis=0)
         width = high - low

@@ -1,4 +1,4 @@
-r"""What all conventional relevance models share.
+r"""Base class of the conventional relevance models.
 
 Every model here has the form
 
@@ -188,6 +188,8 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
         for start in range(0, len(queries), step):
             block = slice(start, start + step)
             dense = self._score_counts(counts[block])
+            # A stable sort keeps equal scores in the order of the document numbers; a
+            # partition would be faster but leaves ties in any order.
             documents[block] = np.argsort(-dense, axis=1, kind="stable")[:, :k]
             scores[block] = np.take_along_axis(dense, documents[block], axis=1)
         return documents, scores
@@ -198,6 +200,8 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
         queries = sparse.csr_array(
             (query_weights, counts.indices, counts.indptr), shape=counts.shape
         )
+        # The weights take the place of the counts, so that the structure of the matrix
+        # is shared and nothing of the size of the index is copied.
         documents = self.postings_.counts
         documents = sparse.csc_array(
             (self.weights_, documents.indices, documents.indptr), shape=documents.shape

@@ -22,6 +22,7 @@ def _robertson(n_documents, frequency):
     return np.log((n_documents - frequency + 0.5) / (frequency + 0.5))
 
 
+# The smooth variant adds 1 inside the logarithm, hence log1p.
 _VARIANTS = {"log": _log, "smooth": _smooth, "robertson": _robertson}
 
 

@@ -1,4 +1,4 @@
-r"""What the smoothed language models share.
+r"""Base class of the smoothed language models.
 
 Documents are ranked by the query likelihood ([Liu2011]_, section 1.2.1.1)
 

@@ -56,6 +56,8 @@ class VectorSpace(BaseTextModel):
         )
         vector = self._tf(postings.counts.data) * self.idf_[postings.term_of]
         document_of = postings.document_of
+        # Weights are divided by the norms of documents once, so that scoring is a plain
+        # product.
         squares = np.bincount(document_of, vector**2, minlength=postings.n_documents)
         return vector * _inverse_norm(squares)[document_of], None
 
