@@ -209,8 +209,8 @@ def _balance(
     order = order[np.argsort(-content[order].sum(axis=1), kind="stable")]
     fold_of = np.empty(len(content), dtype=np.intp)
     held = np.zeros((n_splits, content.shape[1]))
-    # Each fold gets one query of a block: numbers of queries differ by at most one, which
-    # a greedy choice alone would not ensure.
+    # Each fold gets one query of a block, so that their numbers of queries differ by at
+    # most one. A greedy choice alone would not ensure this.
     for start in range(0, len(order), n_splits):
         block = order[start : start + n_splits]
         if rng is not None:

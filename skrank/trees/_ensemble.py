@@ -159,7 +159,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
             inner = tree["feature"] >= 0
             threshold = np.full(len(inner), np.inf)
             numeric = inner & (tree["category"] < 0)
-            # A split after the last bin, which parts off missing values, takes infinity.
+            # A split after the last bin parts off missing values: it takes infinity.
             bins = np.minimum(tree["bin"], thresholds.shape[1] - 1)
             threshold[numeric] = thresholds[tree["feature"], bins][numeric]
             left = np.where(inner, tree["left"] + start, -1).astype(np.int32)
