@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_grades, check_scores, n_rows, resolve_groups
 from skrank.metrics._base import BaseMeasure
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
-from skrank.metrics._scorer import response
 from skrank.metrics._significance import (
     bootstrap_interval,
     fisher_randomization_test,
@@ -193,7 +193,7 @@ def _scores_of(name, run, X, groups, n_samples):
         if X is None:
             raise ValueError(f"runs[{name!r}] is a ranker, which needs X to predict")
         check_query_leakage(run, groups, stacklevel=4)
-        run = response(run, X, groups, "predict")
+        run = scores_of(run, X, groups, response_method="predict")
     return check_scores(run, n_samples, name=f"runs[{name!r}]")
 
 

@@ -5,7 +5,6 @@ interface that scikit-learn asks of a scorer: it is called with (estimator, X, y
 says through ``get_metadata_routing`` that it wants the groups.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -13,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metadata_routing import (
     MetadataRequest,
-    MetadataRouter,
-    get_routing_for_object,
 )
-from sklearn.utils.validation import column_or_1d
 
+from skrank._core._inner import RESPONSES, parameters_of, scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_grades,
@@ -31,63 +28,14 @@ from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 
 ResponseMethod = Literal["predict", "decision_function", "predict_proba"]
-_RESPONSES = ("predict", "decision_function", "predict_proba")
-
-
-def _parameters(function):
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some built-in functions hide their signature
-        return {}
 
 
 def _has_parameter(function, name):
-    return name in _parameters(function)
-
-
-def _takes_groups(estimator, method):
-    """Whether a response method wants the groups, also inside a pipeline."""
-    function = getattr(estimator, method)
-    if _has_parameter(function, "groups"):
-        return True
-    if not any(p.kind is p.VAR_KEYWORD for p in _parameters(function).values()):
-        return False
-    if getattr(estimator, "steps", None):
-        return _takes_groups(estimator.steps[-1][1], method)
-    routing = get_routing_for_object(estimator)
-    return isinstance(routing, MetadataRouter) and bool(
-        routing.consumes(method, ["groups"])
-    )
+    return name in parameters_of(function)
 
 
 def _as_tuple(names):
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def response(
-    estimator: Any, X: Any, groups: Any, response_method: str | Sequence[str]
-) -> np.ndarray:
-    """Return the scores of an estimator; class probabilities become expected grades."""
-    accepted = (
-        (response_method,) if isinstance(response_method, str) else response_method
-    )
-    method = next((name for name in accepted if hasattr(estimator, name)), None)
-    if method is None:
-        raise AttributeError(
-            f"{type(estimator).__name__} has none of the response methods "
-            f"{', '.join(accepted)}"
-        )
-    extra = {"groups": groups} if _takes_groups(estimator, method) else {}
-    response = np.asarray(getattr(estimator, method)(X, **extra))
-    if method == "predict_proba":
-        grades = np.asarray(estimator.classes_)
-        if grades.dtype.kind not in "biuf":
-            raise ValueError(
-                "response_method='predict_proba' ranks by the expected grade and needs "
-                f"numeric classes, got {grades.tolist()}"
-            )
-        return response @ grades.astype(np.float64)
-    return column_or_1d(response)
 
 
 class _FunctionMeasure:
@@ -217,7 +165,7 @@ class RankingScorer:
         grades = check_grades(y, n_samples=n)
         weight = check_weights(sample_weight, n)
         check_query_leakage(estimator, groups)
-        scores = response(estimator, X, groups, self._response_method)
+        scores = scores_of(estimator, X, groups, response_method=self._response_method)
         scores = check_scores(scores, n, name="predicted scores")
         values = {
             name: self._signs[name] * _evaluate(measure, grades, scores, groups, weight)
@@ -388,10 +336,10 @@ def make_ranking_scorer(
         if isinstance(response_method, str)
         else tuple(response_method)
     )
-    unknown = [method for method in methods if method not in _RESPONSES]
+    unknown = [method for method in methods if method not in RESPONSES]
     if unknown or not methods:
         raise ValueError(
-            f"response_method must be one of {_RESPONSES} or several of them, got "
+            f"response_method must be one of {RESPONSES} or several of them, got "
             f"{response_method!r}"
         )
     if isinstance(measure, str | BaseMeasure) or callable(measure):
