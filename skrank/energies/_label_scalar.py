@@ -301,10 +301,9 @@ class ProductLabelEnergy(ScalarLabelEnergy):
             if self.codes == "grades":
                 return labels.copy()
             low, high = labels[0], labels[-1]
-            # A single label cannot be told from others; its score is f.
-            return (
-                (2 * labels - low - high) / (high - low) if high > low else np.ones(1)
-            )
+            if high == low:  # a single label, whose score is f
+                return np.ones(1)
+            return (2 * labels - low - high) / (high - low)
         given = np.array(self.codes, dtype=np.float64)
         if given.shape != labels.shape or not np.all(np.isfinite(given)):
             accepted = f"one finite number for each of the labels {labels.tolist()}"

@@ -126,8 +126,9 @@ def test_homotopy_reaches_the_kink():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"final_width": 2.0}, "final_width must be positive and at most width"),
-        ({"factor": 1.0}, "factor must lie between 0 and 1"),
+        ({"final_width": 2.0}, "final_width must be at most width=1, got 2"),
+        ({"final_width": 0.0}, "final_width must be a number > 0"),
+        ({"factor": 1.0}, r"factor must be a number in \(0, 1\)"),
     ],
 )
 def test_homotopy_parameters(params, message):
