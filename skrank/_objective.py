@@ -1,100 +1,26 @@
 """The glue: energy + loss + data make an objective that a solver can minimise."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from scipy import sparse
+from sklearn.utils.metaestimators import available_if
 
-from skrank._core._queries import QueryIndex, rows_of_queries
-from skrank.losses._base import has_preference
+from skrank._rows import GroupedRows
+from skrank.losses import ExplicitPairsLoss
+
+# What an objective may lack, as its parts would say it.
+_REASONS = {
+    "smoothed": "{loss} has no smooth version",
+    "relaxed": "{loss} has no cap to relax",
+    "most_violated": "{loss} cannot name the most violated ranking",
+    "measure": "{loss} is not an exact measure",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class RankingData:
-    """Validated rows, grouped by query.
+def _loss_has(name):
+    return available_if(lambda objective: hasattr(objective.loss, name))
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_documents, n_features)
-        Rows, those of a query next to each other.
-    y : ndarray of shape (n_documents,)
-        Grades.
-    ptr : ndarray of shape (n_queries + 1,)
-        Where each query starts.
-    sample_weight : ndarray of shape (n_documents,) or None
-        Row weights.
-    init_score : ndarray of shape (n_documents,) or None
-        Scores to start from, where a ranker takes them.
-    """
 
-    X: np.ndarray | sparse.csr_matrix
-    y: np.ndarray
-    ptr: np.ndarray
-    sample_weight: np.ndarray | None = None
-    init_score: np.ndarray | None = None
-
-    @classmethod
-    def grouped(
-        cls, X, y, index: QueryIndex, sample_weight=None, init_score=None
-    ) -> "RankingData":
-        """Bring rows into the order of a query index."""
-        rows = [index.take(array) for array in (X, y, sample_weight, init_score)]
-        return cls(*rows[:2], index.ptr, *rows[2:])
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.ptr) - 1
-
-    def subset(self, queries) -> "RankingData":
-        """Rows of some queries, in the order given."""
-        rows, ptr = rows_of_queries(self.ptr, queries)
-        if len(queries) == 1:
-            rows = slice(*self.ptr[queries[0] : queries[0] + 2])  # no copy
-        weight, score = (
-            None if array is None else array[rows]
-            for array in (self.sample_weight, self.init_score)
-        )
-        return RankingData(self.X[rows], self.y[rows], ptr, weight, score)
-
-    def hold_out(self, fraction, rng) -> tuple["RankingData", "RankingData"]:
-        """Split the queries into training and validation queries.
-
-        Parameters
-        ----------
-        fraction : float
-            Share of the queries to hold out, rounded up.
-        rng : RandomState
-            Chooses them.
-
-        Returns
-        -------
-        tuple of RankingData
-            Training and validation queries.
-
-        Raises
-        ------
-        ValueError
-            If no query is left to train on.
-        """
-        n_held = int(np.ceil(fraction * self.n_queries))
-        if n_held >= self.n_queries:
-            raise ValueError(
-                f"early_stopping needs queries to hold out: {self.n_queries} queries "
-                f"and validation_fraction={fraction} leave none to train on; pass "
-                "X_val, y_val and groups_val, or more queries"
-            )
-        held = rng.permutation(self.n_queries)[:n_held]
-        chosen = np.zeros(self.n_queries, dtype=bool)
-        chosen[held] = True
-        return (
-            self.subset(np.flatnonzero(~chosen)),
-            self.subset(np.flatnonzero(chosen)),
-        )
-
-    def has_preference(self):
-        """Whether the grades of each query differ, shape (n_queries,)."""
-        return has_preference(self.y, self.ptr)
+def _prepared_has(name):
+    return available_if(lambda objective: hasattr(objective.prepared, name))
 
 
 class Objective:
@@ -113,8 +39,8 @@ class Objective:
         After `setup`.
     loss : BaseLoss
         Hyper-parameters of the loss.
-    data : RankingData
-        Grouped rows.
+    data : GroupedRows
+        Rows, grouped by query.
     alpha : float
         Strength of the penalty.
     n_threads : int, default=1
@@ -126,7 +52,15 @@ class Objective:
     """
 
     def __init__(
-        self, energy, loss, data, alpha, *, n_threads=1, rng=None, prepared=None
+        self,
+        energy,
+        loss,
+        data: GroupedRows,
+        alpha: float,
+        *,
+        n_threads: int = 1,
+        rng=None,
+        prepared=None,
     ):
         self.energy = energy
         self.loss = loss
@@ -140,17 +74,16 @@ class Objective:
         self._single: dict[int, Objective] = {}
 
     def _prepare(self):
-        data, labels = self.data, self.energy.labels_
+        data, loss = self.data, self.loss
+        if data.preferences is not None:
+            given = data.preferences
+            loss = ExplicitPairsLoss(
+                loss=loss, pairs=given.pairs, pair_weight=given.weight
+            )
         options = {"n_threads": self.n_threads}
-        if labels is not None:
-            if not self.loss.reads_labels:
-                raise TypeError(
-                    f"{type(self.loss).__name__} compares scores of documents, but "
-                    f"{type(self.energy).__name__} has one energy per label; use a "
-                    "loss functional such as HingeLoss, or an energy without labels"
-                )
-            options["labels"] = labels
-        return self.loss.prepare(data.y, data.ptr, data.sample_weight, **options)
+        if self.energy.labels_ is not None:
+            options["labels"] = self.energy.labels_
+        return loss.prepare(data.y, data.ptr, data.sample_weight, **options)
 
     @property
     def n_queries(self) -> int:
@@ -199,7 +132,8 @@ class Objective:
         batch.total_weight = self.total_weight * len(queries) / self.n_queries
         return batch
 
-    def smoothed(self, width) -> "Objective":
+    @_loss_has("smoothed")
+    def smoothed(self, width: float) -> "Objective":
         """Return the objective with a smooth version of its loss.
 
         Parameters
@@ -212,19 +146,37 @@ class Objective:
         Objective
             On the same data.
         """
-        if not hasattr(self.loss, "smoothed"):
-            raise TypeError(
-                f"{type(self.loss).__name__} has no smooth version; use another solver"
-            )
         return self._with_loss(self.loss.smoothed(width))
 
+    @_loss_has("relaxed")
     def relaxed(self) -> "Objective":
         """Return the objective with its loss freed from a cap, on the same data."""
-        if not hasattr(self.loss, "relaxed"):
-            raise TypeError(
-                f"{type(self.loss).__name__} has no cap to relax; use another solver"
-            )
         return self._with_loss(self.loss.relaxed())
+
+    @_prepared_has("most_violated")
+    def most_violated(self, params):
+        """Bound by the rankings that violate the margin most, and its subgradient.
+
+        Both are means over the units, without the penalty: a cutting-plane solver adds
+        them as one constraint and keeps the penalty itself.
+        """
+        raw, vjp = self.energy.scores_and_vjp(params, self.data.X, None, self.data.ptr)
+        values, gradient = self.prepared.most_violated(raw)
+        scale = 1.0 / self.total_weight if self.total_weight else 0.0
+        return scale * float(np.sum(values)), vjp(scale * gradient)
+
+    @_prepared_has("measure")
+    def measure(self, params) -> float:
+        """Exact mean of the ranking measure, for solvers that search directly."""
+        raw = self.energy.document_scores(params, self.data.X, self.data.ptr)
+        scale = 1.0 / self.total_weight if self.total_weight else 0.0
+        return scale * float(np.sum(self.prepared.measure(raw)))
+
+    def why_not(self, name: str) -> str:
+        """Return the reason why a capability is missing, as a clause."""
+        loss = type(self.loss).__name__
+        reason = _REASONS.get(name, f"{{loss}} does not offer {name}")
+        return reason.format(loss=loss)
 
     def _with_loss(self, loss):
         return Objective(

@@ -5,13 +5,19 @@ grouped by query, and ``_predict(X)`` for scores. Everything a user can get wron
 dealt with here, once.
 """
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
+from skrank._core._inner import fit_inner, scores_of
+from skrank._core._parameters import Parameters
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank._core._validation import (
@@ -20,20 +26,34 @@ from skrank._core._validation import (
     check_scores,
     check_weights,
     n_rows,
+    qid_of_index,
     resolve_groups,
 )
-from skrank._objective import RankingData
+from skrank._rows import (
+    GroupedRows,
+    Preferences,
+    SideData,
+    check_pairs,
+    named_rows,
+)
 from skrank.metrics import check_query_leakage, ndcg_score
 
 __all__ = ["BaseRanker"]
 
+ArrayOrCSR = npt.ArrayLike | sparse.csr_matrix | sparse.csr_array
+_FitMethod = Callable[[GroupedRows, GroupedRows | None], Any]
 
-class BaseRanker(CallbackSupportMixin, BaseEstimator):
+
+class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     """Base class of all rankers.
 
     Subclasses implement ``_fit(data, validation)``, which sets fitted attributes, and
     ``_predict(X)``, which returns scores. Groups reach `fit` and `score` by
     scikit-learn's metadata routing without any ``set_fit_request``.
+
+    A ranker that learns from more than rows, grades, queries and weights lists it in
+    ``_side_data``; `fit` then takes it by name, checks it, and groups, slices and holds
+    it out with the rows.
     """
 
     __metadata_request__fit = {
@@ -45,21 +65,39 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
     __metadata_request__score = {"groups": True}
 
     #: "pointwise", "pairwise" or "listwise"; shown in the tables of the guide.
-    approach: str
+    approach: ClassVar[str]
     _accepts_sparse = True
     _accepts_missing = False
+    #: Whether X is checked and made an array, or handed on as it was given.
+    _checks_rows = True
+    _side_data: ClassVar[tuple[SideData, ...]] = ()
+    #: Whether scores of a document depend on the others of its query.
+    _needs_groups = False
+    #: Whether `fit` takes ``preferences=`` in place of grades.
+    _takes_preferences = False
+
+    def __init_subclass__(cls, **kwargs):
+        if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
+            _state_arguments_of_fit(cls)
+        super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments that the common tests run over."""
+        return [{}]
 
     def fit(
         self,
-        X,
-        y,
-        groups=None,
+        X: ArrayOrCSR,
+        y: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
         *,
-        sample_weight=None,
-        X_val=None,
-        y_val=None,
-        groups_val=None,
-    ):
+        sample_weight: npt.ArrayLike | None = None,
+        X_val: ArrayOrCSR | None = None,
+        y_val: npt.ArrayLike | None = None,
+        groups_val: npt.ArrayLike | None = None,
+        **side_data: Any,
+    ) -> Self:
         """Learn to rank the documents of each query.
 
         Parameters
@@ -78,9 +116,11 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         X_val : array-like of shape (n_val_documents, n_features), default=None
             Rows of validation queries, for early stopping and model selection.
         y_val : array-like of shape (n_val_documents,), default=None
-            Their grades.
+            Relevance grades of the validation rows.
         groups_val : array-like of shape (n_val_documents,), default=None
-            Their queries.
+            The query of each validation row.
+        **side_data : array-likes
+            What else the ranker learns from; most rankers take nothing more.
 
         Returns
         -------
@@ -90,69 +130,148 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, lengths differ, or grades or features are not finite.
+            If groups are missing, lengths differ, grades or features are not finite, or
+            a parameter is out of range.
         """
-        return self._checked_fit(
-            X, y, groups, sample_weight, (X_val, y_val, groups_val)
-        )
+        given = {"sample_weight": sample_weight, **side_data}
+        validation = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
+        return self._learn(self._fit, X, y, groups, given, validation)
 
     @with_callbacks
-    def _checked_fit(self, X, y, groups, sample_weight, validation, init_score=None):
-        data, index = self._training_data(X, y, groups, sample_weight, init_score)
-        held_out = self._validation_data(*validation)
-        self.query_ids_ = index.ids
-        self.query_sizes_ = index.sizes
-        self.n_queries_without_preference_ = int((~data.has_preference()).sum())
+    def _learn(
+        self, method: _FitMethod, X, y, groups, given, validation, *, reset=True
+    ) -> Self:
+        """Check and group what was passed and hand it to a method that learns."""
+        self._check_parameters()
+        given, held_out = self._known_arguments(given), dict(validation)
+        for side in self._side_data:
+            if side.for_validation:
+                held_out[side.name] = given.pop(f"{side.name}_val", None)
+        data, index = self._training_rows(X, y, groups, given, reset)
+        rows = self._validation_rows(held_out, given)
+        self._note_queries(data, index, reset)
         self._callback_context = self._init_callback_context(max_subtasks=None)
         try:
-            self._fit(data, held_out)
+            method(data, rows)
         finally:
             del self._callback_context
         return self
 
-    def _training_data(self, X, y, groups, sample_weight, init_score):
-        given_X, given_y = X, y
-        X = self._check_rows(X, y=y, reset=True)
-        y = check_grades(y, n_samples=X.shape[0], warn=True)
-        ids = resolve_groups(
-            groups,
-            given_y,
-            given_X,
-            n_samples=X.shape[0],
-            caller=f"{type(self).__name__}.fit",
-        )
-        sample_weight = check_weights(sample_weight, X.shape[0])
-        index = QueryIndex.from_groups(ids, canonical=True)
-        score = _check_init_score(init_score, X.shape[0], "init_score")
-        return RankingData.grouped(X, y, index, sample_weight, score), index
+    def _known_arguments(self, given):
+        """Refuse arguments of `fit` that this ranker does not know."""
+        known = set(inspect.signature(self.fit).parameters) | {"sample_weight"}
+        for name in given:
+            if name not in known:
+                takes = [n for n in known if n not in ("X", "y", "side_data")]
+                raise TypeError(
+                    f"{type(self).__name__}.fit takes no {name}; it takes "
+                    f"{', '.join(sorted(takes))}"
+                )
+        return {name: value for name, value in given.items() if value is not None}
 
-    def _validation_data(self, X_val, y_val, groups_val, init_score_val=None):
+    def _training_rows(self, X, y, groups, given, reset):
+        given_X, given_y = X, y
+        preferences = given.pop("preferences", None)
+        if preferences is not None and y is not None:
+            raise ValueError("pass either y or preferences, not both")
+        graded = preferences is None
+        X = self._check_rows(X, reset=reset, needs_y=graded and y is None)
+        n = n_rows(X)
+        if graded:
+            y = check_grades(y, n_samples=n, warn=True)
+            ids = resolve_groups(
+                groups,
+                given_y,
+                given_X,
+                n_samples=n,
+                caller=f"{type(self).__name__}.fit",
+            )
+            weight = check_weights(given.pop("sample_weight", None), n)
+        else:
+            ids = np.zeros(n, dtype=np.intp)
+            if groups is not None:
+                ids = check_groups(groups, n)
+            preferences = _checked_preferences(
+                preferences, given.pop("sample_weight", None), ids
+            )
+            weight = None
+        index = QueryIndex.from_groups(ids, canonical=True)
+        return GroupedRows.from_index(
+            X,
+            y,
+            index,
+            sample_weight=weight,
+            preferences=preferences,
+            feature_names=getattr(self, "feature_names_in_", None),
+            side=self._checked_side_data(given, n),
+        ), index
+
+    def _validation_rows(self, held_out, given) -> GroupedRows | None:
+        """Check and group validation rows; ``given`` is what training rows have."""
+        X_val, y_val, groups_val = (
+            held_out.pop(name) for name in ("X_val", "y_val", "groups_val")
+        )
         if X_val is None and y_val is None and groups_val is None:
             return None
         if X_val is None or y_val is None:
             raise ValueError("X_val and y_val must be given together")
+        for side in self._side_data:
+            if side.for_validation and (
+                (side.name in given) != (held_out[side.name] is not None)
+            ):
+                raise ValueError(
+                    f"{side.name} and {side.name}_val must be given together, so that "
+                    "validation queries are ranked like those of training"
+                )
         X = self._check_rows(X_val, reset=False)
-        y = check_grades(y_val, n_samples=X.shape[0], name="y_val")
+        n = n_rows(X)
         ids = resolve_groups(
             groups_val,
             y_val,
             X_val,
-            n_samples=X.shape[0],
+            n_samples=n,
             caller=f"{type(self).__name__}.fit with X_val",
             name="groups_val",
         )
-        index = QueryIndex.from_groups(ids, canonical=True)
-        score = _check_init_score(init_score_val, X.shape[0], "init_score_val")
-        return RankingData.grouped(X, y, index, init_score=score)
+        return GroupedRows.from_index(
+            X,
+            check_grades(y_val, n_samples=n, name="y_val"),
+            QueryIndex.from_groups(ids, canonical=True),
+            feature_names=getattr(self, "feature_names_in_", None),
+            side=self._checked_side_data(held_out, n, "_val"),
+        )
 
-    def _check_rows(self, X, *, reset, y="no_validation"):
+    def _checked_side_data(self, given, n, suffix=""):
+        return {
+            side.name: side.check(given[side.name], n, side.name + suffix)
+            for side in self._side_data
+            if given.get(side.name) is not None
+        }
+
+    def _note_queries(self, data, index, reset):
+        """Store the training queries; those of earlier calls of `partial_fit` stay."""
+        ids, sizes = index.ids, index.sizes
+        without = int((~data.has_preference()).sum())
+        if data.preferences is not None and len(ids) == 1 and ids.dtype == np.intp:
+            ids, sizes = ids[:0], sizes[:0]  # the rows came without queries
+        if not reset and hasattr(self, "query_ids_"):
+            ids = np.concatenate([self.query_ids_, ids])
+            sizes = np.concatenate([self.query_sizes_, sizes])
+            without += self.n_queries_without_preference_
+        self.query_ids_, self.query_sizes_ = ids, sizes
+        self.n_queries_without_preference_ = without
+
+    def _check_rows(self, X, *, reset, needs_y=False):
         """Check rows alone; grades are checked by rules of our own."""
-        if isinstance(y, str) or y is not None:
-            y = "no_validation"
+        if not self._checks_rows:
+            if needs_y:
+                check_grades(None)
+            return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(
             self,
             X,
-            y=y,  # None reaches scikit-learn, which says that y is required
+            # None reaches scikit-learn, which says that y is required.
+            y=None if needs_y else "no_validation",
             reset=reset,
             accept_sparse="csr" if self._accepts_sparse else False,
             dtype=[np.float64, np.float32],
@@ -160,13 +279,13 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             ensure_all_finite="allow-nan" if self._accepts_missing else True,
         )
 
-    def _fit(self, data: RankingData, validation: RankingData | None) -> Any:
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> Any:
         raise NotImplementedError
 
     def _predict(self, X):
         raise NotImplementedError
 
-    def predict(self, X):
+    def predict(self, X: ArrayOrCSR) -> np.ndarray:
         """Score documents.
 
         Parameters
@@ -182,7 +301,7 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         return self._predict(self._check_rows(X, reset=False))
 
-    def rank(self, X, groups=None):
+    def rank(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Rank the documents of each query.
 
         Parameters
@@ -200,7 +319,9 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         ranks, _ = self._ranks(X, groups, "rank")
         return ranks
 
-    def top_documents(self, X, groups=None, *, k: int = 10):
+    def top_documents(
+        self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None, *, k: int = 10
+    ) -> np.ndarray:
         """Rows of the best documents of each query.
 
         Parameters
@@ -236,7 +357,13 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         ranks = segment_ranks(index.take(scores), index.ptr)
         return index.restore(np.asarray(ranks, dtype=np.intp)), index
 
-    def score(self, X, y, groups=None, sample_weight=None) -> float:
+    def score(
+        self,
+        X: ArrayOrCSR,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> float:
         """Mean NDCG@10 over queries.
 
         Parameters
@@ -263,6 +390,20 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
             y, self._scores(X, groups), groups=groups, k=10, sample_weight=sample_weight
         )
 
+    def _by_query(self, function, X, groups, method):
+        """Rows of ``function(X)``, or of ``function(X, ptr)`` if the model needs it."""
+        rows = self._check_rows(X, reset=False)
+        if not self._needs_groups:
+            return function(rows)
+        ids = resolve_groups(
+            groups,
+            X,
+            n_samples=rows.shape[0],
+            caller=f"{type(self).__name__}.{method}",
+        )
+        index = QueryIndex.from_groups(check_groups(ids, rows.shape[0]))
+        return index.restore(function(index.take(rows), index.ptr))
+
     def _scores(self, X, groups):
         """Scores for a caller who knows the queries."""
         return self.predict(X)
@@ -276,17 +417,69 @@ class BaseRanker(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def _check_init_score(init_score, n_samples, name):
-    """Return finite scores to start from, or None where there are none."""
-    if init_score is None:
-        return None
-    scores = check_scores(init_score, n_samples, name=name)
+def _checked_preferences(preferences, weight, ids) -> Preferences:
+    pairs = check_pairs(preferences, len(ids))
+    crossing = np.flatnonzero(ids[pairs[:, 0]] != ids[pairs[:, 1]])
+    if len(crossing):
+        raise ValueError(
+            f"preferences must stay within a query; pair {crossing[0]} joins two"
+        )
+    return Preferences(pairs, check_weights(weight, len(pairs)))
+
+
+_PREFERENCES = SideData(
+    "preferences",
+    check_scores,
+    """array-like of shape (n_pairs, 2), default=None
+            Row numbers: the first document of a pair is preferred to the second. In
+            place of ``y``; ``groups`` are then optional, and checked against the pairs,
+            and ``sample_weight`` holds the weight of each pair.""",
+)
+
+
+def _state_arguments_of_fit(cls):
+    """Give a class a `fit` whose signature and docstring name its side data."""
+    extra = [_PREFERENCES] if cls._takes_preferences else []
+    extra += cls._side_data
+    arguments = {}
+    for side in extra:
+        arguments[side.name] = side.doc
+        if side.for_validation:
+            arguments[f"{side.name}_val"] = (
+                f"array-like of shape (n_val_documents,), default=None\n            "
+                f"The same for validation rows; needed with ``{side.name}``."
+            )
+
+    def fit(self, X, y=None, groups=None, **data):
+        return BaseRanker.fit(self, X, y, groups, **data)
+
+    signature = inspect.signature(BaseRanker.fit)
+    known = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    known += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in arguments
+    ]
+    fit.__signature__ = signature.replace(parameters=known)
+    fit.__qualname__, fit.__module__ = f"{cls.__qualname__}.fit", cls.__module__
+    entries = "".join(f"        {name} : {doc}\n" for name, doc in arguments.items())
+    if BaseRanker.fit.__doc__:
+        head, tail = BaseRanker.fit.__doc__.split("        **side_data :")
+        tail = tail[tail.index("\n\n") :]
+        fit.__doc__ = head + entries.rstrip("\n") + tail
+    cls.fit = fit
+    requests = dict.fromkeys(arguments, True)
+    setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
+
+
+def check_start_scores(scores, n_samples: int, name: str) -> np.ndarray:
+    """Check scores to start from: one finite number for each row."""
+    scores = check_scores(scores, n_samples, name=name)
     if not np.isfinite(scores).all():
         raise ValueError(f"{name} must be finite")
     return scores
 
 
-def first_rows(ranks, index: QueryIndex, k: int):
+def first_rows(ranks: np.ndarray, index: QueryIndex, k: int) -> np.ndarray:
     """Row numbers of ranks 1 to k, query after query and best first.
 
     Parameters
@@ -317,12 +510,9 @@ class GroupsAtPredictMixin:
 
     __metadata_request__predict = {"groups": True}
 
-    @property
-    def _needs_groups(self) -> bool:
-        """Whether this model, once fitted, needs the groups."""
-        return True
+    _needs_groups = True
 
-    def predict(self, X, groups=None):
+    def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Score documents.
 
         Parameters
@@ -346,19 +536,101 @@ class GroupsAtPredictMixin:
         check_is_fitted(self)
         return self._by_query(self._predict, X, groups, "predict")
 
-    def _by_query(self, function, X, groups, method):
-        """Rows of ``function(X, ptr)``, with the queries if the model needs them."""
-        rows = self._check_rows(X, reset=False)
-        if not self._needs_groups:
-            return function(rows)
-        ids = resolve_groups(
-            groups,
-            X,
-            n_samples=rows.shape[0],
-            caller=f"{type(self).__name__}.{method}",
-        )
-        index = QueryIndex.from_groups(check_groups(ids, rows.shape[0]))
-        return index.restore(function(index.take(rows), index.ptr))
+    def _scores(self, X, groups):
+        return self.predict(X, groups)
+
+
+class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
+    """Rankers that are made of other estimators.
+
+    These may be rankers, pipelines or any estimators of scikit-learn: rows reach them
+    as they were given, together with the groups, weights and validation queries that
+    they accept. Subclasses implement ``_fit(data, validation)`` by `_fit_inner` and
+    ``_predict(X, groups)`` by `_inner_scores`.
+    """
+
+    __metadata_request__predict = {"groups": True}
+    _checks_rows = False
+    _accepts_missing = True
+
+    def _fit_inner(
+        self,
+        estimator,
+        data: GroupedRows,
+        validation: GroupedRows | None = None,
+        owner: str = "estimator",
+    ):
+        """Return a clone of an estimator, fitted on rows of queries."""
+        return fit_on(estimator, data, validation, owner)
+
+    def _inner_scores(self, model, X, groups=None) -> np.ndarray:
+        """Scores of a fitted estimator."""
+        return np.asarray(scores_of(model, X, groups), dtype=np.float64)
+
+    def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
+        """Score documents.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, for estimators inside that ask for it.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Scores; higher is better. Only differences within a query mean anything.
+        """
+        check_is_fitted(self)
+        if groups is None:
+            groups = qid_of_index(X)
+        return self._predict(self._check_rows(X, reset=False), groups)
+
+    def _predict(self, X, groups=None):
+        raise NotImplementedError
 
     def _scores(self, X, groups):
         return self.predict(X, groups)
+
+
+def fit_on(
+    estimator,
+    data: GroupedRows,
+    validation: GroupedRows | None = None,
+    owner: str = "estimator",
+):
+    """Return a clone of an estimator, fitted on rows of queries.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker, a pipeline or a scikit-learn estimator; left unchanged.
+    data : GroupedRows
+        Training rows with grades.
+    validation : GroupedRows, default=None
+        Validation rows, handed to estimators that take them.
+    owner : str, default="estimator"
+        Name of the parameter that holds the estimator, for error messages.
+
+    Returns
+    -------
+    estimator
+        The fitted clone.
+    """
+    held_out = None
+    if validation is not None:
+        held_out = {
+            "X_val": named_rows(validation.X, validation.feature_names),
+            "y_val": validation.y,
+            "groups_val": validation.groups,
+        }
+    return fit_inner(
+        estimator,
+        named_rows(data.X, data.feature_names),
+        data.y,
+        groups=data.groups,
+        sample_weight=data.sample_weight,
+        validation=held_out,
+        owner=owner,
+    )

@@ -6,39 +6,30 @@ cross-validation on its own. `PeerRanker` takes one id per row, in any order, an
 the library what it wants.
 """
 
-import inspect
+from dataclasses import field
+from typing import Any
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._queries import QueryIndex, take_rows
-from skrank._core._validation import check_grades, check_weights, n_rows, resolve_groups
-from skrank.base import BaseRanker
+from skrank._core._inner import parameters_of
+from skrank.base import BaseMetaRanker
 from skrank.metrics import query_weights
 
 __all__ = ["PeerRanker"]
 
 
-class _Rows:
-    """Rows grouped by query in the order of the ids, as a library wants them."""
-
-    def __init__(self, X, y, groups, sample_weight, caller, names):
-        n = n_rows(X)
-        grades = check_grades(y, n_samples=n, name=names[0])
-        groups = resolve_groups(groups, y, X, n_samples=n, caller=caller, name=names[1])
-        self.index = QueryIndex.from_groups(groups, canonical=True)
-        order = self.index.order
-        self.X = X if order is None else take_rows(X, order)
-        self.y = self.index.take(grades)
-        self.weight = self.index.take(check_weights(sample_weight, n))
+def _numbers(rows):
+    """Number of the query of each row, in ascending order."""
+    return np.repeat(np.arange(rows.n_queries), rows.sizes)
 
 
 def _by_sizes(train, validation, parameters):
     """LightGBM: sizes of the queries."""
-    arguments = {"group": train.index.sizes, "sample_weight": train.weight}
+    arguments = {"group": train.sizes, "sample_weight": train.sample_weight}
     if validation is not None:
-        arguments["eval_group"] = [validation.index.sizes]
+        arguments["eval_group"] = [validation.sizes]
         if "eval_X" in parameters:  # since 4.7, instead of eval_set
             arguments["eval_X"] = (validation.X,)
             arguments["eval_y"] = (validation.y,)
@@ -49,22 +40,22 @@ def _by_sizes(train, validation, parameters):
 
 def _by_numbers(train, validation, parameters):
     """XGBoost: ascending query numbers, and one weight for each query."""
-    weight = query_weights(train.weight, train.index.ptr)
-    arguments = {"qid": train.index.codes, "sample_weight": weight}
+    weight = query_weights(train.sample_weight, train.ptr)
+    arguments = {"qid": _numbers(train), "sample_weight": weight}
     if validation is not None:
         arguments["eval_set"] = [(validation.X, validation.y)]
-        arguments["eval_qid"] = [validation.index.codes]
+        arguments["eval_qid"] = [_numbers(validation)]
     return arguments
 
 
 def _by_ids(train, validation, parameters):
     """CatBoost: a query id for each row; validation rows in a pool of its own."""
-    arguments = {"group_id": train.index.codes, "sample_weight": train.weight}
+    arguments = {"group_id": _numbers(train), "sample_weight": train.sample_weight}
     if validation is not None:
         from catboost import Pool
 
         arguments["eval_set"] = Pool(
-            validation.X, validation.y, group_id=validation.index.codes
+            validation.X, validation.y, group_id=_numbers(validation)
         )
     return arguments
 
@@ -78,7 +69,7 @@ def _convention(estimator):
     name = type(estimator).__name__
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have fit and predict, got {estimator!r}")
-    parameters = inspect.signature(estimator.fit).parameters
+    parameters = parameters_of(estimator.fit)
     if "groups" in parameters:
         raise TypeError(f"{name}.fit takes groups as it is; it needs no PeerRanker")
     for parameter, convention in _WANTED.items():
@@ -91,7 +82,7 @@ def _convention(estimator):
     )
 
 
-class PeerRanker(MetaEstimatorMixin, BaseRanker):
+class PeerRanker(BaseMetaRanker):
     """A ranker of LightGBM, XGBoost or CatBoost with skrank's interface.
 
     ``fit`` sorts the rows by query and passes what the library wants, recognised by the
@@ -123,58 +114,27 @@ class PeerRanker(MetaEstimatorMixin, BaseRanker):
     PeerRanker(estimator=LGBMRanker())
     """
 
-    _accepts_missing = True
-
-    def __init__(self, estimator):
-        self.estimator = estimator
+    estimator: Any = field(kw_only=False)
 
     @property
     def approach(self):
         """Unknown: the library's objective decides."""
         return None
 
-    def _checked_fit(self, X, y, groups, sample_weight, validation):
+    def _fit(self, data, validation):
         convention = _convention(self.estimator)
-        caller = f"{type(self).__name__}.fit"
-        train = _Rows(X, y, groups, sample_weight, caller, ("y", "groups"))
-        X_val, y_val, groups_val = validation
-        held_out = None
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val must be given together")
-        if X_val is not None:
-            held_out = _Rows(
-                X_val, y_val, groups_val, None, caller, ("y_val", "groups_val")
-            )
-        parameters = inspect.signature(self.estimator.fit).parameters
+        parameters = parameters_of(self.estimator.fit)
         arguments = {
             name: value
-            for name, value in convention(train, held_out, parameters).items()
+            for name, value in convention(data, validation, parameters).items()
             if value is not None
         }
         for name in arguments:
             if name not in parameters:
                 raise TypeError(f"{type(self.estimator).__name__}.fit takes no {name}")
-        self.estimator_ = clone(self.estimator).fit(train.X, train.y, **arguments)
-        self.query_ids_ = train.index.ids
-        self.query_sizes_ = train.index.sizes
-        if hasattr(X, "shape"):
-            self.n_features_in_ = X.shape[1]
-        return self
+        self.estimator_ = clone(self.estimator).fit(data.X, data.y, **arguments)
 
-    def predict(self, X):
-        """Score documents.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            One row per document, as the library takes it.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            Scores; higher is better.
-        """
-        check_is_fitted(self)
+    def _predict(self, X, groups=None):
         return np.asarray(self.estimator_.predict(X))
 
     @property

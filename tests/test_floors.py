@@ -19,7 +19,7 @@ FLOORS = {
     1: ("metrics", "aggregation", "text", "preprocessing", "datasets"),
     2: ("losses",),
     3: ("energies", "solvers", "trees"),
-    4: ("base", "_objective", "_monitor"),
+    4: ("base", "_objective", "_monitor", "_rows"),
     5: ("rankers",),
     6: (
         "meta",
@@ -38,8 +38,8 @@ FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names}
 SIDEWAYS = {
     ("datasets", "text"),
     ("datasets", "preprocessing"),
-    ("base", "_objective"),
-    ("base", "_monitor"),
+    ("base", "_rows"),
+    ("_objective", "_rows"),
     ("cli", "model_selection"),
     ("cli", "inspection"),
     ("cli", "export"),

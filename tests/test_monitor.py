@@ -14,16 +14,16 @@ def test_keeps_the_best_and_waits():
     stops = [monitor(np.array([float(i)]), i, 0.0) for i in range(1, 6)]
     assert stops == [False, False, False, False, True]
     assert monitor.best_iteration == 2
-    assert monitor.best_params.tolist() == [2.0]
+    assert monitor.best_state.tolist() == [2.0]
     assert monitor.curve == [0.2, 0.5, 0.4, 0.5, 0.3]
 
 
-def test_best_params_are_a_copy():
+def test_best_state_are_a_copy():
     monitor = Monitor(lambda params: 1.0)
     params = np.zeros(2)
     monitor(params, 1, 0.0)
     params += 5
-    assert monitor.best_params.tolist() == [0.0, 0.0]
+    assert monitor.best_state.tolist() == [0.0, 0.0]
 
 
 def test_nothing_to_do():

@@ -27,7 +27,6 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal, dataclass_transform
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = [
     "Fraction",
@@ -37,6 +36,7 @@ __all__ = [
     "NonNegative",
     "NonNegativeInt",
     "NotZero",
+    "Numbers",
     "Parameters",
     "Positive",
     "PositiveInt",
@@ -132,6 +132,7 @@ Fraction = Annotated[float, Interval(0, 1, "neither")]
 PositiveInt = Annotated[int, Interval(1, None)]
 NonNegativeInt = Annotated[int, Interval(0, None)]
 NThreads = Annotated[int, NotZero()] | None
+Numbers = Sequence[float] | np.ndarray
 Seed = NonNegativeInt | np.random.RandomState | None
 
 
@@ -206,6 +207,19 @@ def _put_own_first(cls):
     cls.__init__.__signature__ = signature.replace(parameters=by_place + by_name)
 
 
+def _plain(hint):
+    """Return an annotation without ranges, as readers of signatures expect it."""
+    origin = typing.get_origin(hint)
+    if origin is Annotated:
+        return typing.get_args(hint)[0]
+    if origin in (typing.Union, types.UnionType):
+        first, *others = map(_plain, typing.get_args(hint))
+        for other in others:
+            first = first | other
+        return first
+    return hint
+
+
 def _is_code(value):
     return isinstance(value, property | classmethod | staticmethod) or (
         inspect.isfunction(value)
@@ -228,8 +242,6 @@ def _rule(hint) -> _Rule:
     """Test and description of what an annotation accepts."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
-    if hint == npt.ArrayLike:
-        return _is_array_like, "array-like"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in _COMPOSED:
         return _COMPOSED[origin](arguments)
@@ -254,12 +266,10 @@ def _is_integer(value):
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
-def _is_array_like(value):
-    return hasattr(value, "__array__") or _is_sequence(value)
-
-
 def _is_sequence(value):
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+    if hasattr(value, "__array__"):  # an array, or a column of a data frame
+        return np.ndim(value) > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def _annotated(arguments) -> _Rule:
@@ -321,6 +331,7 @@ _SIMPLE: dict[Any, _Rule] = {
     int: (_is_integer, "a whole number"),
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     str: (lambda value: isinstance(value, str), "a string"),
+    np.ndarray: (_is_sequence, "an array"),
     type(None): (lambda value: value is None, "None"),
     Callable: (callable, "a function"),
 }

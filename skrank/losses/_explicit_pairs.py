@@ -66,7 +66,7 @@ class ExplicitPairsLoss(BaseLoss):
 
     def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
         """Bind the loss to its pairs; see `BaseLoss.prepare`."""
-        return _PreparedExplicitPairs(self, len(y))
+        return _PreparedExplicitPairs(self, int(ptr[-1]))
 
 
 class _PreparedExplicitPairs:

@@ -1,9 +1,14 @@
 """Gains of grades and discounts of ranks."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 
+from skrank._core._parameters import Numbers
+
+#: What turns a grade into its gain.
+Gain = Literal["exp2", "linear"] | Callable | Mapping | Numbers
 GAINS = ("exp2", "linear")
 DISCOUNTS = ("log2", "letor", "reciprocal")
 

@@ -1,11 +1,11 @@
 """Boosted trees on any loss."""
 
-from skrank._core._shared_parameters import shares_parameters
-from skrank.losses import RankNetLoss
+from dataclasses import field
+
+from skrank.losses import BaseLoss, RankNetLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
-@shares_parameters
 class BoostedRanker(BaseBoostedRanker):
     r"""Gradient boosting of any loss.
 
@@ -38,9 +38,7 @@ class BoostedRanker(BaseBoostedRanker):
 
     approach = "any"
 
-    def __init__(self, loss=None, **shared):
-        super().__init__(**shared)
-        self.loss = loss
+    loss: BaseLoss | None = field(default=None, kw_only=False)
 
     def _loss(self):
         return RankNetLoss() if self.loss is None else self.loss

@@ -1,26 +1,25 @@
 """Rankers that add trees one after another."""
 
-from numbers import Integral, Real
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._parameters import Interval, Positive
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
-from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_groups, resolve_groups
-from skrank.base import first_rows
-from skrank.rankers._iterations import EarlyStoppingMixin
-from skrank.rankers._tree_ranker import BaseTreeRanker, draw_seed
+from skrank.base import ArrayOrCSR, first_rows
+from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
+from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.trees import TreeEnsemble
 from skrank.trees._early_exit import scores_of_contenders
 
 
-@shares_parameters
-class BaseBoostedRanker(EarlyStoppingMixin, BaseTreeRanker):
+class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
     """Rankers that fit each tree to the gradient of a loss.
 
     Parameters
@@ -28,147 +27,63 @@ class BaseBoostedRanker(EarlyStoppingMixin, BaseTreeRanker):
     n_estimators : int, default=100
         Number of trees.
     learning_rate : float, default=0.1
-        What each tree is multiplied by.
+        Factor by which each tree is multiplied.
     subsample : float, default=1.0
         Fraction of the queries, drawn anew for each tree.
-    init : BaseRanker, default=None
-        A ranker that is fitted first; the trees then improve on its scores, and
-        predictions contain them. See ``init_score`` of `fit` for scores alone.
     warm_start : bool, default=False
         Whether to add trees to those of the last `fit`, with the same bins.
 
     Attributes
     ----------
+    loss_ : BaseLoss
+        The loss that the trees were fitted to.
     n_iter_ : int
-        Trees grown, per output.
+        Number of trees grown, per output.
     best_iteration_ : int
-        Trees kept.
+        Number of trees kept, per output.
     loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss before each tree.
     validation_curve_ : ndarray
         Validation measure after each tree, if there were validation queries.
     """
 
-    __metadata_request__fit = {"init_score": True, "init_score_val": True}
-
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        subsample: float = 1.0,
-        init=None,
-        warm_start: bool = False,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.init = init
-        self.warm_start = warm_start
-
-    def fit(
-        self,
-        X,
-        y,
-        groups=None,
-        *,
-        sample_weight=None,
-        init_score=None,
-        X_val=None,
-        y_val=None,
-        groups_val=None,
-        init_score_val=None,
-    ):
-        """Learn to rank the documents of each query.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_documents, n_features)
-            One row per document; NaN is a missing value.
-        y : array-like of shape (n_documents,)
-            Relevance grades >= 0; higher is better.
-        groups : array-like of shape (n_documents,), default=None
-            The query of each row, as any hashable id and in any order. If None, the
-            ids are read from a level named "qid" of the pandas index of ``y`` or ``X``.
-        sample_weight : array-like of shape (n_documents,), default=None
-            Weight of each document. In pairwise losses the weight of the preferred
-            document multiplies the pair; in listwise losses the mean weight of a
-            query's documents multiplies the query.
-        init_score : array-like of shape (n_documents,), default=None
-            Scores to start from. Predictions are what the trees add to them.
-        X_val : array-like of shape (n_val_documents, n_features), default=None
-            Rows of validation queries, for early stopping and model selection.
-        y_val : array-like of shape (n_val_documents,), default=None
-            Their grades.
-        groups_val : array-like of shape (n_val_documents,), default=None
-            Their queries.
-        init_score_val : array-like of shape (n_val_documents,), default=None
-            Their scores to start from, needed with ``init_score``.
-
-        Returns
-        -------
-        BaseRanker
-            The fitted ranker.
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, lengths differ, grades are not finite or features
-            infinite.
-        """
-        if X_val is not None and (init_score is None) != (init_score_val is None):
-            raise ValueError(
-                "init_score and init_score_val must be given together, so that "
-                "validation queries are ranked by the same kind of scores"
-            )
-        validation = (X_val, y_val, groups_val, init_score_val)
-        return self._checked_fit(X, y, groups, sample_weight, validation, init_score)
+    learning_rate: Positive = 0.1
+    subsample: Annotated[float, Interval(0, 1, "right")] = 1.0
 
     def _loss(self):
         """Return the loss of this ranker; never a prepared one."""
         raise NotImplementedError
 
-    def _check_params(self):
-        self._check_tree_params()
-        check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
-        for name, most, closed in (
-            ("subsample", 1, "right"),
-            ("learning_rate", None, "neither"),
-        ):
-            check_scalar(
-                getattr(self, name),
-                name,
-                Real,
-                min_val=0,
-                max_val=most,
-                include_boundaries=closed,
+    def _new_run(self, data, validation, rng):
+        return _Boosting(self, data, validation, rng)
+
+    def _n_weak(self):
+        return self.ensemble_.n_trees // self.ensemble_.n_outputs
+
+    def _add_weak(self, raw, X):
+        return self._add_trees(raw, X)
+
+    def _staged_raw(self, raw, X):
+        encoded = self.bin_mapper_.encode(X)
+        step = self.ensemble_.n_outputs
+        n_threads = effective_n_threads(self.n_jobs)
+        for first in range(0, self.ensemble_.n_trees, step):
+            self.ensemble_.add_to(
+                raw, encoded, first, first + step, n_threads=n_threads
             )
-        check_scalar(self.warm_start, "warm_start", (bool, np.bool_))
-        self._check_early_stopping()
-
-    def _fit(self, data, validation):
-        self._check_params()
-        rng = check_random_state(self.random_state)
-        _Boosting(self, *self._hold_out(data, validation, rng), rng).run()
-
-    def _raw(self, X):
-        return self._add_trees(self._start_scores(X), X)
-
-    def _start_scores(self, X):
-        raw = np.tile(self.baseline_, (X.shape[0], 1))
-        if self.init_ is not None:
-            raw += np.reshape(self.init_.predict(X), (len(raw), -1))
-        return raw
+            yield raw
 
     def _to_scores(self, raw):
         return self.loss_.to_scores(raw[:, 0] if raw.shape[1] == 1 else raw)
 
-    def _predict(self, X):
-        return self._to_scores(self._raw(X))
-
-    def top_documents(self, X, groups=None, *, k: int = 10, early_exit: bool = False):
+    def top_documents(
+        self,
+        X: ArrayOrCSR,
+        groups: npt.ArrayLike | None = None,
+        *,
+        k: int = 10,
+        early_exit: bool = False,
+    ) -> np.ndarray:
         """Rows of the best documents of each query.
 
         Parameters
@@ -213,82 +128,59 @@ class BaseBoostedRanker(EarlyStoppingMixin, BaseTreeRanker):
         scores, _ = scores_of_contenders(
             self.ensemble_,
             self.bin_mapper_.encode(rows),
-            self._start_scores(rows)[:, 0],
+            self._start_scores(rows, index.ptr)[:, 0],
             index.ptr,
             k,
             n_threads=effective_n_threads(self.n_jobs),
         )
         return first_rows(segment_ranks(scores, index.ptr), index, k)
 
-    def staged_predict(self, X):
-        """Scores after each tree.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_documents, n_features)
-            One row per document.
+class _Boosting(AdditiveRun):
+    """One run of gradient boosting."""
 
-        Yields
-        ------
-        ndarray of shape (n_documents,)
-            Scores after one more tree per output.
-        """
-        check_is_fitted(self)
-        X = self._check_rows(X, reset=False)
-        encoded, raw = self.bin_mapper_.encode(X), self._start_scores(X)
-        step = self.ensemble_.n_outputs
-        for first in range(0, self.ensemble_.n_trees, step):
-            self.ensemble_.add_to(
-                raw,
-                encoded,
-                first,
-                first + step,
-                n_threads=effective_n_threads(self.n_jobs),
-            )
-            yield self._to_scores(raw.copy())
-
-
-class _Boosting:
-    """One run of gradient boosting: scores of all documents, and the trees so far."""
-
-    def __init__(self, ranker, data, validation, rng):
-        self.ranker, self.data, self.validation = ranker, data, validation
-        # What is drawn for a tree depends on this and its number only, so that a warm
-        # start goes on as if it had never stopped.
-        self.seed = draw_seed(rng)
+    def bind(self):
+        ranker, data = self.ranker, self.data
         self.n_threads = effective_n_threads(ranker.n_jobs)
         self.loss = clone(ranker._loss())
         self.n_outputs = self.loss.n_outputs
         self.prepared = self.loss.prepare(
             data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
         )
-        self._continue() if self._warm() else self._begin(rng)
+        self.trees, self.outputs = [], []
+
+    def __init__(self, ranker, data, validation, rng):
+        super().__init__(ranker, data, validation, rng)
+        if validation is not None:
+            self.encoded = ranker.bin_mapper_.encode(validation.X)
+        starts_at_zero = ranker.init is None and "init_score" not in data.side
+        if not self.n_done and starts_at_zero:
+            self._shift()
         self.grower = ranker._grower(data.X)
         self.options = ranker._tree_options(
             data.X.shape[1], learning_rate=float(ranker.learning_rate)
         )
-        self.trees, self.outputs, self.curve = [], [], []
 
-    def _warm(self):
-        return self.ranker.warm_start and hasattr(self.ranker, "ensemble_")
-
-    def _begin(self, rng):
-        ranker, data = self.ranker, self.data
-        ranker._fit_bins(data.X, rng)
+    def begin(self, rng):
+        ranker = self.ranker
+        ranker._fit_bins(self.data.X, rng)
         ranker.ensemble_ = TreeEnsemble.empty(self.n_outputs)
         ranker.loss_ = self.loss
-        ranker.init_ = None
-        if ranker.init is not None:
-            groups = np.repeat(np.arange(data.n_queries), np.diff(data.ptr))
-            weight = {"sample_weight": data.sample_weight}
-            weight = {} if data.sample_weight is None else weight
-            ranker.init_ = clone(ranker.init).fit(
-                data.X, data.y, groups=groups, **weight
+        super().begin(rng)
+
+    def resume(self):
+        ranker, d = self.ranker, self.data.X.shape[1]
+        known = len(ranker.bin_mapper_.n_bins_)
+        if d != known:
+            raise ValueError(
+                f"X has {d} features, but warm_start=True adds to trees on {known}"
             )
-        ranker.baseline_ = np.zeros(self.n_outputs)
-        self._start()
-        if ranker.init is None and data.init_score is None:
-            self._shift()
+        if self.n_outputs != ranker.ensemble_.n_outputs:
+            raise ValueError(
+                f"loss has {self.n_outputs} scores per document, but warm_start=True "
+                f"adds to trees for {ranker.ensemble_.n_outputs}"
+            )
+        ranker.loss_ = self.loss
 
     def _shift(self):
         """Begin at the constant of a Newton step, such as the mean grade."""
@@ -302,60 +194,8 @@ class _Boosting:
         if self.validation is not None:
             self.held_scores += step
 
-    def _continue(self):
-        ranker, d = self.ranker, self.data.X.shape[1]
-        known = len(ranker.bin_mapper_.n_bins_)
-        if d != known:
-            raise ValueError(
-                f"X has {d} features, but warm_start=True adds to trees on {known}"
-            )
-        if self.n_outputs != ranker.ensemble_.n_outputs:
-            raise ValueError(
-                f"loss has {self.n_outputs} scores per document, but warm_start=True "
-                f"adds to trees for {ranker.ensemble_.n_outputs}"
-            )
-        ranker.loss_ = self.loss
-        self._start()
-
-    def _start(self):
-        """Scores before the first new tree."""
-        self.scores = self._scores_of(self.data)
-        if self.validation is not None:
-            self.encoded = self.ranker.bin_mapper_.encode(self.validation.X)
-            self.held_scores = self._scores_of(self.validation)
-
-    def _scores_of(self, data):
-        scores = self.ranker._raw(data.X)
-        if data.init_score is not None:
-            scores += data.init_score[:, None]
-        return scores
-
-    def run(self):
-        """Grow trees until there are enough or validation stops improving."""
-        ranker = self.ranker
-        done = ranker.ensemble_.n_trees // self.n_outputs
-        if ranker.n_estimators < done:
-            raise ValueError(
-                f"n_estimators={ranker.n_estimators} is below the {done} trees there "
-                "are; with warm_start=True it must grow"
-            )
-
-        def scores_of(_):
-            return ranker._to_scores(self.held_scores)
-
-        monitor = ranker._monitor(self.data, self.validation, scores_of)
-        for iteration in range(done, ranker.n_estimators):
-            self._grow(iteration)
-            if monitor.needed and monitor(
-                np.array(iteration + 1), iteration + 1 - done, self.curve[-1]
-            ):
-                break
-        self._store(monitor, done)
-
-    def _grow(self, iteration):
+    def add_round(self, iteration):
         values, gradient, hessian = self._derivatives()
-        total = self.prepared.total_weight
-        self.curve.append(float(np.sum(values)) / total if total else 0.0)
         seeds = np.random.SeedSequence([self.seed, iteration])
         rows_seed, *tree_seeds = seeds.generate_state(1 + self.n_outputs).tolist()
         rows = self._rows(rows_seed)
@@ -372,6 +212,16 @@ class _Boosting:
             self.grower.add_to(self.scores, k, everywhere=rows is not None)
             if self.validation is not None:
                 self._add_to_held(tree, k)
+        total = self.prepared.total_weight
+        return float(np.sum(values)) / total if total else 0.0
+
+    def keep(self, n_rounds):
+        ranker, n_trees = self.ranker, n_rounds * self.n_outputs
+        ranker.ensemble_ = ranker.ensemble_.append(
+            self.trees[:n_trees],
+            self.outputs[:n_trees],
+            ranker.bin_mapper_.thresholds_,
+        )
 
     def _derivatives(self):
         raw = self.scores[:, 0] if self.n_outputs == 1 else self.scores
@@ -396,27 +246,3 @@ class _Boosting:
         thresholds = self.ranker.bin_mapper_.thresholds_
         single = TreeEnsemble.empty(self.n_outputs).append([tree], [k], thresholds)
         single.add_to(self.held_scores, self.encoded, n_threads=self.n_threads)
-
-    def _store(self, monitor, done):
-        ranker = self.ranker
-        ensemble = ranker.ensemble_.append(
-            self.trees, self.outputs, ranker.bin_mapper_.thresholds_
-        )
-        n_grown = len(self.trees) // self.n_outputs
-        ranker.n_iter_ = done + n_grown
-        ranker.best_iteration_ = ranker.n_iter_
-        if monitor.best_params is not None:
-            ranker.best_iteration_ = int(monitor.best_params)
-            ensemble = ensemble.truncated(ranker.best_iteration_ * self.n_outputs)
-        ranker.ensemble_ = ensemble
-        ranker.loss_curve_ = self._joined("loss_curve_", self.curve, done)
-        ranker.validation_curve_ = self._joined(
-            "validation_curve_", monitor.curve, done
-        )
-
-    def _joined(self, name, curve, done):
-        """Curve of all trees, those of earlier fits included."""
-        before = getattr(self.ranker, name)[:done] if done else ()
-        if len(before) < done:  # there were no validation queries then
-            before = ()
-        return np.concatenate([before, np.asarray(curve, dtype=np.float64)])

@@ -1,17 +1,18 @@
 """Energy-based listwise ranking."""
 
-from collections.abc import Sequence
+from typing import Annotated, Literal
 
-from skrank._core._shared_parameters import shares_parameters
+import numpy as np
+
+from skrank._core._parameters import Interval, NonNegative, PositiveInt
 from skrank.losses import ListwiseEnergyLoss
 from skrank.rankers._energy_pairwise import require_margin
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._paper_sgd import PaperSGDMixin
+from skrank.rankers._paper_sgd import paper_solvers
 from skrank.solvers import RelaxedStart, SmoothingHomotopy
 
 
-@shares_parameters
-class EnergyListwise(PaperSGDMixin, BaseNetworkRanker):
+class EnergyListwise(BaseNetworkRanker):
     r"""Energy-based listwise ranking: the energy of the ideal list, under LVQ2.
 
     .. math::
@@ -83,27 +84,14 @@ class EnergyListwise(PaperSGDMixin, BaseNetworkRanker):
     """
 
     approach = "listwise"
-    _sgd_rate = 1e-5
-    _sgd_epochs = 10
+    _solvers = paper_solvers(learning_rate=1e-5, max_iter=10)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        top_k: int | None = 5,
-        cap: float = 2.0,
-        margin: float = 1.0,
-        normalization: str = "sublist",
-        ties: str = "average",
-        alpha: float = 0.1,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, alpha=alpha, **shared)
-        self.top_k = top_k
-        self.cap = cap
-        self.margin = margin
-        self.normalization = normalization
-        self.ties = ties
+    top_k: PositiveInt | None = 5
+    cap: Annotated[float, Interval(0, np.inf, "right")] = 2.0
+    margin: NonNegative = 1.0
+    normalization: Literal["list", "sublist"] = "sublist"
+    ties: Literal["average", "stable", "random"] = "average"
+    alpha = 0.1
 
     def _parts(self):
         loss = ListwiseEnergyLoss(

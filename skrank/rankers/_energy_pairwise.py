@@ -1,12 +1,13 @@
 """Energy-based pairwise ranking."""
 
-from collections.abc import Sequence
+from typing import Annotated
 
-from skrank._core._shared_parameters import shares_parameters
+import numpy as np
+
+from skrank._core._parameters import Interval, NonNegative
 from skrank.losses import LVQ2Loss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._pairwise import PreferenceMixin
-from skrank.rankers._paper_sgd import PaperSGDMixin
+from skrank.rankers._paper_sgd import paper_solvers
 from skrank.solvers import RelaxedStart, SmoothingHomotopy
 
 
@@ -19,8 +20,7 @@ def require_margin(margin):
         )
 
 
-@shares_parameters
-class EnergyPairwise(PaperSGDMixin, PreferenceMixin, BaseNetworkRanker):
+class EnergyPairwise(BaseNetworkRanker):
     r"""Energy-based pairwise ranking: energies of preference pairs under LVQ2.
 
     .. math:: \ell(x_u, x_v) = \min\bigl(M, \max(0, \mu + E(x_u) - E(x_v))\bigr),
@@ -81,21 +81,13 @@ class EnergyPairwise(PaperSGDMixin, PreferenceMixin, BaseNetworkRanker):
     """
 
     approach = "pairwise"
-    _sgd_rate = 1e-4
-    _sgd_epochs = 10
+    _solvers = paper_solvers(learning_rate=1e-4, max_iter=10)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        cap: float = 2.0,
-        margin: float = 1.0,
-        alpha: float = 0.01,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, alpha=alpha, **shared)
-        self.cap = cap
-        self.margin = margin
+    cap: Annotated[float, Interval(0, np.inf, "right")] = 2.0
+    margin: NonNegative = 1.0
+    alpha = 0.01
+
+    _takes_preferences = True
 
     def _parts(self):
         loss = LVQ2Loss(cap=self.cap, margin=self.margin, reading="pairwise")

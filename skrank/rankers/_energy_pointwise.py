@@ -1,19 +1,18 @@
 """Energy-based pointwise ranking."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import NonNegative
 from skrank.energies import AbsoluteLabelEnergy
 from skrank.losses import SquareExponentialLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._paper_sgd import PaperSGDMixin
+from skrank.rankers._paper_sgd import paper_solvers
 
 
-@shares_parameters
-class EnergyPointwise(PaperSGDMixin, BaseNetworkRanker):
+class EnergyPointwise(BaseNetworkRanker):
     r"""Energy-based pointwise ranking: distances to grades, square-exponential loss.
 
     .. math:: \ell(x, y) = E(x, y)^2 + \gamma \, e^{-E(x, \bar y)}, \qquad
@@ -72,27 +71,13 @@ class EnergyPointwise(PaperSGDMixin, BaseNetworkRanker):
     """
 
     approach = "pointwise"
-    _sgd_rate = 5e-4
-    _sgd_epochs = 20
+    _solvers = paper_solvers(learning_rate=5e-4, max_iter=20)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        gamma: float = 0.001,
-        class_weight: str | None = None,
-        alpha: float = 0.1,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, alpha=alpha, **shared)
-        self.gamma = gamma
-        self.class_weight = class_weight
+    gamma: NonNegative = 0.001
+    class_weight: Literal["balanced"] | None = None
+    alpha = 0.1
 
     def _fit(self, data, validation):
-        if self.class_weight not in (None, "balanced"):
-            raise ValueError(
-                f"class_weight must be None or 'balanced', got {self.class_weight!r}"
-            )
         if self.class_weight == "balanced":
             weight = _balanced(data.y, data.sample_weight)
             data = replace(data, sample_weight=weight)

@@ -1,26 +1,30 @@
 """Rankers made of an energy, a loss and a solver."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from numbers import Integral, Real
+from collections.abc import Callable, Sequence
+from dataclasses import field, replace
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import (
+    Interval,
+    NonNegative,
+    PositiveInt,
+)
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._objective import Objective
-from skrank.base import GroupsAtPredictMixin
-from skrank.energies import LinearEnergy, MLPEnergy
-from skrank.losses import RankNetLoss
+from skrank.base import ArrayOrCSR, GroupsAtPredictMixin
+from skrank.energies import BaseEnergy, LinearEnergy, MLPEnergy
+from skrank.losses import BaseLoss, RankNetLoss
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
-from skrank.solvers import LBFGS, SGD, Adam
+from skrank.solvers import LBFGS, SGD, Adam, BaseSolver
 
 
-@shares_parameters
 class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     """Rankers that minimise a loss of an energy's scores.
 
@@ -67,24 +71,19 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         learn nothing from them.
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-4,
-        solver=None,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        n_restarts: int = 1,
-        warm_start: bool = False,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.alpha = alpha
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
+    alpha: NonNegative = 1e-4
+    solver: BaseSolver | Literal["lbfgs", "sgd", "adam"] | None = None
+    max_iter: PositiveInt | None = None
+    tol: NonNegative | None = None
+    n_restarts: PositiveInt = 1
+    warm_start: bool = False
+
+    #: What ``solver`` means where it is a string.
+    _solvers: ClassVar[dict[str, Callable[[], BaseSolver]]] = {
+        "lbfgs": LBFGS,
+        "sgd": SGD,
+        "adam": Adam,
+    }
 
     def _parts(self):
         """Return the energy and the loss of this ranker; never fitted ones."""
@@ -97,39 +96,17 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     def _default_solver(self, energy):
         return LBFGS() if energy.linear else Adam()
 
-    def _named_solver(self, name):
-        solvers = {"lbfgs": LBFGS, "sgd": SGD, "adam": Adam}
-        if name not in solvers:
-            raise ValueError(
-                f"solver must be a solver object or one of {', '.join(solvers)}, got "
-                f"{name!r}"
-            )
-        return solvers[name]()
-
     def _resolve_solver(self, energy):
         if self.solver is None:
             solver = self._default_solver(energy)
         elif isinstance(self.solver, str):
-            solver = self._named_solver(self.solver)
+            solver = self._solvers[self.solver]()
         else:
             solver = clone(self.solver)
         limits = {"max_iter": self.max_iter, "tol": self.tol}
         return solver.set_params(**{k: v for k, v in limits.items() if v is not None})
 
-    def _check_params(self):
-        """Raise an error that names a parameter of the wrong type or out of range."""
-        check_scalar(self.alpha, "alpha", Real, min_val=0)
-        self._check_early_stopping()
-        for name in ("max_iter", "n_jobs", "n_restarts"):
-            if getattr(self, name) is not None:
-                lowest = None if name == "n_jobs" else 1
-                check_scalar(getattr(self, name), name, Integral, min_val=lowest)
-        if self.tol is not None:
-            check_scalar(self.tol, "tol", Real, min_val=0)
-        check_scalar(self.warm_start, "warm_start", (bool, np.bool_))
-
     def _fit(self, data, validation):
-        self._check_params()
         rng = check_random_state(self.random_state)
         data, validation = self._hold_out(data, validation, rng)
         self._store(*self._minimise(*self._clone_parts(), data, validation, rng))
@@ -156,9 +133,10 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
                 held = validation
                 return _rank_scores(energy, loss, params, held.X, held.ptr)
 
+            context = {"energy": energy, "data": data}
             for _ in range(self.n_restarts):
                 params = self._start(energy, data.X.shape[1], rng)
-                monitor = self._monitor(data, validation, scores_of)
+                monitor = self._monitor(data, validation, scores_of, context=context)
                 result = solver.solve(
                     objective, params, rng, monitor if monitor.needed else None
                 )
@@ -186,8 +164,8 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         self.loss_curve_ = np.asarray(result.history)
         self.best_iteration_ = result.n_iter
         self.validation_curve_ = np.asarray(monitor.curve)
-        if monitor.best_params is not None:
-            self.params_ = monitor.best_params
+        if monitor.best_state is not None:
+            self.params_ = monitor.best_state
             self.best_iteration_ = monitor.best_iteration
         if energy.linear:
             self._store_coef(energy)
@@ -205,155 +183,12 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         energy = self.energy_
         return -energy.scores(self.params_, energy.transform(X), ptr)
 
-    def _all_energies(self, X):
-        check_is_fitted(self)
-        return self._energies(self._check_rows(X, reset=False))
-
-    def energies(self, X, labels=None):
-        r"""Energies of documents; lower is better.
-
-        .. math:: E(q, d) = \min_{r \in R} E(q, d, r)
-
-        For energies that do not depend on the label r, this is the negative score.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_documents, n_features)
-            One row per document.
-        labels : float or array-like of shape (n_documents,), default=None
-            If given, :math:`E(q, d, r)` at these labels instead of the minimum over all
-            labels seen in training. Only for energies that depend on the label.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            Energies (Fang & Liu 2016, eq. 2-3).
-
-        Raises
-        ------
-        ValueError
-            If ``labels`` are given to an energy that does not depend on them, or are
-            not among those of training.
-        """
-        return _at_labels(self._all_energies(X), self.energy_, labels)
-
-    def predict_labels(self, X):
-        r"""Most compatible label of each document.
-
-        .. math:: r^*(d) = \arg\min_{r \in R} E(q, d, r)
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_documents, n_features)
-            One row per document.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            Labels; of equal energies, the lower label (Fang & Liu 2016, eq. 1).
-
-        Raises
-        ------
-        ValueError
-            If the energy does not depend on the label.
-        """
-        energies = self._all_energies(X)
-        if self.energy_.labels_ is None:
-            raise ValueError(_no_labels(self.energy_))
-        return self.energy_.labels_[np.argmin(energies, axis=1)]
-
-
-def _rank_scores(energy, loss, params, X, ptr):
-    """Scores by which documents are ranked, as the loss saw them in training."""
-    if energy.labels_ is not None and loss.compares_minima:
-        return energy.scores(params, X, ptr).max(axis=1)
-    return loss.to_scores(energy.document_scores(params, X, ptr))
-
-
-def _is_better(result, monitor, other_result, other_monitor):
-    """Whether one minimisation ended better than another."""
-    if monitor.curve:
-        return max(monitor.curve) > max(other_monitor.curve)
-    return result.value < other_result.value
-
-
-def _no_labels(energy):
-    return (
-        f"{type(energy).__name__} does not depend on the label; use a label-dependent "
-        "energy such as AbsoluteLabelEnergy"
-    )
-
-
-def _at_labels(energies, energy, labels):
-    """Energies at given labels, or their minimum over all labels."""
-    known = energy.labels_
-    if known is None:
-        if labels is not None:
-            raise ValueError(f"labels: {_no_labels(energy)}")
-        return energies
-    if labels is None:
-        return energies.min(axis=1)
-    labels = np.broadcast_to(np.asarray(labels, dtype=np.float64), len(energies))
-    columns = np.minimum(np.searchsorted(known, labels), len(known) - 1)
-    unknown = labels[known[columns] != labels]
-    if len(unknown):
-        raise ValueError(
-            f"labels must be among those of training, {known.tolist()}; found "
-            f"{unknown[0]:g}"
-        )
-    return energies[np.arange(len(energies)), columns]
-
-
-@shares_parameters
-class BaseNetworkRanker(BaseEnergyRanker):
-    """Rankers whose scores are linear or those of a network.
-
-    Parameters
-    ----------
-    hidden_layer_sizes : sequence of int, default=()
-        Hidden layers of the scoring network; none means linear scores.
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Of the hidden layers.
-    dropout : float, default=0.0
-        Fraction of hidden units left out in training.
-    """
-
-    def __init__(
+    def energies(
         self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        activation: str = "relu",
-        dropout: float = 0.0,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.dropout = dropout
-
-    def _energy(self):
-        """Linear scores for no hidden layer, a network otherwise."""
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object))
-        for size in sizes:
-            check_scalar(size, "hidden_layer_sizes", Integral, min_val=1)
-        if not len(sizes):
-            return LinearEnergy(n_jobs=self.n_jobs)
-        return MLPEnergy(
-            hidden_layer_sizes=tuple(sizes),
-            activation=self.activation,
-            dropout=self.dropout,
-            n_jobs=self.n_jobs,
-        )
-
-
-class GroupedEnergiesMixin(GroupsAtPredictMixin):
-    """Energy rankers whose energy may look at all documents of a query."""
-
-    @property
-    def _needs_groups(self):
-        return self.energy_.needs_groups
-
-    def energies(self, X, labels=None, groups=None):
+        X: ArrayOrCSR,
+        labels: float | npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> np.ndarray:
         r"""Energies of documents; lower is better.
 
         .. math:: E(q, d) = \min_{r \in R} E(q, d, r)
@@ -385,8 +220,118 @@ class GroupedEnergiesMixin(GroupsAtPredictMixin):
         energies = self._by_query(self._energies, X, groups, "energies")
         return _at_labels(energies, self.energy_, labels)
 
+    def predict_labels(self, X: ArrayOrCSR) -> np.ndarray:
+        r"""Most compatible label of each document.
 
-@shares_parameters
+        .. math:: r^*(d) = \arg\min_{r \in R} E(q, d, r)
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Labels; of equal energies, the lower label (Fang & Liu 2016, eq. 1).
+
+        Raises
+        ------
+        ValueError
+            If the energy does not depend on the label.
+        """
+        check_is_fitted(self)
+        energies = self._energies(self._check_rows(X, reset=False))
+        if self.energy_.labels_ is None:
+            raise ValueError(_no_labels(self.energy_))
+        return self.energy_.labels_[np.argmin(energies, axis=1)]
+
+
+def _rank_scores(energy, loss, params, X, ptr):
+    """Scores by which documents are ranked, as the loss saw them in training."""
+    if energy.labels_ is not None and loss.compares_minima:
+        return energy.scores(params, X, ptr).max(axis=1)
+    return loss.to_scores(energy.document_scores(params, X, ptr))
+
+
+def _is_better(result, monitor, other_result, other_monitor):
+    """Whether one minimisation ended better than another."""
+    if monitor.curve:
+        return monitor.best > other_monitor.best
+    return result.value < other_result.value
+
+
+def _no_labels(energy):
+    return (
+        f"{type(energy).__name__} does not depend on the label; use a label-dependent "
+        "energy such as AbsoluteLabelEnergy"
+    )
+
+
+def _at_labels(energies, energy, labels):
+    """Energies at given labels, or their minimum over all labels."""
+    known = energy.labels_
+    if known is None:
+        if labels is not None:
+            raise ValueError(f"labels: {_no_labels(energy)}")
+        return energies
+    if labels is None:
+        return energies.min(axis=1)
+    labels = np.broadcast_to(np.asarray(labels, dtype=np.float64), len(energies))
+    columns = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+    unknown = labels[known[columns] != labels]
+    if len(unknown):
+        raise ValueError(
+            f"labels must be among those of training, {known.tolist()}; found "
+            f"{unknown[0]:g}"
+        )
+    return energies[np.arange(len(energies)), columns]
+
+
+Activation = Literal["relu", "tanh", "scaled_tanh", "sigmoid", "identity"]
+Dropout = Annotated[float, Interval(0, 1, "left")]
+
+
+class BaseNetworkRanker(BaseEnergyRanker):
+    """Rankers whose scores are linear or those of a network.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=()
+        Hidden layers of the scoring network; none means linear scores.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        Of the hidden layers.
+    dropout : float, default=0.0
+        Fraction of hidden units left out in training.
+    """
+
+    hidden_layer_sizes: PositiveInt | Sequence[PositiveInt] = field(
+        default=(), kw_only=False
+    )
+    activation: Activation = "relu"
+    dropout: Dropout = 0.0
+
+    def _energy(self):
+        """Linear scores for no hidden layer, a network otherwise."""
+        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object))
+        if not len(sizes):
+            return LinearEnergy(n_jobs=self.n_jobs)
+        return MLPEnergy(
+            hidden_layer_sizes=tuple(sizes),
+            activation=self.activation,
+            dropout=self.dropout,
+            n_jobs=self.n_jobs,
+        )
+
+
+class GroupedEnergiesMixin(GroupsAtPredictMixin):
+    """Energy rankers whose energy may look at all documents of a query."""
+
+    @property
+    def _needs_groups(self):
+        return self.energy_.needs_groups
+
+
 class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     r"""Free composition of an energy, a loss and a solver.
 
@@ -424,10 +369,8 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
 
     approach = "any"
 
-    def __init__(self, energy=None, loss=None, solver=None, **shared):
-        super().__init__(solver=solver, **shared)
-        self.energy = energy
-        self.loss = loss
+    energy: BaseEnergy | None = field(default=None, kw_only=False)
+    loss: BaseLoss | None = field(default=None, kw_only=False)
 
     def _parts(self):
         energy = (

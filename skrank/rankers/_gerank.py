@@ -200,8 +200,8 @@ class GERank(BaseEnergyRanker):
         # Few queries make single steps noisy; their average ranks better.
         return Adam(learning_rate=3e-4, average=0.99)
 
-    def _check_params(self):
-        super()._check_params()
+    def _check_parameters(self):
+        super()._check_parameters()
         if self.pair_weights not in _PAIR_WEIGHTS:
             raise ValueError(
                 f"pair_weights must be 'query' or 'pair', got {self.pair_weights!r}"
@@ -210,7 +210,6 @@ class GERank(BaseEnergyRanker):
     def _fit(self, data, validation):
         # Before the split into training and validation queries: a query's weight
         # depends on nothing but the query.
-        self._check_params()
         data = replace(data, sample_weight=self._weights_of_preferred(data))
         super()._fit(data, validation)
         self.query_features_ = self.energy_.query_features_

@@ -1,13 +1,21 @@
 """What rankers that learn in iterations share: progress and early stopping."""
 
-from numbers import Integral, Real
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_scalar
 
+from skrank._core._parameters import (
+    Fraction,
+    NonNegativeInt,
+    NThreads,
+    Parameters,
+    PositiveInt,
+    Seed,
+)
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
 from skrank.base import BaseRanker
-from skrank.metrics import get_measure
+from skrank.metrics import BaseMeasure, get_measure
 
 
 class BaseIterativeRanker(BaseRanker):
@@ -20,23 +28,18 @@ class BaseIterativeRanker(BaseRanker):
     n_jobs : int, default=None
         Number of threads; None means all CPUs. Results do not depend on it.
     verbose : int, default=0
-        1 prints some iterations, 2 all.
+        Amount of output: 1 prints some iterations, 2 prints all of them.
     callback : callable, default=None
-        Called after each iteration with a dict of what happened.
+        Function that is called before the first iteration and after each one with a
+        dict: ``iteration`` (0 before the first), ``objective``, ``validation`` where
+        there are validation queries, and what the family of rankers adds. If it
+        returns True, training stops.
     """
 
-    def __init__(
-        self,
-        *,
-        random_state=None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback=None,
-    ):
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    random_state: Seed = None
+    n_jobs: NThreads = None
+    verbose: NonNegativeInt | bool = 0
+    callback: Callable[[dict[str, Any]], Any] | None = None
 
     def _reports(self, data):
         """Return what is told about each iteration, as `Monitor` takes it."""
@@ -50,7 +53,7 @@ class BaseIterativeRanker(BaseRanker):
         return report
 
 
-class EarlyStoppingMixin:
+class EarlyStoppingMixin(Parameters):
     """Iterations that end when a measure on validation queries stops improving.
 
     Parameters
@@ -63,36 +66,14 @@ class EarlyStoppingMixin:
         With validation queries, stop after so many iterations without improvement;
         None never stops.
     validation_measure : str or BaseMeasure, default="ndcg@10"
-        What is measured on validation queries.
+        Measure of the validation queries; of one such as "mse" the lowest value is the
+        best.
     """
 
-    def __init__(
-        self,
-        *,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int | None = 10,
-        validation_measure="ndcg@10",
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_measure = validation_measure
-
-    def _check_early_stopping(self):
-        check_scalar(self.early_stopping, "early_stopping", (bool, np.bool_))
-        check_scalar(
-            self.validation_fraction,
-            "validation_fraction",
-            Real,
-            min_val=0,
-            max_val=1,
-            include_boundaries="neither",
-        )
-        if self.n_iter_no_change is not None:
-            check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
+    early_stopping: bool = False
+    validation_fraction: Fraction = 0.1
+    n_iter_no_change: PositiveInt | None = 10
+    validation_measure: str | BaseMeasure = "ndcg@10"
 
     def _hold_out(self, data, validation, rng):
         """Return training and validation data, the latter held out if wanted."""
@@ -100,16 +81,23 @@ class EarlyStoppingMixin:
             return data.hold_out(self.validation_fraction, rng)
         return data, validation
 
-    def _monitor(self, data, validation, scores_of):
-        """Return what measures ``scores_of(params)`` on validation data."""
+    def _monitor(self, data, validation, scores_of, *, keep=np.array, context=None):
+        """Return what measures ``scores_of(state)`` on validation data."""
+        measure = get_measure(self.validation_measure)
         evaluate = None
         if validation is not None:
-            measure = get_measure(self.validation_measure)
 
-            def evaluate(params):
+            def evaluate(state):
                 per_query = measure.per_query(
-                    validation.y, scores_of(params), validation.ptr
+                    validation.y, scores_of(state), validation.ptr
                 )
                 return measure.mean(per_query)
 
-        return Monitor(evaluate, self.n_iter_no_change, self._reports(data))
+        return Monitor(
+            evaluate,
+            self.n_iter_no_change,
+            self._reports(data),
+            greater_is_better=measure.greater_is_better,
+            keep=keep,
+            context=context,
+        )

@@ -1,11 +1,13 @@
 """LambdaMART."""
 
-from skrank._core._shared_parameters import shares_parameters
+from dataclasses import field
+
+from skrank._core._parameters import Positive, PositiveInt
 from skrank.losses import LambdaLoss
+from skrank.metrics import BaseMeasure
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
-@shares_parameters
 class LambdaMART(BaseBoostedRanker):
     r"""LambdaMART: trees on the lambdas of a ranking measure.
 
@@ -50,23 +52,12 @@ class LambdaMART(BaseBoostedRanker):
 
     approach = "listwise"
 
-    def __init__(
-        self,
-        measure="ndcg@30",
-        *,
-        truncation: int | None = None,
-        sigma: float = 1.0,
-        normalize: bool = True,
-        damping: float | None = 0.1,
-        l2_regularization: float = 3.0,
-        **shared,
-    ):
-        super().__init__(l2_regularization=l2_regularization, **shared)
-        self.measure = measure
-        self.truncation = truncation
-        self.sigma = sigma
-        self.normalize = normalize
-        self.damping = damping
+    measure: str | BaseMeasure = field(default="ndcg@30", kw_only=False)
+    truncation: PositiveInt | None = None
+    sigma: Positive = 1.0
+    normalize: bool = True
+    damping: Positive | None = 0.1
+    l2_regularization = 3.0
 
     def _loss(self):
         return LambdaLoss(

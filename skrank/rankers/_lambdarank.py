@@ -1,14 +1,15 @@
 """LambdaRank."""
 
 from collections.abc import Sequence
+from dataclasses import field
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Positive, PositiveInt
 from skrank.losses import LambdaLoss
+from skrank.metrics import BaseMeasure
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 from skrank.solvers import Adam
 
 
-@shares_parameters
 class LambdaRank(BaseNetworkRanker):
     r"""LambdaRank: RankNet's pairs weighted by what swapping them does to a measure.
 
@@ -32,10 +33,12 @@ class LambdaRank(BaseNetworkRanker):
         its logarithm.
     sigma : float, default=1.0
         Steepness of the logistic function.
+    damping : float, default=None
+        If given, pairs of close scores count more, the smaller it is; see `LambdaLoss`.
 
     References
     ----------
-    Liu (2011), section 3.3.6, eq. 3.30-3.31; Burges et al. (2006).
+    Liu (2011), section 3.3.7, eq. 3.30-3.31; Burges et al. (2006).
 
     Examples
     --------
@@ -49,21 +52,13 @@ class LambdaRank(BaseNetworkRanker):
 
     approach = "pairwise"
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        measure="ndcg@10",
-        truncation: int | None = None,
-        normalize: bool = False,
-        sigma: float = 1.0,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, **shared)
-        self.measure = measure
-        self.truncation = truncation
-        self.normalize = normalize
-        self.sigma = sigma
+    measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
+    truncation: PositiveInt | None = None
+    normalize: bool = False
+    sigma: Positive = 1.0
+    damping: Positive | None = None
+    # By place comes the measure, as in `LambdaMART`.
+    hidden_layer_sizes: PositiveInt | Sequence[PositiveInt] = ()
 
     def _parts(self):
         loss = LambdaLoss(

@@ -1,13 +1,12 @@
 """ListMLE."""
 
-from collections.abc import Sequence
+from typing import Literal
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Numbers, Positive, PositiveInt
 from skrank.losses import ListMLELoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
-@shares_parameters
 class ListMLE(BaseNetworkRanker):
     r"""ListMLE: likelihood of the ideal ranking under the Plackett-Luce model.
 
@@ -48,21 +47,10 @@ class ListMLE(BaseNetworkRanker):
 
     approach = "listwise"
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        top_k: int | None = None,
-        ties: str = "best",
-        position_weights=None,
-        prior: tuple[float, float] | None = None,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, **shared)
-        self.top_k = top_k
-        self.ties = ties
-        self.position_weights = position_weights
-        self.prior = prior
+    top_k: PositiveInt | None = None
+    ties: Literal["stable", "best", "random"] = "best"
+    position_weights: Literal["p"] | Numbers | None = None
+    prior: tuple[Positive, Positive] | None = None
 
     def _parts(self):
         loss = ListMLELoss(

@@ -1,13 +1,11 @@
 """ListNet."""
 
-from collections.abc import Sequence
-
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import PositiveInt
 from skrank.losses import ListNetLoss
+from skrank.metrics._gain import Gain
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
-@shares_parameters
 class ListNet(BaseNetworkRanker):
     r"""ListNet: cross entropy between two distributions over top-k lists.
 
@@ -41,17 +39,8 @@ class ListNet(BaseNetworkRanker):
 
     approach = "listwise"
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        top_k: int = 1,
-        gain="linear",
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, **shared)
-        self.top_k = top_k
-        self.gain = gain
+    top_k: PositiveInt = 1
+    gain: Gain = "linear"
 
     def _parts(self):
         loss = ListNetLoss(

@@ -1,17 +1,17 @@
 """Logistic regression for ranking."""
 
+from typing import Literal
+
 import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._shared_parameters import shares_parameters
 from skrank.energies import LinearEnergy
 from skrank.losses import LogisticLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 
 
-@shares_parameters
 class LogisticRanker(BaseEnergyRanker):
     r"""Logistic regression: documents ranked by their odds of relevance.
 
@@ -52,9 +52,7 @@ class LogisticRanker(BaseEnergyRanker):
 
     approach = "pointwise"
 
-    def __init__(self, *, threshold: float | str = 1.0, **shared):
-        super().__init__(**shared)
-        self.threshold = threshold
+    threshold: float | Literal["all"] = 1.0
 
     def _parts(self):
         energy = LinearEnergy(fit_intercept=True, n_jobs=self.n_jobs)
@@ -66,7 +64,6 @@ class LogisticRanker(BaseEnergyRanker):
             super()._fit(data, validation)
             self.thresholds_ = np.array([float(self.threshold)])
             return
-        self._check_params()
         rng = check_random_state(self.random_state)
         if validation is None and self.early_stopping:
             data, validation = self._hold_out(data, rng)

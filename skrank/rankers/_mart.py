@@ -1,11 +1,9 @@
 """MART."""
 
-from skrank._core._shared_parameters import shares_parameters
 from skrank.losses import SquaredLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
-@shares_parameters
 class MART(BaseBoostedRanker):
     r"""MART: boosted regression trees on the grades.
 

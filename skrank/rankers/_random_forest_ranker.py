@@ -1,21 +1,21 @@
 """Random forests of ranking trees."""
 
-from numbers import Integral
+from dataclasses import field
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
+from skrank._core._parameters import PositiveInt
 from skrank._core._queries import rows_of_queries
-from skrank._core._shared_parameters import shares_parameters
 from skrank._core._threads import effective_n_threads
 from skrank._monitor import Monitor
-from skrank.losses import SquaredLoss
-from skrank.rankers._tree_ranker import BaseTreeRanker, draw_seed
+from skrank.losses import BaseLoss, SquaredLoss
+from skrank.rankers._rounds import draw_seed
+from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.trees import TreeEnsemble
 
 
-@shares_parameters
 class RandomForestRanker(BaseTreeRanker):
     r"""Random forest: the mean of trees, each grown on queries drawn with replacement.
 
@@ -58,31 +58,14 @@ class RandomForestRanker(BaseTreeRanker):
 
     approach = "pointwise"
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        *,
-        loss=None,
-        bootstrap: bool = True,
-        max_leaf_nodes: int = 255,
-        min_samples_leaf: int = 5,
-        max_features: float | int = 0.3,
-        **shared,
-    ):
-        super().__init__(
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_leaf=min_samples_leaf,
-            max_features=max_features,
-            **shared,
-        )
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.bootstrap = bootstrap
+    n_estimators: PositiveInt = field(default=300, kw_only=False)
+    loss: BaseLoss | None = None
+    bootstrap: bool = True
+    max_leaf_nodes = 255
+    min_samples_leaf = 5
+    max_features = 0.3
 
     def _fit(self, data, validation):
-        self._check_tree_params()
-        check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
-        check_scalar(self.bootstrap, "bootstrap", (bool, np.bool_))
         rng = check_random_state(self.random_state)
         self.loss_ = SquaredLoss() if self.loss is None else clone(self.loss)
         if self.loss_.n_outputs != 1:
@@ -94,6 +77,7 @@ class RandomForestRanker(BaseTreeRanker):
             data.X.shape[1], learning_rate=1.0 / self.n_estimators
         )
         report = Monitor(report=self._reports(data))
+        report.start(None)
         trees = []
         for iteration in range(self.n_estimators):
             rows, times = self._draw(data, rng)
@@ -101,7 +85,7 @@ class RandomForestRanker(BaseTreeRanker):
             if times is not None:
                 g, h = gradient * times, hessian * times
             trees.append(grower.grow(g, h, rows, seed=draw_seed(rng), **options))
-            report(np.array(iteration + 1), iteration + 1, np.nan)
+            report(None, iteration + 1, np.nan)
         self.ensemble_ = TreeEnsemble.empty().append(
             trees, [0] * len(trees), self.bin_mapper_.thresholds_
         )

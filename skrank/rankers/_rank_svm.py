@@ -1,15 +1,17 @@
 """Ranking SVM."""
 
-from skrank._core._shared_parameters import shares_parameters
+from collections.abc import Callable
+from typing import Literal
+
+from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.energies import KernelEnergy, LinearEnergy
-from skrank.losses import PairwiseHingeLoss, PairwiseSquaredHingeLoss
+from skrank.losses import PairwiseHingeLoss as HingeLoss
+from skrank.losses import PairwiseSquaredHingeLoss as SquaredHingeLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
-from skrank.rankers._pairwise import PreferenceMixin
 from skrank.solvers import LBFGS, SmoothingHomotopy
 
 
-@shares_parameters
-class RankSVM(PreferenceMixin, BaseEnergyRanker):
+class RankSVM(BaseEnergyRanker):
     r"""Ranking SVM: a large margin between the documents of every preference pair.
 
     .. math:: \min_w \frac{\alpha}{2} \lVert w \rVert^2 + \frac{1}{P}
@@ -49,27 +51,16 @@ class RankSVM(PreferenceMixin, BaseEnergyRanker):
 
     approach = "pairwise"
 
-    def __init__(
-        self,
-        *,
-        hinge: str = "squared",
-        margin: float = 1.0,
-        kernel="linear",
-        kernel_params: dict | None = None,
-        n_components: int = 200,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.hinge = hinge
-        self.margin = margin
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.n_components = n_components
+    hinge: Literal["squared", "linear"] = "squared"
+    margin: NonNegative = 1.0
+    kernel: str | Callable = "linear"
+    kernel_params: dict | None = None
+    n_components: PositiveInt = 200
+
+    _takes_preferences = True
 
     def _parts(self):
-        losses = {"squared": PairwiseSquaredHingeLoss, "linear": PairwiseHingeLoss}
-        if self.hinge not in losses:
-            raise ValueError(f"hinge must be 'squared' or 'linear', got {self.hinge!r}")
+        hinge = SquaredHingeLoss if self.hinge == "squared" else HingeLoss
         if self.kernel == "linear":
             energy = LinearEnergy(n_jobs=self.n_jobs)
         else:
@@ -79,7 +70,7 @@ class RankSVM(PreferenceMixin, BaseEnergyRanker):
                 n_components=self.n_components,
                 n_jobs=self.n_jobs,
             )
-        return energy, losses[self.hinge](margin=self.margin)
+        return energy, hinge(margin=self.margin)
 
     def _default_solver(self, energy):
         return LBFGS() if self.hinge == "squared" else SmoothingHomotopy()

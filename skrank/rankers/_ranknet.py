@@ -1,15 +1,11 @@
 """RankNet."""
 
-from collections.abc import Sequence
-
-from skrank._core._shared_parameters import shares_parameters
-from skrank.losses import RankNetLoss
+from skrank._core._parameters import Positive
+from skrank.losses import RankNetLoss as LogLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._pairwise import PreferenceMixin
 
 
-@shares_parameters
-class RankNet(PreferenceMixin, BaseNetworkRanker):
+class RankNet(BaseNetworkRanker):
     r"""RankNet: cross entropy of the probability that one document beats another.
 
     .. math:: \ell_q = \sum_{u \succ v}
@@ -26,7 +22,7 @@ class RankNet(PreferenceMixin, BaseNetworkRanker):
 
     References
     ----------
-    Liu (2011), section 3.2.3, eq. 3.3-3.5; Burges et al. (2005).
+    Liu (2011), section 3.2.3, eq. 3.8-3.9; Burges et al. (2005).
 
     Examples
     --------
@@ -40,15 +36,9 @@ class RankNet(PreferenceMixin, BaseNetworkRanker):
 
     approach = "pairwise"
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        sigma: float = 1.0,
-        **shared,
-    ):
-        super().__init__(hidden_layer_sizes, **shared)
-        self.sigma = sigma
+    sigma: Positive = 1.0
+
+    _takes_preferences = True
 
     def _parts(self):
-        return self._energy(), RankNetLoss(sigma=self.sigma)
+        return self._energy(), LogLoss(sigma=self.sigma)

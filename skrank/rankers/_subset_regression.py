@@ -1,13 +1,14 @@
 """Subset ranking with regression."""
 
-from numbers import Real
+from dataclasses import field
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
+from skrank._core._parameters import NonNegative
 from skrank.base import BaseRanker
-from skrank.metrics._gain import gain_of_grades
+from skrank.metrics._gain import Gain, gain_of_grades
 
 
 class SubsetRegression(BaseRanker):
@@ -57,22 +58,12 @@ class SubsetRegression(BaseRanker):
 
     approach = "pointwise"
 
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        alpha: float = 1.0,
-        gain="linear",
-        importance: float = 0.0,
-    ):
-        self.estimator = estimator
-        self.alpha = alpha
-        self.gain = gain
-        self.importance = importance
+    estimator: BaseEstimator | None = field(default=None, kw_only=False)
+    alpha: NonNegative = 1.0
+    gain: Gain = "linear"
+    importance: NonNegative = 0.0
 
     def _fit(self, data, validation):
-        if not (isinstance(self.importance, Real) and self.importance >= 0):
-            raise ValueError(f"importance must be >= 0, got {self.importance!r}")
         model = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
         target = gain_of_grades(self.gain, data.y)
         weight = self._weights(target, data.sample_weight)

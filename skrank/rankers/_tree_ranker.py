@@ -1,39 +1,39 @@
 """Rankers made of histogram trees."""
 
-from collections.abc import Mapping
-from numbers import Integral, Real
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Annotated
 
 import numpy as np
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Interval, NonNegative, PositiveInt
 from skrank._core._threads import effective_n_threads
 from skrank.rankers._iterations import BaseIterativeRanker
 from skrank.trees import BinMapper
 from skrank.trees._grower import Grower
 
 
-@shares_parameters
 class BaseTreeRanker(BaseIterativeRanker):
     """Rankers made of histogram trees.
 
     Parameters
     ----------
     max_leaf_nodes : int, default=31
-        Leaves of a tree; the leaf whose split gains most is split first.
+        Number of leaves of a tree at most; the leaf whose split gains most is split
+        first.
     max_depth : int, default=None
-        Depth of a tree; None sets no limit.
+        Greatest depth of a tree; None sets no limit.
     min_samples_leaf : int, default=20
-        Documents of a leaf at least.
+        Minimum number of documents in a leaf.
     min_hessian_leaf : float, default=1e-3
-        Sum of hessians of a leaf at least.
+        Minimum sum of hessians in a leaf.
     l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf.
+        Number that is added to the sum of hessians of a leaf.
     min_gain_to_split : float, default=0.0
         Gain below which a leaf is not split.
     max_bins : int, default=255
-        Bins of a feature, without that of missing values.
+        Number of bins of a feature at most, not counting that of missing values.
     max_features : float or int, default=1.0
         Features tried at each split, as a fraction or a number.
     categorical_features : sequence of int, bool or str, default=None
@@ -59,57 +59,24 @@ class BaseTreeRanker(BaseIterativeRanker):
     _accepts_sparse = False
     _accepts_missing = True
 
-    def __init__(
-        self,
-        *,
-        max_leaf_nodes: int = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 20,
-        min_hessian_leaf: float = 1e-3,
-        l2_regularization: float = 0.0,
-        min_gain_to_split: float = 0.0,
-        max_bins: int = 255,
-        max_features: float | int = 1.0,
-        categorical_features=None,
-        monotonic_cst=None,
-        stochastic_rounding: bool = True,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_hessian_leaf = min_hessian_leaf
-        self.l2_regularization = l2_regularization
-        self.min_gain_to_split = min_gain_to_split
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.stochastic_rounding = stochastic_rounding
-
-    def _check_tree_params(self):
-        check_scalar(self.max_leaf_nodes, "max_leaf_nodes", Integral, min_val=2)
-        check_scalar(self.min_samples_leaf, "min_samples_leaf", Integral, min_val=1)
-        if self.max_depth is not None:
-            check_scalar(self.max_depth, "max_depth", Integral, min_val=1)
-        for name in ("l2_regularization", "min_gain_to_split", "min_hessian_leaf"):
-            check_scalar(getattr(self, name), name, Real, min_val=0)
-        check_scalar(self.stochastic_rounding, "stochastic_rounding", (bool, np.bool_))
+    max_leaf_nodes: Annotated[int, Interval(2)] = 31
+    max_depth: PositiveInt | None = None
+    min_samples_leaf: PositiveInt = 20
+    min_hessian_leaf: NonNegative = 1e-3
+    l2_regularization: NonNegative = 0.0
+    min_gain_to_split: NonNegative = 0.0
+    max_bins: Annotated[int, Interval(2, 255)] = 255
+    max_features: PositiveInt | Annotated[float, Interval(0, 1, "right")] = 1.0
+    categorical_features: (
+        Sequence[int] | Sequence[bool] | Sequence[str] | np.ndarray | None
+    ) = None
+    monotonic_cst: Sequence[float] | np.ndarray | Mapping[str, int] | None = None
+    stochastic_rounding: bool = True
 
     def _n_tried_features(self, d):
         given = self.max_features
-        if isinstance(given, Integral) and not isinstance(given, bool):
-            check_scalar(given, "max_features", Integral, min_val=1)
+        if isinstance(given, Integral):
             return min(int(given), d)
-        check_scalar(
-            given,
-            "max_features",
-            Real,
-            min_val=0,
-            max_val=1,
-            include_boundaries="right",
-        )
         return max(1, int(np.ceil(given * d)))
 
     def _place(self, feature, parameter):
@@ -197,8 +164,3 @@ class BaseTreeRanker(BaseIterativeRanker):
         """Total gain of the splits on each feature, scaled to sum to 1."""
         check_is_fitted(self)
         return self.ensemble_.feature_importances(self.n_features_in_)
-
-
-def draw_seed(rng) -> int:
-    """Return the seed of one tree."""
-    return int(rng.randint(np.iinfo(np.int32).max))

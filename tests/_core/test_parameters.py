@@ -9,7 +9,6 @@ from dataclasses import field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from sklearn.base import BaseEstimator, clone
 
@@ -18,6 +17,7 @@ from skrank._core._parameters import (
     Interval,
     NonNegative,
     NThreads,
+    Numbers,
     Parameters,
     Positive,
     PositiveInt,
@@ -79,7 +79,7 @@ class Everything(Parameters, BaseEstimator):
     sizes: PositiveInt | Sequence[PositiveInt] = ()
     prior: tuple[Positive, Positive] | None = None
     gain: Literal["exp2"] | Callable[[float], float] | Mapping[float, float] = "exp2"
-    array: npt.ArrayLike = ()
+    array: Numbers = ()
     inner: Family | None = None
     anything: Any = None
 
@@ -155,7 +155,7 @@ WRONG = [
     ("sizes", "12", "a whole number >= 1 or a sequence, each a whole number >= 1"),
     ("prior", (1.0,), "a sequence of 2 values, each a number > 0 or None"),
     ("gain", 3, "'exp2', a function or a mapping"),
-    ("array", 3, "array-like"),
+    ("array", 3, "a sequence, each a number or an array"),
     ("inner", 3, "a Family or None"),
 ]
 

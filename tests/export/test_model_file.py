@@ -133,7 +133,9 @@ def test_every_ranker_round_trips_exactly(ranker, data, tmp_path):
     [
         RankNet(hidden_layer_sizes=(4,), max_iter=2, random_state=0),
         RankSVM(kernel="rbf", n_components=10, random_state=np.random.RandomState(3)),
-        EnergyRanker(MLPEnergy((3,)), ListNetLoss(), Adam(max_iter=2), random_state=1),
+        EnergyRanker(
+            MLPEnergy((3,)), ListNetLoss(), solver=Adam(max_iter=2), random_state=1
+        ),
         LogisticRanker(threshold="all"),
         StructRank("random", "nadaraya-watson", max_iter=2, random_state=0),
         SubsetRegression(estimator=Lasso(1e-3), gain="exp2"),

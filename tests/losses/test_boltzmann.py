@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skrank._objective import Objective, RankingData
+from skrank._objective import Objective
+from skrank._rows import GroupedRows
 from skrank.energies import LinearEnergy
 from skrank.losses import BoltzmannLoss
 from skrank.losses import _boltzmann as module
@@ -202,7 +203,7 @@ def test_batches_share_the_samples_of_the_objective(data, rng):
     y, _, ptr = data
     X = rng.normal(size=(len(y), 2))
     loss = BoltzmannLoss(n_samples=20, random_state=None)
-    objective = Objective(LinearEnergy().setup(X), loss, RankingData(X, y, ptr), 0.0)
+    objective = Objective(LinearEnergy().setup(X), loss, GroupedRows(X, y, ptr), 0.0)
     params = rng.normal(size=2)
     whole, _ = objective.value_gradient(params)
     shares = [[0, 1], [2], [3, 4]]

@@ -102,7 +102,7 @@ def task(request):
 def fits(monkeypatch):
     """Sizes of the queries of every fit of a ranker."""
     seen = []
-    original = BaseRanker._checked_fit
+    original = BaseRanker._learn
 
     @functools.wraps(original)
     def fit(self, *args, **kwargs):
@@ -110,7 +110,7 @@ def fits(monkeypatch):
         seen.append(dict(zip(self.query_ids_, self.query_sizes_)))
         return self
 
-    monkeypatch.setattr(BaseRanker, "_checked_fit", fit)
+    monkeypatch.setattr(BaseRanker, "_learn", fit)
     return seen
 
 
@@ -447,9 +447,9 @@ def test_bad_sizes_of_the_learning_curve(sizes):
 @pytest.mark.parametrize(
     ("n_queries", "error", "message"),
     [
-        (0, ValueError, "n_queries must be at least 1"),
-        (1.5, ValueError, r"as a share must lie in \(0, 1\]"),
-        ("all", TypeError, "must be an int, a float or None"),
+        (0, ValueError, "n_queries must be a whole number >= 1, a number in"),
+        (1.5, ValueError, r"a number in \(0, 1\] or None, got 1.5"),
+        ("all", TypeError, "n_queries must be a whole number >= 1, a number in"),
     ],
 )
 def test_bad_numbers_of_queries(n_queries, error, message):

@@ -47,7 +47,7 @@ def test_is_the_composition_of_its_parts(task, pairwise):
     loss = BoltzmannLoss(n_samples=20, mix=0.7, scale=2.0, random_state=0)
     solver = ranker._default_solver(energy)
     composed = EnergyRanker(
-        energy, loss, solver, alpha=ranker.alpha, max_iter=3, random_state=0
+        energy, loss, solver=solver, alpha=ranker.alpha, max_iter=3, random_state=0
     )
     composed.fit(X, y, groups)
     assert_array_equal(composed.params_, ranker.params_)

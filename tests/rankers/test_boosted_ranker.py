@@ -184,7 +184,7 @@ def test_a_warm_start_keeps_bins_and_categories(data):
 def test_warm_starts_that_do_not_fit(data):
     X, y, groups = data
     ranker = MART(warm_start=True, **FAST).fit(X, y, groups)
-    with pytest.raises(ValueError, match="n_estimators=5 is below the 12 trees"):
+    with pytest.raises(ValueError, match="n_estimators=5 is below the 12 rounds"):
         ranker.set_params(n_estimators=5).fit(X, y, groups)
     with pytest.raises(ValueError, match="X has 3 features, but warm_start=True"):
         ranker.set_params(n_estimators=15).fit(X[:, :3], y, groups)

@@ -65,7 +65,7 @@ def data():
 
 
 def pointwise(energy, loss, solver, data, alpha=ALPHA):
-    return EnergyRanker(energy, loss, solver, alpha=alpha, n_jobs=1).fit(*data)
+    return EnergyRanker(energy, loss, solver=solver, alpha=alpha, n_jobs=1).fit(*data)
 
 
 @pytest.mark.parametrize("margin", [1.0, 2.0])
@@ -152,7 +152,9 @@ def pair_differences(X, y, groups):
 def test_rank_svm(data):
     X, y, groups = data
     solver = SmoothingHomotopy(final_width=1e-5, max_iter=2000)
-    ranker = EnergyRanker(LinearEnergy(), HingeLoss(), solver, alpha=ALPHA, n_jobs=1)
+    ranker = EnergyRanker(
+        LinearEnergy(), HingeLoss(), solver=solver, alpha=ALPHA, n_jobs=1
+    )
     ranker.fit(*data)
     named = RankSVM(hinge="linear", solver=solver, alpha=ALPHA, n_jobs=1).fit(*data)
     np.testing.assert_allclose(ranker.coef_, named.coef_, atol=1e-7)
@@ -171,7 +173,9 @@ def test_rank_svm(data):
 def test_ranknet(data):
     X, y, groups = data
     solver = LBFGS(tol=1e-9, max_iter=1000)
-    ranker = EnergyRanker(LinearEnergy(), LogLoss(), solver, alpha=ALPHA, n_jobs=1)
+    ranker = EnergyRanker(
+        LinearEnergy(), LogLoss(), solver=solver, alpha=ALPHA, n_jobs=1
+    )
     named = RankNet(solver=solver, alpha=ALPHA, n_jobs=1).fit(*data)
     np.testing.assert_array_equal(ranker.fit(*data).coef_, named.coef_)
     differences, sign = pair_differences(X, y, groups)
@@ -183,7 +187,7 @@ def test_ranknet(data):
 
 def test_ranknet_with_hidden_units(data):
     made = [
-        EnergyRanker(MLPEnergy((5,), n_jobs=1), LogLoss(), Adam(max_iter=5)),
+        EnergyRanker(MLPEnergy((5,), n_jobs=1), LogLoss(), solver=Adam(max_iter=5)),
         RankNet((5,), solver=Adam(max_iter=5)),
     ]
     scores = [
@@ -200,7 +204,9 @@ def test_listmle():
     X = rng.normal(size=(72, 3))
     y = np.concatenate([rng.permutation(6) for _ in range(12)]).astype(float)
     solver = LBFGS(tol=1e-10, max_iter=1000)
-    ranker = EnergyRanker(LinearEnergy(), ListMLELoss(), solver, alpha=ALPHA, n_jobs=1)
+    ranker = EnergyRanker(
+        LinearEnergy(), ListMLELoss(), solver=solver, alpha=ALPHA, n_jobs=1
+    )
     named = ListMLE(solver=solver, alpha=ALPHA, n_jobs=1).fit(X, y, groups)
     np.testing.assert_array_equal(ranker.fit(X, y, groups).coef_, named.coef_)
 
@@ -262,7 +268,7 @@ def test_any_energy_any_loss_any_solver(energy, reading, loss):
     X, y, groups = SMALL
     for solver in (LBFGS(), SGD(learning_rate=1e-3), Adam()):
         solver.set_params(max_iter=3)
-        ranker = EnergyRanker(energy, loss, solver, random_state=0, n_jobs=1)
+        ranker = EnergyRanker(energy, loss, solver=solver, random_state=0, n_jobs=1)
         fit(ranker, X, y, groups)
         assert np.all(np.isfinite(ranker.predict(X)))
         assert np.all(np.isfinite(ranker.energies(X)))
@@ -274,7 +280,7 @@ def test_exact_minimisation_over_the_labels(energy):
     X, y, groups = SMALL
     loss = NLLLoss(reading="pointwise")
     solver = Adam(max_iter=3)
-    ranker = EnergyRanker(energy, loss, solver, random_state=0).fit(X, y, groups)
+    ranker = EnergyRanker(energy, loss, solver=solver, random_state=0).fit(X, y, groups)
     labels = np.unique(y)
     table = np.column_stack([ranker.energies(X, labels=r) for r in labels])
     np.testing.assert_array_equal(ranker.energies(X), table.min(axis=1))
@@ -310,7 +316,9 @@ def test_grid_search_over_the_parts():
         ).fit(X, y, groups=groups)
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
     inner = {"energy__base__fit_intercept": [False, True], "loss__margin": [0.5, 1.0]}
-    ranker = EnergyRanker(SquaredLabelEnergy(LinearEnergy()), HingeLoss(), Adam())
+    ranker = EnergyRanker(
+        SquaredLabelEnergy(LinearEnergy()), HingeLoss(), solver=Adam()
+    )
     ranker.set_params(loss__reading="pointwise", solver__max_iter=2, random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(ranker, inner, cv=QueryKFold(2), error_score="raise")
@@ -323,7 +331,7 @@ def test_sparse_rows_equal_dense_rows(energy):
     X, y, groups = SMALL
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     ranker = EnergyRanker(
-        energy, NLLLoss(reading="pointwise"), Adam(max_iter=3), random_state=0
+        energy, NLLLoss(reading="pointwise"), solver=Adam(max_iter=3), random_state=0
     )
     dense = ranker.fit(X, y, groups).predict(X)
     rows = sparse.csr_array(X)
@@ -344,7 +352,7 @@ def test_prototypes_of_features_refuse_sparse_rows():
 )
 def test_pickle_clone_and_model_file(energy, loss, tmp_path):
     X, y, groups = SMALL
-    ranker = EnergyRanker(energy, loss, Adam(max_iter=2), random_state=0)
+    ranker = EnergyRanker(energy, loss, solver=Adam(max_iter=2), random_state=0)
     scores = ranker.fit(X, y, groups).predict(X)
     save_model(ranker, tmp_path / "model.skrank")
     copies = [pickle.loads(pickle.dumps(ranker)), load_model(tmp_path / "model.skrank")]
@@ -358,7 +366,7 @@ def test_pickle_clone_and_model_file(energy, loss, tmp_path):
 def test_threads_and_order_of_queries_do_not_matter(energy):
     X, y, groups = SMALL
     made = EnergyRanker(
-        energy, LogLoss(reading="pointwise"), Adam(max_iter=2), random_state=0
+        energy, LogLoss(reading="pointwise"), solver=Adam(max_iter=2), random_state=0
     )
     expected = clone(made).set_params(n_jobs=1).fit(X, y, groups).predict(X)
     moved = np.argsort(-groups, kind="stable")

@@ -221,7 +221,7 @@ def test_balanced_classes_weigh_every_grade_the_same(graded):
         X[rows], y[rows], groups[rows]
     )
     np.testing.assert_allclose(weighted.params_, copied.params_, rtol=1e-4, atol=1e-6)
-    with pytest.raises(ValueError, match="class_weight must be None or 'balanced'"):
+    with pytest.raises(ValueError, match="class_weight must be 'balanced' or None"):
         EnergyPointwise(class_weight="even").fit(X, y, groups)
 
 

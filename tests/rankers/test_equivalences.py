@@ -186,7 +186,7 @@ def test_subset_regression_takes_any_regressor(data):
     order = np.argsort(groups, kind="stable")
     expected = forest.fit(X[order], y[order]).predict(X)
     np.testing.assert_array_equal(ranker.predict(X), expected)
-    with pytest.raises(ValueError, match="importance must be >= 0"):
+    with pytest.raises(ValueError, match="importance must be a number >= 0"):
         SubsetRegression(importance=-1).fit(X, y, groups)
 
 
@@ -251,7 +251,9 @@ def test_lambdarank_optimises_any_measure(data, measure, hidden):
     def evaluate(scores):
         return evaluate_measure(measure, y, scores, groups=groups)
 
-    ranker = LambdaRank(hidden, measure=measure, random_state=0, max_iter=60)
+    ranker = LambdaRank(
+        hidden_layer_sizes=hidden, measure=measure, random_state=0, max_iter=60
+    )
     scores = ranker.fit(X, y, groups).predict(X)
     chance = np.random.default_rng(0).normal(size=len(y))
     gap = evaluate(y) - evaluate(chance)
@@ -266,7 +268,8 @@ def test_explicit_preferences_equal_grades(data, ranker):
     assert not hasattr(ranker.loss_, "pairs")
     np.testing.assert_allclose(by_pair, by_grade, atol=1e-5)
     checked = ranker.fit(X, groups=groups, preferences=all_pairs(y, groups)).coef_
-    np.testing.assert_array_equal(checked, by_pair)
+    # With the queries known, whitening uses them: the same minimum, other steps.
+    np.testing.assert_allclose(checked, by_pair, atol=1e-5)
 
 
 def test_weighted_preferences_equal_repetition(data):
@@ -311,7 +314,7 @@ def test_energy_ranker_composes_what_named_rankers_name(data):
     free = EnergyRanker(
         LinearEnergy(fit_intercept=True),
         LogisticLoss(threshold=1.0),
-        LBFGS(),
+        solver=LBFGS(),
         alpha=0.1,
     ).fit(X, y, groups)
     named = LogisticRanker(alpha=0.1).fit(X, y, groups)
@@ -320,7 +323,7 @@ def test_energy_ranker_composes_what_named_rankers_name(data):
 
 
 def test_energy_ranker_parameters_reach_its_parts():
-    ranker = EnergyRanker(LinearEnergy(), LogisticLoss(), LBFGS())
+    ranker = EnergyRanker(LinearEnergy(), LogisticLoss(), solver=LBFGS())
     names = set(ranker.get_params())
     assert {"energy__fit_intercept", "loss__threshold", "solver__max_iter"} <= names
 

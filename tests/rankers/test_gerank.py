@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import losses
-from skrank._objective import Objective, RankingData
+from skrank._objective import Objective
+from skrank._rows import GroupedRows
 from skrank.datasets import load_letor
 from skrank.losses import HingeLoss
 from skrank.metrics import ndcg_score
@@ -148,7 +149,7 @@ def test_the_objective_is_the_one_of_its_parts(matching):
     X, y, groups = matching
     ranker = make().fit(X, y, groups)
     ptr = np.arange(0, len(y) + 1, 12)
-    rows = RankingData(ranker.energy_.transform(X), y, ptr)
+    rows = GroupedRows(ranker.energy_.transform(X), y, ptr)
     objective = Objective(ranker.energy_, ranker.loss_, rows, 1e-3)
     _, gradient = objective.value_gradient(ranker.params_)
     rng = np.random.default_rng(1)

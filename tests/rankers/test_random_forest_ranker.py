@@ -70,7 +70,7 @@ def test_features_are_drawn_per_split(data):
 def test_progress(data, capsys):
     seen = []
     RandomForestRanker(**FAST, verbose=2, callback=seen.append).fit(*data)
-    assert [info["iteration"] for info in seen] == list(range(1, 11))
+    assert [info["iteration"] for info in seen] == list(range(11))
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "[RandomForestRanker] iteration    10"
     assert len(lines) == 10

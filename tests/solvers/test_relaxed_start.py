@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._objective import Objective, RankingData
+from skrank._objective import Objective
+from skrank._rows import GroupedRows
 from skrank.energies import LinearEnergy
 from skrank.losses import LVQ2Loss, RankNetLoss
 from skrank.solvers import LBFGS, RelaxedStart
@@ -17,7 +18,7 @@ def objective(loss):
     X = np.zeros((20, 1))
     X[::2, 0] = difference
     y = np.tile([1.0, 0.0], 10)
-    return Objective(LinearEnergy(), loss, RankingData(X, y, np.arange(0, 21, 2)), 0.0)
+    return Objective(LinearEnergy(), loss, GroupedRows(X, y, np.arange(0, 21, 2)), 0.0)
 
 
 @pytest.fixture

@@ -1,0 +1,248 @@
+"""Estimators inside others: what they accept, how they are fitted, how they score.
+
+Whoever holds a ranker that somebody else chose (a meta ranker, a scorer, a display, the
+command line) asks here, so that groups, weights and validation queries reach a ranker,
+a pipeline, a search and a plain scikit-learn estimator alike.
+"""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.base import clone, is_classifier
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
+from sklearn.utils.validation import column_or_1d
+
+#: Methods that score documents, in the order in which they are looked for.
+RESPONSES = ("predict", "decision_function", "predict_proba")
+
+
+def parameters_of(function) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function; none where it hides its signature."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def accepts(estimator, method: str, name: str) -> bool:
+    """Whether a method of an estimator takes an argument, on its own or for its parts.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker, a pipeline, a search or any other estimator.
+    method : str
+        Name of the method, such as "fit".
+    name : str
+        Name of the argument, such as "groups".
+
+    Returns
+    -------
+    bool
+        For estimators that hand arguments on, whether scikit-learn's routing says that
+        one of their parts asks for it.
+    """
+    known = parameters_of(getattr(estimator, method, None))
+    if name in known:
+        return True
+    if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return False
+    return bool(_is_router(estimator) and _routing(estimator).consumes(method, [name]))
+
+
+def needs_groups(estimator) -> bool:
+    """Whether the scores of a fitted estimator depend on the queries."""
+    own = getattr(estimator, "_needs_groups", None)
+    if own is not None:
+        return own
+    steps = getattr(estimator, "steps", None)
+    if steps:
+        scales = any(accepts(step, "transform", "groups") for _, step in steps[:-1])
+        return scales or needs_groups(steps[-1][1])
+    return accepts(estimator, "predict", "groups")
+
+
+def fit_inner(
+    estimator,
+    X,
+    y,
+    *,
+    groups=None,
+    sample_weight=None,
+    validation: Mapping[str, Any] | None = None,
+    owner: str = "estimator",
+):
+    """Fit a clone of an estimator with what it accepts of groups, weights, validation.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker, a pipeline or a scikit-learn estimator; left unchanged.
+    X : array-like of shape (n_documents, n_features)
+        One row per document.
+    y : array-like of shape (n_documents,)
+        Grades.
+    groups : array-like of shape (n_documents,), default=None
+        Query ids; an estimator that does not know queries is not given them.
+    sample_weight : array-like of shape (n_documents,), default=None
+        Row weights.
+    validation : mapping, default=None
+        Validation queries as arguments of `fit`, such as ``X_val``; those that the
+        estimator does not take are left out.
+    owner : str, default="estimator"
+        Name of the parameter that holds the estimator, for error messages.
+
+    Returns
+    -------
+    estimator
+        The fitted clone.
+
+    Raises
+    ------
+    TypeError
+        If there are weights that the estimator does not take.
+    """
+    model = clone(estimator)
+    if sample_weight is not None:
+        _ask_for_weights(model)
+        if not accepts(model, "fit", "sample_weight"):
+            raise TypeError(
+                f"{owner}: {name_of(model)}.fit takes no sample_weight; leave the "
+                "weights out, or choose an estimator that takes them"
+            )
+    held_out = {k: v for k, v in (validation or {}).items() if v is not None}
+    if "X_val" in held_out and hasattr(model, "transform_input"):
+        held_out = _through_pipeline(model, held_out)
+    offered = {"groups": groups, "sample_weight": sample_weight, **held_out}
+    taken = {
+        name: value
+        for name, value in offered.items()
+        if value is not None and accepts(model, "fit", name)
+    }
+    return _call(model, "fit", X, y, **taken)
+
+
+def scores_of(
+    estimator, X, groups=None, *, response_method: str | Sequence[str] | None = None
+) -> np.ndarray:
+    """Scores that a fitted estimator gives to documents.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything that has one of the response methods.
+    X : array-like of shape (n_documents, n_features)
+        One row per document.
+    groups : array-like of shape (n_documents,), default=None
+        Query ids, handed on where they are asked for.
+    response_method : str or sequence of str, default=None
+        Methods to look for, in this order; None looks for ``predict``, or for
+        probabilities and the decision function first where the estimator is a
+        classifier.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        Scores, higher is better; class probabilities become the expected grade.
+
+    Raises
+    ------
+    AttributeError
+        If the estimator has none of the methods.
+    ValueError
+        If probabilities belong to classes that are no grades.
+    """
+    if response_method is None:
+        response_method = RESPONSES[::-1] if is_classifier(estimator) else RESPONSES
+    names = (response_method,) if isinstance(response_method, str) else response_method
+    method = next((name for name in names if hasattr(estimator, name)), None)
+    if method is None:
+        raise AttributeError(
+            f"{type(estimator).__name__} has none of the response methods "
+            f"{', '.join(names)}"
+        )
+    known = groups is not None and accepts(estimator, method, "groups")
+    response = np.asarray(
+        _call(estimator, method, X, **({"groups": groups} if known else {}))
+    )
+    if method == "predict_proba":
+        return response @ _numeric_classes(estimator)
+    return column_or_1d(response)
+
+
+def name_of(estimator) -> str:
+    """Name of an estimator for tables and messages: that of what does the ranking."""
+    steps = getattr(estimator, "steps", None)
+    if steps:
+        return name_of(steps[-1][1])
+    for inner in ("best_estimator_", "estimator"):  # searches and wrappers
+        held = getattr(estimator, inner, None)
+        if held is not None and hasattr(held, "fit"):
+            return name_of(held)
+    return type(estimator).__name__
+
+
+def _routing(estimator):
+    return get_routing_for_object(estimator)
+
+
+def _is_router(estimator):
+    return isinstance(_routing(estimator), MetadataRouter)
+
+
+def _call(estimator, method, *args, **metadata):
+    """Call a method; arguments for the parts of an estimator need routing."""
+    function = getattr(estimator, method)
+    if set(metadata) <= set(parameters_of(function)):
+        return function(*args, **metadata)
+    with sklearn.config_context(enable_metadata_routing=True):
+        return function(*args, **metadata)
+
+
+def _through_pipeline(pipeline, held_out):
+    """Have a pipeline transform validation rows like those it trains on, if it can."""
+    wanted = accepts(pipeline, "fit", "X_val")
+    # The pipeline would scale validation rows by the queries of the training rows.
+    if not wanted or accepts(pipeline[:-1], "transform", "groups"):
+        return {}
+    pipeline.transform_input = sorted({*(pipeline.transform_input or ()), "X_val"})
+    return held_out
+
+
+def _ask_for_weights(model):
+    """Have the predictors inside a model ask for weights, and transformers decline.
+
+    scikit-learn refuses to guess which of the steps that could take weights should get
+    them. Who hands weights to a model means its loss.
+    """
+    if not _is_router(model):
+        return
+    with sklearn.config_context(enable_metadata_routing=True):
+        for part in _parts(model):
+            request = get_routing_for_object(part)
+            fit = getattr(request, "fit", None)
+            undecided = "sample_weight" in getattr(fit, "requests", {}) and (
+                fit.requests["sample_weight"] is None
+            )
+            if undecided:
+                part.set_fit_request(sample_weight=hasattr(part, "predict"))
+
+
+def _parts(model) -> Iterator[Any]:
+    """Estimators among the parameters of an estimator, at any depth."""
+    for value in model.get_params(deep=True).values():
+        if hasattr(value, "set_fit_request"):
+            yield value
+
+
+def _numeric_classes(estimator):
+    grades = np.asarray(estimator.classes_)
+    if grades.dtype.kind not in "biuf":
+        raise ValueError(
+            "response_method='predict_proba' ranks by the expected grade and needs "
+            f"numeric classes, got {grades.tolist()}"
+        )
+    return grades.astype(np.float64)

@@ -1,0 +1,270 @@
+"""Rows of queries: the one form in which data travel inside the package.
+
+A ranker's `fit` checks what it is given and brings it into this form; everything behind
+it (objectives, boosting, rankers inside rankers) reads, slices and holds out queries
+here, so that nothing which came with the rows can be lost on the way.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skrank._core._queries import QueryIndex, rows_of_queries, take_rows
+from skrank.losses._base import has_preference
+
+
+@dataclass(frozen=True)
+class SideData:
+    """An argument of `fit` that holds one entry for each row, besides the common ones.
+
+    A ranker lists what it takes in its class attribute ``_side_data``.
+
+    Attributes
+    ----------
+    name : str
+        Name of the argument.
+    check : callable
+        ``check(values, n_rows, name)`` returns the array to keep, or raises an error
+        that names the argument.
+    doc : str
+        Description of the argument for the docstring of `fit`.
+    for_validation : bool
+        Whether `fit` also takes it for validation rows, with ``_val`` at its name.
+    """
+
+    name: str
+    check: Callable[[Any, int, str], np.ndarray]
+    doc: str
+    for_validation: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Judgements that say which of two documents is the better one.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2), dtype intp
+        Row numbers; the first document of a pair is preferred to the second.
+    weight : ndarray of shape (n_pairs,) or None
+        Weight of each pair.
+    """
+
+    pairs: np.ndarray
+    weight: np.ndarray | None = None
+
+    def moved(self, places) -> "Preferences":
+        """Return the pairs after row ``i`` has moved to row ``places[i]``.
+
+        Pairs with a row whose place is negative, because it is gone, are left out.
+        """
+        pairs = places[self.pairs]
+        kept = (pairs >= 0).all(axis=1)
+        weight = None if self.weight is None else self.weight[kept]
+        return Preferences(pairs[kept], weight)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRows:
+    """Checked rows, grouped by query, with everything that came with them.
+
+    Attributes
+    ----------
+    X : ndarray, CSR matrix or data frame of shape (n_documents, n_features)
+        Rows, those of a query next to each other.
+    y : ndarray of shape (n_documents,) or None
+        Grades; None where judgements are preferences.
+    ptr : ndarray of shape (n_queries + 1,)
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
+    ids : ndarray of shape (n_queries,) or None
+        Id of each query; None numbers them.
+    sample_weight : ndarray of shape (n_documents,) or None
+        Row weights.
+    preferences : Preferences or None
+        Judgements of pairs of documents.
+    feature_names : ndarray of shape (n_features,) or None
+        Names of the columns, where the rows came with any.
+    side : mapping of str to ndarray
+        Side data that the ranker declares; one entry for each row.
+    """
+
+    X: Any
+    y: np.ndarray | None
+    ptr: np.ndarray
+    ids: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
+    preferences: Preferences | None = None
+    feature_names: np.ndarray | None = None
+    side: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def from_index(
+        cls, X, y, index: QueryIndex, *, side=None, preferences=None, **rest
+    ) -> "GroupedRows":
+        """Bring rows, in the order in which they were given, into that of an index."""
+        if preferences is not None and index.order is not None:
+            places = np.empty(index.n_documents, dtype=np.intp)
+            places[index.order] = np.arange(index.n_documents)
+            preferences = preferences.moved(places)
+        rows = X if index.order is None else take_rows(X, index.order)
+        rest["sample_weight"] = index.take(rest.get("sample_weight"))
+        side = {name: index.take(values) for name, values in (side or {}).items()}
+        return cls(
+            rows,
+            index.take(y),
+            index.ptr,
+            index.ids,
+            preferences=preferences,
+            side=side,
+            **rest,
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.ptr) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, over all queries."""
+        return int(self.ptr[-1])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of documents of each query, shape (n_queries,)."""
+        return np.diff(self.ptr)
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Query id of each row, shape (n_documents,)."""
+        ids = np.arange(self.n_queries) if self.ids is None else self.ids
+        return np.repeat(ids, self.sizes)
+
+    def subset(self, queries) -> "GroupedRows":
+        """Return the rows of some queries, in the order given."""
+        rows, ptr = rows_of_queries(self.ptr, queries)
+        preferences = self.preferences
+        if preferences is not None:
+            places = np.full(self.n_documents, -1, dtype=np.intp)
+            places[rows] = np.arange(len(rows))
+            preferences = preferences.moved(places)
+        if len(queries) == 1:
+            rows = slice(*self.ptr[queries[0] : queries[0] + 2])  # no copy
+
+        def chosen(array):
+            return None if array is None else array[rows]
+
+        return replace(
+            self,
+            X=take_rows(self.X, rows),
+            y=chosen(self.y),
+            ptr=ptr,
+            ids=None if self.ids is None else self.ids[queries],
+            sample_weight=chosen(self.sample_weight),
+            preferences=preferences,
+            side={name: values[rows] for name, values in self.side.items()},
+        )
+
+    def hold_out(self, fraction, rng) -> tuple["GroupedRows", "GroupedRows"]:
+        """Split the queries into training and validation queries.
+
+        Parameters
+        ----------
+        fraction : float
+            Share of the queries to hold out, rounded up.
+        rng : RandomState
+            Source of the randomness by which they are chosen.
+
+        Returns
+        -------
+        tuple of GroupedRows
+            Training and validation queries.
+
+        Raises
+        ------
+        ValueError
+            If no query is left to train on, or judgements are preferences.
+        """
+        if self.y is None:
+            raise ValueError(
+                "early_stopping holds out graded queries, which preferences do not "
+                "have; pass X_val, y_val and groups_val"
+            )
+        n_held = int(np.ceil(fraction * self.n_queries))
+        if n_held >= self.n_queries:
+            raise ValueError(
+                f"early_stopping needs queries to hold out: {self.n_queries} queries "
+                f"and validation_fraction={fraction} leave none to train on; pass "
+                "X_val, y_val and groups_val, or more queries"
+            )
+        held = rng.permutation(self.n_queries)[:n_held]
+        chosen = np.zeros(self.n_queries, dtype=bool)
+        chosen[held] = True
+        return (
+            self.subset(np.flatnonzero(~chosen)),
+            self.subset(np.flatnonzero(chosen)),
+        )
+
+    def has_preference(self) -> np.ndarray:
+        """Whether each query prefers some document to another, shape (n_queries,)."""
+        if self.preferences is None:
+            return has_preference(self.y, self.ptr)
+        preferring = np.zeros(self.n_queries, dtype=bool)
+        first = self.preferences.pairs[:, 0]
+        preferring[np.searchsorted(self.ptr, first, side="right") - 1] = True
+        return preferring
+
+
+def check_pairs(preferences, n_samples) -> np.ndarray:
+    """Check preference pairs: row numbers of two different documents.
+
+    Parameters
+    ----------
+    preferences : array-like of shape (n_pairs, 2)
+        Row numbers; the first document of a pair is preferred to the second.
+    n_samples : int
+        Number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, 2), dtype intp
+
+    Raises
+    ------
+    ValueError
+        If there is no pair, or a pair does not name two different rows.
+    """
+    pairs = np.asarray(preferences)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
+        raise ValueError(
+            "preferences must have shape (n_pairs, 2) with at least one pair, got "
+            f"{pairs.shape}"
+        )
+    if pairs.dtype.kind not in "iu":
+        raise ValueError(f"preferences must hold row numbers, got dtype {pairs.dtype}")
+    if pairs.min() < 0 or pairs.max() >= n_samples:
+        raise ValueError(
+            f"preferences must hold row numbers from 0 to {n_samples - 1}, found "
+            f"{pairs.min()} to {pairs.max()}"
+        )
+    same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if len(same):
+        raise ValueError(f"preferences: pair {same[0]} prefers a document to itself")
+    return pairs.astype(np.intp)
+
+
+def named_rows(X, names):
+    """Return rows as a data frame where their columns have names, else as they are.
+
+    A ranker or pipeline inside another one then sees the names that the user gave.
+    """
+    if names is None or sparse.issparse(X) or hasattr(X, "iloc"):
+        return X
+    try:
+        import pandas
+    except ImportError:  # the names came from another library's data frames
+        return X
+    return pandas.DataFrame(X, columns=list(names), copy=False)

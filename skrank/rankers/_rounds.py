@@ -1,0 +1,249 @@
+"""Rankers that add one weak ranker at a time, whatever the weak rankers are.
+
+The loop over rounds is here, once: scores to start from, early stopping, curves, warm
+starts and staged predictions. A family says how a weak ranker is found and what it adds
+to the scores of rows (trees: `skrank.rankers._boosting`).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._core._inner import needs_groups, scores_of
+from skrank._core._parameters import PositiveInt
+from skrank._rows import GroupedRows, SideData, named_rows
+from skrank.base import ArrayOrCSR, GroupsAtPredictMixin, check_start_scores, fit_on
+from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
+
+
+class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterativeRanker):
+    """Rankers whose scores are a sum over weak rankers, found one after another.
+
+    .. math:: F_t = F_{t-1} + h_t
+
+    A subclass implements `_new_run`, `_n_weak`, `_staged_raw` and `_add_weak`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of weak rankers.
+    init : estimator, default=None
+        A ranker, pipeline or scikit-learn estimator that is fitted first; the weak
+        rankers then improve on its scores, and predictions contain them. See
+        ``init_score`` of `fit` for scores alone.
+    warm_start : bool, default=False
+        Whether to add weak rankers to those of the last `fit`.
+
+    Attributes
+    ----------
+    init_ : estimator or None
+        The fitted ranker whose scores the weak rankers improve on.
+    n_iter_ : int
+        Number of rounds.
+    best_iteration_ : int
+        Number of rounds that were kept.
+    loss_curve_ : ndarray of shape (n_iterations,)
+        Mean loss before each round.
+    validation_curve_ : ndarray
+        Validation measure after each round, if there were validation queries.
+    """
+
+    n_estimators: PositiveInt = 100
+    init: Any = None
+    warm_start: bool = False
+
+    _side_data = (
+        SideData(
+            "init_score",
+            check_start_scores,
+            "array-like of shape (n_documents,), default=None\n"
+            "            Scores to start from. Predictions are what is added to them.",
+            for_validation=True,
+        ),
+    )
+
+    def _new_run(self, data, validation, rng) -> "AdditiveRun":
+        """Return what finds weak rankers for these rows."""
+        raise NotImplementedError
+
+    def _n_weak(self) -> int:
+        """Number of rounds that the model consists of."""
+        raise NotImplementedError
+
+    def _add_weak(self, raw, X) -> np.ndarray:
+        """Add what all weak rankers say to scores of shape (n, n_outputs), in place."""
+        raise NotImplementedError
+
+    def _staged_raw(self, raw, X) -> Iterator[np.ndarray]:
+        """Yield the scores after each round, all in the same array."""
+        raise NotImplementedError
+
+    def _to_scores(self, raw) -> np.ndarray:
+        """Turn raw scores of shape (n, n_outputs) into those that rank documents."""
+        return raw[:, 0]
+
+    def _fit(self, data, validation):
+        rng = check_random_state(self.random_state)
+        self._new_run(*self._hold_out(data, validation, rng), rng).run()
+
+    @property
+    def _needs_groups(self):
+        return self.init_ is not None and needs_groups(self.init_)
+
+    def _start_scores(self, X, ptr=None):
+        """Scores before the first weak ranker, of shape (n, n_outputs)."""
+        raw = np.tile(self.baseline_, (X.shape[0], 1))
+        if self.init_ is not None:
+            queries = None
+            if ptr is not None:
+                queries = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+            rows = named_rows(X, getattr(self, "feature_names_in_", None))
+            raw += np.reshape(scores_of(self.init_, rows, queries), (len(raw), -1))
+        return raw
+
+    def _raw(self, X, ptr=None):
+        return self._add_weak(self._start_scores(X, ptr), X)
+
+    def _predict(self, X, ptr=None):
+        return self._to_scores(self._raw(X, ptr))
+
+    def staged_predict(
+        self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
+        """Scores after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            One row per document.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, for an ``init`` that needs it.
+
+        Yields
+        ------
+        ndarray of shape (n_documents,)
+            Scores after one more weak ranker per output.
+        """
+        check_is_fitted(self)
+        # The scores to start from are found for grouped rows and moved back.
+        raw = self._by_query(self._start_scores, X, groups, "staged_predict")
+        for stage in self._staged_raw(raw, self._check_rows(X, reset=False)):
+            yield self._to_scores(stage.copy())
+
+
+class AdditiveRun:
+    """One fit of an additive ranker: scores of all rows, and the loop over rounds.
+
+    A family implements `add_round` and `keep`, and extends `begin`.
+
+    Parameters
+    ----------
+    ranker : BaseAdditiveRanker
+        The ranker that is fitted.
+    data, validation : GroupedRows
+        Training rows, and validation rows or None.
+    rng : RandomState
+        Source of all randomness.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_documents, n_outputs)
+        Scores of the training rows.
+    held_scores : ndarray of shape (n_val_documents, n_outputs)
+        Scores of the validation rows, if there are any.
+    seed : int
+        What is drawn in a round depends on this and the number of the round only, so
+        that a warm start goes on as if training had never stopped.
+    """
+
+    n_outputs = 1
+
+    def __init__(self, ranker, data: GroupedRows, validation, rng):
+        self.ranker, self.data, self.validation = ranker, data, validation
+        self.seed = draw_seed(rng)
+        self.bind()
+        self.n_done = 0
+        if ranker.warm_start and hasattr(ranker, "n_iter_"):
+            self.n_done = ranker._n_weak()
+            self.resume()
+        else:
+            self.begin(rng)
+        self.scores = self._scores_of(data)
+        if validation is not None:
+            self.held_scores = self._scores_of(validation)
+
+    def bind(self):
+        """Prepare what is the same for a new model and for one that is resumed."""
+
+    def begin(self, rng):
+        """Forget the last model."""
+        ranker = self.ranker
+        ranker.init_ = None
+        if ranker.init is not None:
+            ranker.init_ = fit_on(ranker.init, self.data, self.validation, "init")
+        ranker.baseline_ = np.zeros(self.n_outputs)
+
+    def resume(self):
+        """Check that weak rankers can be added to the last model."""
+
+    def add_round(self, iteration: int) -> float:
+        """Add a weak ranker to the scores; return the objective before it."""
+        raise NotImplementedError
+
+    def keep(self, n_rounds: int):
+        """Store the first rounds of this run in the ranker."""
+        raise NotImplementedError
+
+    def _scores_of(self, data):
+        scores = self.ranker._raw(data.X, data.ptr)
+        start = data.side.get("init_score")
+        if start is not None:
+            scores += start[:, None]
+        return scores
+
+    def run(self):
+        """Add weak rankers until there are enough or validation stops improving."""
+        ranker, done = self.ranker, self.n_done
+        if ranker.n_estimators < done:
+            raise ValueError(
+                f"n_estimators={ranker.n_estimators} is below the {done} rounds there "
+                "are; with warm_start=True it must grow"
+            )
+
+        def scores_of(_):
+            return ranker._to_scores(self.held_scores)
+
+        monitor = ranker._monitor(self.data, self.validation, scores_of)
+        monitor.start(None)
+        curve = []
+        for iteration in range(done, ranker.n_estimators):
+            curve.append(self.add_round(iteration))
+            if monitor.needed and monitor(None, iteration + 1 - done, curve[-1]):
+                break
+        self._store(monitor, curve)
+
+    def _store(self, monitor, curve):
+        ranker, done = self.ranker, self.n_done
+        n_kept = monitor.best_iteration or len(curve)
+        self.keep(n_kept)
+        ranker.n_iter_ = done + len(curve)
+        ranker.best_iteration_ = done + n_kept
+        ranker.loss_curve_ = self._joined("loss_curve_", curve)
+        ranker.validation_curve_ = self._joined("validation_curve_", monitor.curve)
+
+    def _joined(self, name, curve):
+        """Curve of all rounds, those of earlier fits included."""
+        done = self.n_done
+        before = getattr(self.ranker, name)[:done] if done else ()
+        if len(before) < done:  # there were no validation queries then
+            before = ()
+        return np.concatenate([before, np.asarray(curve, dtype=np.float64)])
+
+
+def draw_seed(rng) -> int:
+    """Return the seed of one run or one tree."""
+    return int(rng.randint(np.iinfo(np.int32).max))
