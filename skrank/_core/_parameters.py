@@ -283,11 +283,6 @@ def _annotated(arguments) -> _Rule:
 
 
 def _union(arguments) -> _Rule:
-    # An array-like is a union itself, and a union of unions is flat.
-    arrays = typing.get_args(npt.ArrayLike)
-    if all(array in arguments for array in arrays):
-        rest = [argument for argument in arguments if argument not in arrays]
-        arguments = (npt.ArrayLike, *rest)
     rules = [_rule(argument) for argument in arguments]
     # "None" reads better as the last choice.
     rules.sort(key=lambda rule: rule[1] == "None")

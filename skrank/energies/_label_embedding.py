@@ -4,12 +4,11 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import clone
 
-from skrank._core._parameters import invalid_parameter
+from skrank._core._parameters import Numbers, invalid_parameter
 from skrank.energies._base import BaseEnergy
 from skrank.energies._label_scalar import resolve_labels
 from skrank.energies._mlp import MLPEnergy
@@ -61,7 +60,7 @@ class _LabelVectorEnergy(BaseEnergy):
     encoder: Literal["identity"] | BaseEnergy | None = field(
         default=None, kw_only=False
     )
-    labels: npt.ArrayLike | None = None
+    labels: Numbers | None = None
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

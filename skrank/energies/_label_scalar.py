@@ -4,10 +4,9 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
-from skrank._core._parameters import invalid_parameter
+from skrank._core._parameters import Numbers, invalid_parameter
 from skrank.energies._base import BaseEnergy
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
@@ -40,7 +39,7 @@ class ScalarLabelEnergy(BaseEnergy):
     """
 
     base: BaseEnergy | None = field(default=None, kw_only=False)
-    labels: npt.ArrayLike | None = None
+    labels: Numbers | None = None
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -282,7 +281,7 @@ class ProductLabelEnergy(ScalarLabelEnergy):
 
     short_name = "product_label"
 
-    codes: Literal["centred", "grades"] | npt.ArrayLike = "centred"
+    codes: Literal["centred", "grades"] | Numbers = "centred"
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

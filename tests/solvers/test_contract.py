@@ -8,13 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skrank import solvers
+from skrank._core._registry import by_short_name, public_classes
 from skrank.solvers import BaseSolver, RelaxedStart, SmoothingHomotopy
 
-CLASSES = [
-    cls
-    for cls in (getattr(solvers, name) for name in solvers.__all__)
-    if issubclass(cls, BaseSolver) and cls is not BaseSolver
-]
+CLASSES = public_classes(solvers, BaseSolver)
 SOLVERS = [cls(**variant) for cls in CLASSES for variant in cls._variants()]
 each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=repr)
 # Near the minimum, steps of the gradient of some queries go back and forth.
@@ -90,8 +87,8 @@ def solve(solver, objective, monitor=None):
     return solver.solve(objective, start, np.random.RandomState(0), monitor)
 
 
-def test_short_names_are_unique():
-    assert len({cls.short_name for cls in CLASSES}) == len(CLASSES)
+def test_every_solver_has_a_short_name():
+    assert list(by_short_name(solvers, BaseSolver).values()) == CLASSES
 
 
 @each_solver
