@@ -26,6 +26,17 @@ _BLOCK_ROWS = 4096
 _START_ENERGY = 0.35
 # Mean square of a feature in [0, 1], about right for skewed ones as for round ones.
 _MEAN_SQUARE = 0.2
+# Energy per dimension of small differences of both means and both numbers s that have
+# variance 1, to second order, with v = 1; for "expected_likelihood" with v = 1 / (4 pi).
+_START_SLOPES = {
+    "kl": 0.5 + 0.25,
+    "reverse_kl": 0.5 + 0.25,
+    "jensen_shannon": 0.125 + 0.0625,
+    "expected_likelihood": np.pi + 0.0625,
+}
+# The integral of the product of two equal Gaussians is 1 per dimension for v = 1 / (4
+# pi), so that their energy is 0 and not 0.5 log(4 pi) per dimension, as for v = 1.
+_UNIT_OVERLAP = -np.log(4.0 * np.pi)
 
 Divergence = Literal["kl", "reverse_kl", "jensen_shannon", "expected_likelihood"]
 
@@ -246,7 +257,9 @@ class GaussianEnergy(BaseEnergy):
         """Random weights and zero biases, shape (n_params,).
 
         The last layer is scaled so that energies start around 0.35, where losses such
-        as E² + exp(−E) pull and push equally hard, whatever L and the features.
+        as E² + exp(−E) pull and push equally hard, whatever the divergence, L and the
+        features. Variances start around 1; with "expected_likelihood", which is not 0
+        for equal Gaussians, around 1 / (4 π), where it is.
         """
         params = self._network().init_params(n_features, rng)
         sizes = (n_features, *np.atleast_1d(self.hidden_layer_sizes).astype(int))
@@ -256,9 +269,11 @@ class GaussianEnergy(BaseEnergy):
         n_own = n_features - len(self.query_features_)
         fan = sizes[-1] / n_features if len(sizes) > 1 else 1.0
         variance = 2.0 / (sizes[-1] + 2 * L) * fan * _MEAN_SQUARE * n_own
-        expected = 0.5 * L * (variance + 0.5 * variance)
+        expected = L * _START_SLOPES[self.divergence] * variance
         if expected > 0:
             params[-n_last:] *= np.sqrt(_START_ENERGY / expected)
+        if self.divergence == "expected_likelihood":
+            params[-L:] = _UNIT_OVERLAP
         return params
 
     def penalty_mask(self, n_features: int):

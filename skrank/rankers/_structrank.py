@@ -91,7 +91,7 @@ class StructRank(BaseEnergyRanker):
     approach = "listwise"
 
     _solvers = {
-        "sgd": partial(ConstrainedSGD, learning_rate=0.5),
+        "sgd": partial(ConstrainedSGD, learning_rate=20.0),
         "projected": ProjectedGradient,
         "adam": Adam,
         "lbfgs": LBFGS,

@@ -116,6 +116,24 @@ def test_energies_start_at_a_useful_size(rng, hidden, n_components):
     assert 0.35 / 4 < np.mean(starts) < 0.35 * 4
 
 
+@pytest.mark.parametrize("n_components", [4, 45])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_energies_start_at_one_size_for_every_divergence(rng, divergence, n_components):
+    # Uniform features have the mean square 1 / 3 where the energy supposes 0.2.
+    X = np.sqrt(0.6) * rng.random((400, 20))
+    X[:, :4] = np.repeat(rng.random((20, 4)), 20, axis=0)
+    X[0], X[1, 4:] = 1.0, 0.0  # the range is [0, 1]
+    X[:20, :4] = 1.0
+    energy = GaussianEnergy((64,), n_components=n_components, divergence=divergence)
+    energy.setup(X, ptr=np.arange(0, 401, 20))
+    rows = energy.transform(X)
+    starts = [
+        -energy.scores(energy.init_params(20, np.random.RandomState(i)), rows).mean()
+        for i in range(30)
+    ]
+    assert 0.35 / 1.5 < np.mean(starts) < 0.35 * 1.5
+
+
 def test_auto_takes_what_is_constant_within_every_query(X):
     energy = GaussianEnergy().setup(X, ptr=PTR)
     assert_array_equal(energy.query_features_, [1, 4])
