@@ -12,10 +12,10 @@ An energy knows no losses. It offers its scores and, for a solver, the product o
 gradient with respect to the scores and its Jacobian.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from skrank._core._parameters import Parameters
 
@@ -184,7 +184,7 @@ class BaseEnergy(Parameters, BaseEstimator):
         """Return ones for the parameters that the L2 penalty shrinks, else zeros."""
         return np.ones(self.n_params(n_features))
 
-    def constraint(self, n_features: int):
+    def constraint(self, n_features: int) -> Any:
         """Return the set that the parameters must stay in, or None.
 
         Parameters
@@ -200,7 +200,7 @@ class BaseEnergy(Parameters, BaseEstimator):
         """
         return None
 
-    def coordinates(self, X, alpha: float = 0.0, ptr=None):
+    def coordinates(self, X, alpha: float = 0.0, ptr=None) -> Any:
         """Return coordinates in which a loss of the scores is well conditioned.
 
         Parameters
@@ -220,3 +220,18 @@ class BaseEnergy(Parameters, BaseEstimator):
             ``pull(gradient)``; None when the parameters serve as they are.
         """
         return None
+
+
+def unfitted(energy: BaseEnergy) -> BaseEnergy:
+    """Return a copy of an energy with its parameters and without what it learned.
+
+    Parameters
+    ----------
+    energy : BaseEnergy
+        Any energy.
+
+    Returns
+    -------
+    BaseEnergy
+    """
+    return cast(BaseEnergy, clone(energy))

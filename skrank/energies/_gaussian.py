@@ -26,8 +26,8 @@ _BLOCK_ROWS = 4096
 _START_ENERGY = 0.35
 # Mean square of a feature in [0, 1], about right for skewed ones as for round ones.
 _MEAN_SQUARE = 0.2
-# Energy per dimension of small differences of both means and both numbers s that have
-# variance 1, to second order, with v = 1; for "expected_likelihood" with v = 1 / (4 pi).
+# Energy per dimension, to second order, where the differences of means and of numbers s
+# have variance 1, around v = 1 or, for "expected_likelihood", around v = 1 / (4 pi).
 _START_SLOPES = {
     "kl": 0.5 + 0.25,
     "reverse_kl": 0.5 + 0.25,

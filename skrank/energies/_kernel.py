@@ -71,7 +71,7 @@ class KernelEnergy(LinearEnergy):
         other = dict(self.kernel_params or {})
         known = {name: other.pop(name) for name in _NYSTROEM_NAMES if name in other}
         self.map_ = Nystroem(
-            kernel=self.kernel,
+            kernel=self.kernel,  # pyright: ignore[reportArgumentType] # also callables
             kernel_params=other or None,
             n_components=min(self.n_components, X.shape[0]),
             random_state=rng,

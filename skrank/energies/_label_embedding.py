@@ -6,10 +6,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import clone
 
 from skrank._core._parameters import Numbers, invalid_parameter
-from skrank.energies._base import BaseEnergy
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._label_scalar import resolve_labels
 from skrank.energies._mlp import MLPEnergy
 
@@ -77,17 +76,17 @@ class _LabelVectorEnergy(BaseEnergy):
     def _default_encoder():
         raise NotImplementedError
 
-    def _new_encoder(self):
+    def _new_encoder(self) -> Any:
         encoder = self._default_encoder() if self.encoder is None else self.encoder
         if isinstance(encoder, str):
             return _Features()
         if "n_outputs" not in encoder.get_params(deep=False):
             accepted = "'identity' or an energy with a parameter n_outputs"
             raise invalid_parameter(self, "encoder", accepted, encoder)
-        return clone(encoder)
+        return unfitted(encoder)
 
     @property
-    def _encoder(self):
+    def _encoder(self) -> Any:
         """The encoder: the fitted one after `setup`."""
         fitted = getattr(self, "encoder_", None)
         if fitted is None:

@@ -4,10 +4,9 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from skrank._core._parameters import Numbers, invalid_parameter
-from skrank.energies._base import BaseEnergy
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
@@ -47,7 +46,7 @@ class ScalarLabelEnergy(BaseEnergy):
         return [{}, {"labels": [0, 1, 2, 5]}, *({"base": base} for base in bases)]
 
     @property
-    def _base(self):
+    def _base(self) -> Any:
         """The base energy: the fitted one after `setup`."""
         fitted = getattr(self, "base_", self.base)
         return _DEFAULT_BASE if fitted is None else fitted
@@ -106,7 +105,7 @@ class ScalarLabelEnergy(BaseEnergy):
             has several scores per document.
         """
         super().setup(X, rng, y, ptr)
-        base = clone(_DEFAULT_BASE if self.base is None else self.base)
+        base = unfitted(_DEFAULT_BASE if self.base is None else self.base)
         if hasattr(base, "labels") or base.n_outputs != 1:
             raise invalid_parameter(
                 self, "base", "an energy with one score per document", base

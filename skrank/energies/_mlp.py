@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import pairwise
-from numbers import Integral
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -195,9 +194,8 @@ class MLPEnergy(BaseEnergy):
 
     def _layer_sizes(self, n_features):
         """Units of every layer, from the features to the score."""
-        hidden = self.hidden_layer_sizes
-        hidden = (hidden,) if isinstance(hidden, Integral) else hidden
-        return (n_features, *map(int, hidden), int(self.n_outputs))
+        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.intp))
+        return (n_features, *hidden.tolist(), int(self.n_outputs))
 
     def n_params(self, n_features: int) -> int:
         """Length of the parameter vector: per layer its weights, then its biases."""
@@ -318,13 +316,15 @@ class MLPEnergy(BaseEnergy):
     def _single_precision(self, X):
         if X.dtype != np.float32:
             return False
-        return self.mean_ is None or not np.any(
-            np.abs(self.mean_) > _MAX_OFFSET * self.scale_
+        return (
+            self.mean_ is None
+            or self.scale_ is None
+            or not np.any(np.abs(self.mean_) > _MAX_OFFSET * self.scale_)
         )
 
     def _fold(self, weight, bias):
         """First layer for raw features: W' = W / scale, b' = b - mean W'."""
-        if self.mean_ is None:
+        if self.mean_ is None or self.scale_ is None:
             return weight, bias
         weight = weight / self.scale_[:, None]
         # Not by BLAS, whose rounding depends on its threads.
@@ -332,7 +332,7 @@ class MLPEnergy(BaseEnergy):
 
     def _unfold(self, weight_gradient, bias_gradient):
         """Chain rule through `_fold`, in place."""
-        if self.mean_ is not None:
+        if self.mean_ is not None and self.scale_ is not None:
             weight_gradient -= np.multiply.outer(self.mean_, bias_gradient)
             weight_gradient /= self.scale_[:, None]
 

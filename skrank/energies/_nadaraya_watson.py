@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from skrank._core._parameters import NThreads, Positive, PositiveInt
 from skrank._core._threads import effective_n_threads
@@ -127,7 +128,7 @@ class NadarayaWatsonEnergy(BaseEnergy):
         self.scale_ = scale * np.sqrt(d / 3.0) if self.standardize else np.ones(d)
         rows = np.arange(n)
         if self.max_landmarks is not None and self.max_landmarks < n:
-            rows = np.sort(rng.permutation(n)[: self.max_landmarks])
+            rows = np.sort(check_random_state(rng).permutation(n)[: self.max_landmarks])
         self.n_training_rows_ = n
         self.landmarks_ = rows
         self.X_ = self._scaled(X[rows])

@@ -4,13 +4,12 @@ from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from skrank._core import _pair_potential
 from skrank._core._parameters import NThreads, PositiveInt, invalid_parameter
 from skrank._core._threads import effective_n_threads
-from skrank.energies._base import BaseEnergy
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
@@ -124,7 +123,7 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     def _new_individual(self):
         if self.individual is not None:
-            return clone(self.individual)
+            return unfitted(self.individual)
         return MLPEnergy(
             hidden_layer_sizes=(3,),
             activation="scaled_tanh",

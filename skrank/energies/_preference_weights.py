@@ -4,10 +4,9 @@ from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from skrank._core._parameters import Positive, PositiveInt
-from skrank.energies._base import BaseEnergy
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
@@ -67,7 +66,7 @@ class PreferenceWeightsEnergy(BaseEnergy):
         return self.n_weights
 
     @property
-    def _scores_energy(self):
+    def _scores_energy(self) -> BaseEnergy:
         if hasattr(self, "energy_"):
             return self.energy_
         return LinearEnergy() if self.energy is None else self.energy
@@ -85,7 +84,7 @@ class PreferenceWeightsEnergy(BaseEnergy):
     def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Set up the energy of the scores; see `BaseEnergy.setup`."""
         super().setup(X, rng, y, ptr)
-        self.energy_ = clone(LinearEnergy() if self.energy is None else self.energy)
+        self.energy_ = unfitted(LinearEnergy() if self.energy is None else self.energy)
         self.energy_.setup(X, rng, y, ptr)
         return self
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -178,7 +178,7 @@ class GERank(BaseEnergyRanker):
             loss = SampledPairsLoss(loss, self.n_triples, rng, against="zero")
         return energy, loss
 
-    def _query_indices(self):
+    def _query_indices(self) -> Any:
         """Query features with names replaced by indices."""
         given = self.query_features
         if isinstance(given, str) or not any(

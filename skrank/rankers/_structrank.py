@@ -2,10 +2,9 @@
 
 from dataclasses import field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
@@ -17,11 +16,15 @@ from skrank.energies import (
     NadarayaWatsonEnergy,
     PreferenceWeightsEnergy,
 )
+from skrank.energies._base import unfitted
 from skrank.losses import CDNLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import LBFGS, Adam, BaseSolver, ConstrainedSGD, ProjectedGradient
 
-_ENERGIES = by_short_name((LinearEnergy, MLPEnergy, NadarayaWatsonEnergy), BaseEnergy)
+# What they have in common beside `BaseEnergy` is the parameter ``n_jobs``.
+_ENERGIES: dict[str, Any] = {
+    **by_short_name((LinearEnergy, MLPEnergy, NadarayaWatsonEnergy), BaseEnergy)
+}
 
 
 class StructRank(BaseEnergyRanker):
@@ -34,11 +37,22 @@ class StructRank(BaseEnergyRanker):
     F is the distribution function of a cumulative distribution network over the
     preference edges of the query, here fully connected; other topologies join fewer
     edges. With linear scores and :math:`w_1 = w_2 = 1` the objective is convex and
-    solved by L-BFGS. The paper's model has local averages as scores
-    (``energy="nadaraya-watson"``), learned weights and
-    :math:`\theta = (a, w_1, w_2) \ge 0`, :math:`\lVert \theta \rVert_1 \le t`; its
-    protocol is ``solver="sgd"``, ``alpha=0``, ``n_restarts=3`` and
+    solved by L-BFGS.
+
+    The paper sums over e and e' without the factor :math:`1 / |E|` (eq. 8), so that a
+    query with twice as many edges counts four times as much. Here the factor makes
+    queries count by their edges, and the objective is a mean, so that ``alpha`` and the
+    learning rate of a solver mean the same for long and short queries. With
+    ``average="edge_pair"`` queries count as in the paper, and the objective is its sum
+    divided by the number of all pairs of edges.
+
+    The paper's model has local averages as scores (``energy="nadaraya-watson"``),
+    learned weights and :math:`\theta = (a, w_1, w_2) \ge 0`, :math:`\lVert \theta
+    \rVert_1 \le t`; its protocol is ``solver="sgd"``, ``alpha=0``, ``n_restarts=3`` and
     ``validation_measure="map"`` on features scaled to [0, 1] within each query.
+    ``solver="sgd"`` is ``ConstrainedSGD(learning_rate=20.0)``, ten epochs of one step
+    after each query, of the length that suits a mean over edges: the rate of 0.5 that
+    the paper states is that of a sum, and moves a mean hardly at all.
 
     An evaluation costs O(E) for the E edges of a query with "full", some hundred times
     what "disconnected" costs; see `CDNLoss`. Local averages cost O(n N d) for N
@@ -108,7 +122,8 @@ class StructRank(BaseEnergyRanker):
     average: Literal["edge", "edge_pair", "query"] = "edge"
     n_edge_pairs: PositiveInt = 200
     n_networks: PositiveInt = 5
-    solver: BaseSolver | Literal["sgd", "projected", "adam", "lbfgs"] | None = None
+    # More names than the base class knows, which pyright takes for a narrower use.
+    solver: BaseSolver | Literal["sgd", "projected", "adam", "lbfgs"] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @classmethod
     def _variants(cls):
@@ -142,7 +157,7 @@ class StructRank(BaseEnergyRanker):
         energy, learn = self.energy, self.learn_weights
         if isinstance(energy, str):
             energy = _ENERGIES[energy](n_jobs=self.n_jobs)
-        energy = clone(energy)
+        energy = unfitted(energy)
         if learn or (learn is None and energy.constrained):
             both = self.topology in ("full", "random")
             return PreferenceWeightsEnergy(
@@ -164,7 +179,7 @@ class StructRank(BaseEnergyRanker):
             data = replace(data, sample_weight=_by_edges(data))
         super()._fit(data, validation)
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy) -> BaseSolver:
         if energy.linear:
             return LBFGS()
         return ProjectedGradient() if energy.constrained else Adam()

@@ -26,7 +26,8 @@ class ConstrainedSGD(StochasticSolver):
     Parameters
     ----------
     learning_rate : float, default=0.5
-        Step size :math:`\eta`.
+        Step size :math:`\eta`. The default is that of the paper, whose objective is a
+        sum; for a mean over edges it is too small by far, and `StructRank` takes 20.
     constraint : {"reduce_step", "project"}, default="reduce_step"
         How a step that leaves the constraint is mended: halved until it does not, or
         taken to the nearest feasible point.

@@ -93,7 +93,7 @@ class SmoothingHomotopy(BaseSolver):
         inner = limited(self, LBFGS())
         history: list[float] = []
         watch = Continued(monitor, history)
-        exhausted = False
+        exhausted, result = False, None
         for width in self._widths():
             with warnings.catch_warnings():
                 # The sharper the problem, the sooner no step lowers it in double
@@ -111,7 +111,7 @@ class SmoothingHomotopy(BaseSolver):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        stuck = not history and not result.converged
+        stuck = not history and result is not None and not result.converged
         if stuck:
             # Smooth versions of a loss without a margin are flat where it has its kink.
             warnings.warn(
