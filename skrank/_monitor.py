@@ -82,7 +82,7 @@ class Monitor:
         more = {}
         stop = False
         if self.evaluate is not None:
-            more["validation"] = self._validate(state, n_iter)
+            more["validation"] = self._validate(self.evaluate(state), state, n_iter)
             waited = n_iter - self.best_iteration
             stop = self.patience is not None and waited >= self.patience
         return self._tell(state, n_iter, value, more) or stop
@@ -95,8 +95,8 @@ class Monitor:
         answers = [report(info) for report in self.report]
         return any(answer is True for answer in answers)
 
-    def _validate(self, state, n_iter):
-        value = float(self.evaluate(state))
+    def _validate(self, value, state, n_iter):
+        value = float(value)
         self.curve.append(value)
         if self.sign * value > self.best:
             self.best_state = None if state is None else self.keep(state)

@@ -111,14 +111,16 @@ class GroupedRows:
             preferences = preferences.moved(places)
         rows = X if index.order is None else take_rows(X, index.order)
         rest["sample_weight"] = index.take(rest.get("sample_weight"))
-        side = {name: index.take(values) for name, values in (side or {}).items()}
+        sides: dict[str, Any] = {
+            name: index.take(values) for name, values in (side or {}).items()
+        }
         return cls(
             rows,
             index.take(y),
             index.ptr,
             index.ids,
             preferences=preferences,
-            side=side,
+            side=sides,
             **rest,
         )
 

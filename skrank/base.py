@@ -139,11 +139,17 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def _learn(
-        self, method: _FitMethod, X, y, groups, given, validation, *, reset=True
+        self, method: _FitMethod, X, y, groups, given, validation=None, *, reset=True
     ) -> Self:
-        """Check and group what was passed and hand it to a method that learns."""
+        """Check and group what was passed and hand it to a method that learns.
+
+        Everything that a ranker learns from comes through this door: ``fit``, and
+        ``partial_fit`` with ``reset=False`` from the second call on.
+        """
         self._check_parameters()
-        given, held_out = self._known_arguments(given), dict(validation)
+        held_out = dict.fromkeys(("X_val", "y_val", "groups_val"))
+        given = self._known_arguments(given)
+        held_out |= validation or {}
         for side in self._side_data:
             if side.for_validation:
                 held_out[side.name] = given.pop(f"{side.name}_val", None)
@@ -265,7 +271,10 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         """Check rows alone; grades are checked by rules of our own."""
         if not self._checks_rows:
             if needs_y:
-                check_grades(None)
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y "
+                    "is None"
+                )
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(
             self,
@@ -386,8 +395,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             groups, y, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.score"
         )
         check_query_leakage(self, groups)
-        return ndcg_score(
-            y, self._scores(X, groups), groups=groups, k=10, sample_weight=sample_weight
+        scores = self._scores(X, groups)
+        return float(
+            ndcg_score(y, scores, groups=groups, k=10, sample_weight=sample_weight)
         )
 
     def _by_query(self, function, X, groups, method):
@@ -429,7 +439,7 @@ def _checked_preferences(preferences, weight, ids) -> Preferences:
 
 _PREFERENCES = SideData(
     "preferences",
-    check_scores,
+    lambda pairs, n_rows, name: check_pairs(pairs, n_rows),
     """array-like of shape (n_pairs, 2), default=None
             Row numbers: the first document of a pair is preferred to the second. In
             place of ``y``; ``groups`` are then optional, and checked against the pairs,

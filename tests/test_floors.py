@@ -30,7 +30,15 @@ FLOORS = {
         "click",
         "selection",
     ),
-    7: ("model_selection", "inspection", "export", "compat", "cli", "__main__"),
+    7: (
+        "model_selection",
+        "inspection",
+        "export",
+        "compat",
+        "discovery",
+        "cli",
+        "__main__",
+    ),
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names}
 
@@ -44,6 +52,7 @@ SIDEWAYS = {
     ("cli", "inspection"),
     ("cli", "export"),
     ("cli", "compat"),
+    ("cli", "discovery"),
     ("__main__", "cli"),
 }
 

@@ -222,12 +222,9 @@ def _ask_for_weights(model):
         return
     with sklearn.config_context(enable_metadata_routing=True):
         for part in _parts(model):
-            request = get_routing_for_object(part)
-            fit = getattr(request, "fit", None)
-            undecided = "sample_weight" in getattr(fit, "requests", {}) and (
-                fit.requests["sample_weight"] is None
-            )
-            if undecided:
+            fit = getattr(get_routing_for_object(part), "fit", None)
+            # None stands for an argument of which nobody has said who gets it.
+            if getattr(fit, "requests", {}).get("sample_weight", ...) is None:
                 part.set_fit_request(sample_weight=hasattr(part, "predict"))
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from skrank.losses import BaseLoss, RankNetLoss
+from skrank.losses import BaseLoss, ListNetLoss, LogisticLoss, RankNetLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
@@ -39,6 +39,10 @@ class BoostedRanker(BaseBoostedRanker):
     approach = "any"
 
     loss: BaseLoss | None = field(default=None, kw_only=False)
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"loss": ListNetLoss()}, {"loss": LogisticLoss()}]
 
     def _loss(self):
         return RankNetLoss() if self.loss is None else self.loss

@@ -93,6 +93,11 @@ class EnergyListwise(BaseNetworkRanker):
     ties: Literal["average", "stable", "random"] = "average"
     alpha = 0.1
 
+    @classmethod
+    def _variants(cls):
+        paper = {"cap": 5.0, "margin": 0.0, "normalization": "list", "solver": "sgd"}
+        return [{}, {"top_k": None, "ties": "stable"}, {"ties": "random"}, paper]
+
     def _parts(self):
         loss = ListwiseEnergyLoss(
             top_k=self.top_k,

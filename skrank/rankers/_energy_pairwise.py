@@ -89,6 +89,11 @@ class EnergyPairwise(BaseNetworkRanker):
 
     _takes_preferences = True
 
+    @classmethod
+    def _variants(cls):
+        paper = {"cap": 0.001, "margin": 0.0, "alpha": 0.1, "solver": "sgd"}
+        return [{}, {"cap": np.inf}, paper]
+
     def _parts(self):
         loss = LVQ2Loss(cap=self.cap, margin=self.margin, reading="pairwise")
         return self._energy(), loss

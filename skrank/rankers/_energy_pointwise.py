@@ -77,6 +77,10 @@ class EnergyPointwise(BaseNetworkRanker):
     class_weight: Literal["balanced"] | None = None
     alpha = 0.1
 
+    @classmethod
+    def _variants(cls):
+        return [{}, {"class_weight": "balanced"}, {"solver": "sgd"}]
+
     def _fit(self, data, validation):
         if self.class_weight == "balanced":
             weight = _balanced(data.y, data.sample_weight)

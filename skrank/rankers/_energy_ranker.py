@@ -17,12 +17,25 @@ from skrank._core._parameters import (
     PositiveInt,
 )
 from skrank._core._threads import blas_threads, effective_n_threads
+from skrank._monitor import Monitor
 from skrank._objective import Objective
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin
-from skrank.energies import BaseEnergy, LinearEnergy, MLPEnergy
-from skrank.losses import BaseLoss, RankNetLoss
+from skrank.energies import (
+    AbsoluteLabelEnergy,
+    BaseEnergy,
+    KernelEnergy,
+    LinearEnergy,
+    MLPEnergy,
+)
+from skrank.losses import (
+    BaseLoss,
+    HingeLoss,
+    ListNetLoss,
+    RankNetLoss,
+    SquaredLoss,
+)
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
-from skrank.solvers import LBFGS, SGD, Adam, BaseSolver
+from skrank.solvers import LBFGS, SGD, Adam, BaseSolver, SolverResult
 
 
 class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
@@ -124,14 +137,13 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         if validation is not None:
             validation = replace(validation, X=energy.transform(validation.X))
         n_threads = effective_n_threads(self.n_jobs)
-        best = None
+        ended: list[tuple[SolverResult, Monitor]] = []
         # Kernels and energies bring threads of their own; those of BLAS slow them down.
         with blas_threads(1):
-            objective = Objective(energy, loss, data, self.alpha, n_threads=n_threads)
+            objective = self._objective(energy, loss, data, n_threads)
 
-            def scores_of(params):
-                held = validation
-                return _rank_scores(energy, loss, params, held.X, held.ptr)
+            def scores_of(params, held=validation):
+                return self._model_scores(energy, loss, params, held.X, held.ptr)
 
             context = {"energy": energy, "data": data}
             for _ in range(self.n_restarts):
@@ -140,20 +152,37 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
                 result = solver.solve(
                     objective, params, rng, monitor if monitor.needed else None
                 )
-                if best is None or _is_better(result, monitor, *best):
-                    best = result, monitor
-        return energy, loss, *best
+                ended.append((result, monitor))
+        return energy, loss, *min(ended, key=_badness)
+
+    def _objective(self, energy, loss, data, n_threads):
+        """Return what the solver minimises."""
+        return Objective(energy, loss, data, self.alpha, n_threads=n_threads)
+
+    def _n_params(self, energy, n_features):
+        """Number of parameters of the model."""
+        return energy.n_params(n_features)
+
+    def _init_params(self, energy, n_features, rng):
+        """Parameters to start from."""
+        return energy.init_params(n_features, rng)
+
+    def _model_scores(self, energy, loss, params, X, ptr):
+        """Scores by which documents are ranked, as the loss saw them in training."""
+        if energy.labels_ is not None and loss.compares_minima:
+            return energy.scores(params, X, ptr).max(axis=1)
+        return loss.to_scores(energy.document_scores(params, X, ptr))
 
     def _start(self, energy, n_features, rng):
-        if self.warm_start and hasattr(self, "params_"):
-            if len(self.params_) == energy.n_params(n_features):
-                return self.params_
-            raise ValueError(
-                f"warm_start=True: the last fit has {len(self.params_)} parameters, "
-                f"this one {energy.n_params(n_features)}; keep the features and the "
-                "energy, or set warm_start=False"
-            )
-        return energy.init_params(n_features, rng)
+        if not (self.warm_start and hasattr(self, "params_")):
+            return self._init_params(energy, n_features, rng)
+        n_params = self._n_params(energy, n_features)
+        if len(self.params_) == n_params:
+            return self.params_
+        raise ValueError(
+            f"warm_start=True: the last fit has {len(self.params_)} parameters, this "
+            f"one {n_params}; keep the features and the energy, or set warm_start=False"
+        )
 
     def _store(self, energy, loss, result, monitor):
         self.energy_ = energy
@@ -177,7 +206,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
 
     def _predict(self, X, ptr=None):
         energy, loss = self.energy_, self.loss_
-        return _rank_scores(energy, loss, self.params_, energy.transform(X), ptr)
+        return self._model_scores(energy, loss, self.params_, energy.transform(X), ptr)
 
     def _energies(self, X, ptr=None):
         energy = self.energy_
@@ -247,18 +276,10 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         return self.energy_.labels_[np.argmin(energies, axis=1)]
 
 
-def _rank_scores(energy, loss, params, X, ptr):
-    """Scores by which documents are ranked, as the loss saw them in training."""
-    if energy.labels_ is not None and loss.compares_minima:
-        return energy.scores(params, X, ptr).max(axis=1)
-    return loss.to_scores(energy.document_scores(params, X, ptr))
-
-
-def _is_better(result, monitor, other_result, other_monitor):
-    """Whether one minimisation ended better than another."""
-    if monitor.curve:
-        return monitor.best > other_monitor.best
-    return result.value < other_result.value
+def _badness(end) -> float:
+    """How badly a minimisation ended, by validation queries or by the objective."""
+    result, monitor = end
+    return -monitor.best if monitor.curve else result.value
 
 
 def _no_labels(energy):
@@ -371,6 +392,17 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
 
     energy: BaseEnergy | None = field(default=None, kw_only=False)
     loss: BaseLoss | None = field(default=None, kw_only=False)
+
+    @classmethod
+    def _variants(cls):
+        network = MLPEnergy(hidden_layer_sizes=(8,))
+        by_label = HingeLoss(reading="pointwise")
+        return [
+            {},
+            {"energy": network, "loss": ListNetLoss(), "n_restarts": 2},
+            {"energy": AbsoluteLabelEnergy(), "loss": by_label, "solver": "adam"},
+            {"energy": KernelEnergy(n_components=20), "loss": SquaredLoss()},
+        ]
 
     def _parts(self):
         energy = (

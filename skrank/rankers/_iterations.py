@@ -84,17 +84,13 @@ class EarlyStoppingMixin(Parameters):
     def _monitor(self, data, validation, scores_of, *, keep=np.array, context=None):
         """Return what measures ``scores_of(state)`` on validation data."""
         measure = get_measure(self.validation_measure)
-        evaluate = None
-        if validation is not None:
 
-            def evaluate(state):
-                per_query = measure.per_query(
-                    validation.y, scores_of(state), validation.ptr
-                )
-                return measure.mean(per_query)
+        def evaluate(state):
+            scores = scores_of(state)
+            return measure.mean(measure.per_query(validation.y, scores, validation.ptr))
 
         return Monitor(
-            evaluate,
+            None if validation is None else evaluate,
             self.n_iter_no_change,
             self._reports(data),
             greater_is_better=measure.greater_is_better,

@@ -2,6 +2,8 @@
 
 from dataclasses import field
 
+from sklearn.linear_model import Ridge
+
 from skrank._core._parameters import Positive, PositiveInt
 from skrank.losses import LambdaLoss
 from skrank.metrics import BaseMeasure
@@ -58,6 +60,14 @@ class LambdaMART(BaseBoostedRanker):
     normalize: bool = True
     damping: Positive | None = 0.1
     l2_regularization = 3.0
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"measure": "map", "truncation": 5, "normalize": False, "damping": None},
+            {"measure": "err@5", "init": Ridge()},
+        ]
 
     def _loss(self):
         return LambdaLoss(

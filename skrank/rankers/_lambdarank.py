@@ -60,6 +60,14 @@ class LambdaRank(BaseNetworkRanker):
     # By place comes the measure, as in `LambdaMART`.
     hidden_layer_sizes: PositiveInt | Sequence[PositiveInt] = ()
 
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"measure": "map", "truncation": 5},
+            {"measure": "err", "normalize": True, "damping": 0.1},
+        ]
+
     def _parts(self):
         loss = LambdaLoss(
             measure=self.measure,

@@ -1,5 +1,6 @@
 """ListMLE."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from skrank._core._parameters import Numbers, Positive, PositiveInt
@@ -24,7 +25,7 @@ class ListMLE(BaseNetworkRanker):
         How documents of equal grade are ordered: as the rows stand, as the current
         scores order them (the most likely of all ideal rankings), or drawn at random
         once.
-    position_weights : {"p"} or array-like, default=None
+    position_weights : {"p", "log2"}, array-like or callable, default=None
         Weights of the positions; "p" is the p-ListMLE choice :math:`2^{m-j} - 1`,
         relative to the first.
     prior : tuple of float, default=None
@@ -49,8 +50,18 @@ class ListMLE(BaseNetworkRanker):
 
     top_k: PositiveInt | None = None
     ties: Literal["stable", "best", "random"] = "best"
-    position_weights: Literal["p"] | Numbers | None = None
+    position_weights: Literal["p", "log2"] | Callable | Numbers | None = None
     prior: tuple[Positive, Positive] | None = None
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"ties": "stable", "top_k": 3},
+            {"ties": "random"},
+            {"position_weights": "p"},
+            {"prior": (2.0, 1.0)},
+        ]
 
     def _parts(self):
         loss = ListMLELoss(

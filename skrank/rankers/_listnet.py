@@ -42,6 +42,10 @@ class ListNet(BaseNetworkRanker):
     top_k: PositiveInt = 1
     gain: Gain = "linear"
 
+    @classmethod
+    def _variants(cls):
+        return [{}, {"top_k": 2, "gain": "exp2"}, {"top_k": 3}]
+
     def _parts(self):
         loss = ListNetLoss(
             gain=self.gain, top_k=self.top_k, random_state=self.random_state

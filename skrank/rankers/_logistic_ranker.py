@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import check_random_state
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank.energies import LinearEnergy
@@ -25,10 +25,14 @@ class LogisticRanker(BaseEnergyRanker):
     ----------
     threshold : float or "all", default=1.0
         Lowest grade that counts as relevant; "all" fits one model for each distinct
-        grade above the lowest.
+        grade above the lowest, all of them in one minimisation.
 
     Attributes
     ----------
+    params_ : ndarray of shape (n_thresholds * (n_features + 1),)
+        Coefficients and constant of one model after the other.
+    loss_curve_ : ndarray of shape (n_iterations,)
+        Sum of the objectives of all models after each iteration.
     thresholds_ : ndarray of shape (n_thresholds,)
         Lowest relevant grade of each model.
     coef_ : ndarray of shape (n_features,) or (n_thresholds, n_features)
@@ -54,32 +58,61 @@ class LogisticRanker(BaseEnergyRanker):
 
     threshold: float | Literal["all"] = 1.0
 
+    @classmethod
+    def _variants(cls):
+        return [{}, {"threshold": 2.0}, {"threshold": "all"}]
+
     def _parts(self):
         energy = LinearEnergy(fit_intercept=True, n_jobs=self.n_jobs)
         threshold = 1.0 if self.threshold == "all" else self.threshold
         return energy, LogisticLoss(threshold=threshold)
 
     def _fit(self, data, validation):
+        thresholds = [self.threshold]
+        if self.threshold == "all":
+            thresholds = np.unique(data.y)[1:]
+            if not len(thresholds):
+                raise ValueError(
+                    "threshold='all' needs at least two distinct grades in y, not one "
+                    "class"
+                )
+        self.thresholds_ = np.array(thresholds, dtype=np.float64)
+        super()._fit(data, validation)
+
+    def _objective(self, energy, loss, data, n_threads):
         if self.threshold != "all":
-            super()._fit(data, validation)
-            self.thresholds_ = np.array([float(self.threshold)])
-            return
-        rng = check_random_state(self.random_state)
-        if validation is None and self.early_stopping:
-            data, validation = self._hold_out(data, rng)
-        self.thresholds_ = np.unique(data.y)[1:]
-        if not len(self.thresholds_):
-            raise ValueError(
-                "threshold='all' needs at least two distinct grades in y, not one class"
-            )
-        coef, intercept = [], []
-        for threshold in self.thresholds_:
-            energy, loss = self._clone_parts()
-            loss.set_params(threshold=threshold)
-            self._store(*self._minimise(energy, loss, data, validation, rng))
-            coef.append(self.coef_)
-            intercept.append(self.intercept_)
-        self.coef_, self.intercept_ = np.array(coef), np.array(intercept)
+            return super()._objective(energy, loss, data, n_threads)
+        return _JointObjective(
+            [
+                super(LogisticRanker, self)._objective(
+                    energy, clone(loss).set_params(threshold=value), data, n_threads
+                )
+                for value in self.thresholds_
+            ]
+        )
+
+    def _n_params(self, energy, n_features):
+        return len(self.thresholds_) * super()._n_params(energy, n_features)
+
+    def _init_params(self, energy, n_features, rng):
+        models = [super()._init_params(energy, n_features, rng)]
+        return np.concatenate(models * len(self.thresholds_))
+
+    def _model_scores(self, energy, loss, params, X, ptr):
+        score = super()._model_scores
+        if self.threshold != "all":
+            return score(energy, loss, params, X, ptr)
+        models = np.split(params, len(self.thresholds_))
+        return sum(expit(score(energy, loss, model, X, ptr)) for model in models)
+
+    def _energies(self, X, ptr=None):
+        return -self._predict(X, ptr)
+
+    def _store_coef(self, energy):
+        models = self.params_.reshape(len(self.thresholds_), -1)
+        self.coef_, self.intercept_ = models[:, :-1], models[:, -1]
+        if self.threshold != "all":
+            self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 
     def _log_odds(self, X):
         return np.asarray(X @ np.atleast_2d(self.coef_).T) + self.intercept_
@@ -101,7 +134,44 @@ class LogisticRanker(BaseEnergyRanker):
         odds = np.exp(self._log_odds(self._check_rows(X, reset=False)))
         return odds if self.threshold == "all" else odds[:, 0]
 
-    def _predict(self, X):
-        if self.threshold == "all":
-            return expit(self._log_odds(X)).sum(axis=1)
-        return super()._predict(X)
+
+class _JointObjective:
+    """Sum of the objectives of several models, whose parameters follow each other."""
+
+    def __init__(self, objectives):
+        self.objectives = objectives
+        self.total_weight = objectives[0].total_weight
+        self.n_queries = objectives[0].n_queries
+
+    def value_gradient(self, params):
+        models = np.split(params, len(self.objectives))
+        parts = [o.value_gradient(m) for o, m in zip(self.objectives, models)]
+        values, gradients = zip(*parts)
+        return sum(values), np.concatenate(gradients)
+
+    def batch(self, queries, rng=None):
+        return _JointObjective([o.batch(queries, rng) for o in self.objectives])
+
+    def coordinates(self):
+        """Those of one model for each of them: all see the same features."""
+        frame = self.objectives[0].coordinates()
+        return None if frame is None else _Blocks(frame, len(self.objectives))
+
+
+class _Blocks:
+    """The same change of coordinates for the parameters of several models."""
+
+    def __init__(self, frame, n_blocks):
+        self.frame, self.n_blocks = frame, n_blocks
+
+    def _each(self, function, vector):
+        return np.concatenate([function(v) for v in np.split(vector, self.n_blocks)])
+
+    def to_params(self, v):
+        return self._each(self.frame.to_params, v)
+
+    def from_params(self, params):
+        return self._each(self.frame.from_params, params)
+
+    def pull(self, gradient):
+        return self._each(self.frame.pull, gradient)

@@ -28,5 +28,13 @@ class MART(BaseBoostedRanker):
 
     approach = "pointwise"
 
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"subsample": 0.5, "max_features": 0.5, "random_state": 0},
+            {"max_depth": 2, "stochastic_rounding": False, "min_samples_leaf": 5},
+        ]
+
     def _loss(self):
         return SquaredLoss()

@@ -10,7 +10,7 @@ from skrank._core._parameters import PositiveInt
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import effective_n_threads
 from skrank._monitor import Monitor
-from skrank.losses import BaseLoss, SquaredLoss
+from skrank.losses import BaseLoss, LogisticLoss, SquaredLoss
 from skrank.rankers._rounds import draw_seed
 from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.trees import TreeEnsemble
@@ -64,6 +64,10 @@ class RandomForestRanker(BaseTreeRanker):
     max_leaf_nodes = 255
     min_samples_leaf = 5
     max_features = 0.3
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"bootstrap": False}, {"loss": LogisticLoss()}]
 
     def _fit(self, data, validation):
         rng = check_random_state(self.random_state)

@@ -59,6 +59,15 @@ class RankSVM(BaseEnergyRanker):
 
     _takes_preferences = True
 
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"hinge": "linear"},
+            {"kernel": "rbf", "n_components": 20},
+            {"margin": 0.5, "solver": "adam"},
+        ]
+
     def _parts(self):
         hinge = SquaredHingeLoss if self.hinge == "squared" else HingeLoss
         if self.kernel == "linear":

@@ -40,5 +40,13 @@ class RankNet(BaseNetworkRanker):
 
     _takes_preferences = True
 
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"sigma": 2.0, "solver": "sgd"},
+            {"hidden_layer_sizes": (8,), "activation": "tanh", "dropout": 0.1},
+        ]
+
     def _parts(self):
         return self._energy(), LogLoss(sigma=self.sigma)

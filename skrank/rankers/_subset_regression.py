@@ -63,6 +63,10 @@ class SubsetRegression(BaseRanker):
     gain: Gain = "linear"
     importance: NonNegative = 0.0
 
+    @classmethod
+    def _variants(cls):
+        return [{}, {"gain": "exp2", "importance": 1.0}, {"estimator": Ridge(0.1)}]
+
     def _fit(self, data, validation):
         model = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
         target = gain_of_grades(self.gain, data.y)

@@ -6,18 +6,26 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from skrank._core._inner import needs_groups, scores_of
 from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
 from skrank.losses import ListNetLoss, LogisticLoss, RankNetLoss, SquaredLoss
-from skrank.metrics import get_measure
+from skrank.metrics import get_measure, make_ranking_scorer
 from skrank.model_selection import QueryKFold
+from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
     MART,
+    BoltzRank,
     BoostedRanker,
     LambdaMART,
+    ListNet,
     RandomForestRanker,
+    RankNet,
     RankSVM,
 )
 
@@ -31,6 +39,13 @@ def data():
     )
     X = np.where(np.random.default_rng(1).random(X.shape) < 0.05, np.nan, X)
     return X, y, groups
+
+
+@pytest.fixture(scope="module")
+def complete(data):
+    """The same rows for rankers that take no missing values."""
+    X, y, groups = data
+    return np.nan_to_num(X), y, groups
 
 
 def halves(data):
@@ -422,3 +437,76 @@ def test_leaves_hold_enough_hessian():
     assert leaves.sum() > 10
     # Rounded hessians decide; a leaf may miss the bound by their resolution.
     assert ensemble.weight_[leaves].min() > 1.98
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        make_pipeline(StandardScaler(), RankSVM()),
+        make_pipeline(QueryStandardScaler(), RankSVM()),
+        BoltzRank(pairwise_potential=True, max_iter=2, random_state=0),
+        Ridge(),
+    ],
+    ids=["pipeline", "query scaler", "pairs", "regressor"],
+)
+def test_init_is_any_estimator(init, complete):
+    X, y, groups = complete
+    ranker = LambdaMART(n_estimators=20, min_samples_leaf=5, init=init)
+    ranker.fit(X, y, groups)
+    start = scores_of(ranker.init_, X, groups)
+    trees = ranker._add_trees(np.zeros((len(y), 1)), X)[:, 0]
+    np.testing.assert_allclose(
+        ranker.predict(X, groups=groups), start + trees, rtol=1e-12
+    )
+    *_, last = ranker.staged_predict(X, groups=groups)
+    np.testing.assert_allclose(last, start + trees, rtol=1e-12)
+    assert ranker.score(X, y, groups) > 0.7
+    if needs_groups(ranker.init_):
+        with pytest.raises(ValueError, match=r"LambdaMART.predict needs to know"):
+            ranker.predict(X)
+
+
+def test_init_sees_names_weights_and_validation_queries(complete):
+    X, y, groups = complete
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    ranker = LambdaMART(n_estimators=3, init=ListNet(n_iter_no_change=2))
+    ranker.fit(
+        frame,
+        y,
+        groups,
+        sample_weight=np.ones(len(y)),
+        X_val=frame,
+        y_val=y,
+        groups_val=groups,
+    )
+    assert ranker.init_.feature_names_in_.tolist() == frame.columns.tolist()
+    assert len(ranker.init_.validation_curve_)
+    assert np.isfinite(ranker.predict(frame)).all()
+
+
+@pytest.mark.parametrize(
+    "ranker", [MART(**FAST), RankNet(), MART(**FAST, init=Ridge())]
+)
+def test_the_lowest_value_is_best_where_lower_is_better(ranker, complete):
+    """The model is kept by the direction of the validation measure."""
+    (X, y, groups), held = halves(complete)
+    ranker = clone(ranker).set_params(validation_measure="mse")
+    names = ("X_val", "y_val", "groups_val")
+    ranker.fit(X, y, groups, **dict(zip(names, held)))
+    curve = ranker.validation_curve_
+    assert ranker.best_iteration_ == np.argmin(curve) + 1
+    measure = make_ranking_scorer("mse")
+    assert -measure(ranker, *held[:2], groups=held[2]) == pytest.approx(curve.min())
+
+
+def test_restarts_are_compared_by_the_direction_of_the_measure(complete):
+    train, held = halves(complete)
+    val = dict(zip(("X_val", "y_val", "groups_val"), held))
+    options = {"hidden_layer_sizes": (3,), "validation_measure": "mse", "max_iter": 5}
+    rng = np.random.RandomState(0)
+    several = RankNet(**options, n_restarts=3, random_state=0).fit(*train, **val)
+    alone = [
+        RankNet(**options, random_state=rng).fit(*train, **val).validation_curve_
+        for _ in range(3)
+    ]
+    assert several.validation_curve_.min() == min(curve.min() for curve in alone)

@@ -9,7 +9,13 @@ from sklearn.linear_model import Ridge
 from skrank._core._queries import QueryIndex
 from skrank.datasets import make_ranking
 from skrank.losses import ListwiseEnergyLoss
-from skrank.rankers import EnergyListwise, EnergyPairwise, EnergyPointwise, RankSVM
+from skrank.rankers import (
+    EnergyListwise,
+    EnergyPairwise,
+    EnergyPointwise,
+    LogisticRanker,
+    RankSVM,
+)
 from skrank.solvers import LBFGS, SGD, SmoothingHomotopy
 
 RATE, ALPHA, EPOCHS = 0.01, 0.1, 3
@@ -295,3 +301,20 @@ def test_pointwise_predicts_labels(graded):
     nearest = np.unique(y)[np.argmin(np.abs(f[:, None] - np.unique(y)), axis=1)]
     np.testing.assert_array_equal(labels, nearest)
     np.testing.assert_allclose(ranker.energies(X, labels=y), np.abs(f - y))
+
+
+def test_all_thresholds_are_one_model(graded):
+    """Energies, parameters and curves are those of all models, not of the last one."""
+    X, y, groups = graded
+    ranker = LogisticRanker(threshold="all", early_stopping=True, random_state=0)
+    ranker.fit(X, y, groups)
+    n_models = len(ranker.thresholds_)
+    assert ranker.params_.shape == (n_models * (X.shape[1] + 1),)
+    np.testing.assert_array_equal(ranker.energies(X), -ranker.predict(X))
+    assert len(ranker.loss_curve_) == ranker.n_iter_ == len(ranker.validation_curve_)
+    alone = [
+        LogisticRanker(threshold=value, tol=1e-9).fit(X, y, groups).loss_curve_[-1]
+        for value in ranker.thresholds_
+    ]
+    joint = LogisticRanker(threshold="all", tol=1e-9).fit(X, y, groups)
+    assert joint.loss_curve_[-1] == pytest.approx(sum(alone), rel=1e-6)

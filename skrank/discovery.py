@@ -1,0 +1,65 @@
+"""All rankers, losses, measures … of the package, found rather than listed.
+
+The command line, the tables of the guide and the tests that everything must pass read
+the classes here, so that a new class cannot be forgotten by any of them: it is public
+in its package, and that is all it takes.
+"""
+
+import inspect
+from typing import Literal
+
+from skrank._core._registry import public_classes
+from skrank.base import BaseRanker
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss
+from skrank.metrics import BaseMeasure
+from skrank.solvers import BaseSolver
+
+__all__ = ["all_objects"]
+
+Kind = Literal["energy", "loss", "measure", "ranker", "solver"]
+
+# Base class of each kind, and the packages in which its classes are public.
+_ROOMS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "energy": (BaseEnergy, ("skrank.energies",)),
+    "loss": (BaseLoss, ("skrank.losses",)),
+    "measure": (BaseMeasure, ("skrank.metrics",)),
+    "ranker": (BaseRanker, ("skrank.rankers",)),
+    "solver": (BaseSolver, ("skrank.solvers",)),
+}
+
+
+def all_objects(kind: Kind) -> dict[str, type]:
+    """Return the public classes of a kind by name.
+
+    Parameters
+    ----------
+    kind : {"energy", "loss", "measure", "ranker", "solver"}
+        Kind of the classes.
+
+    Returns
+    -------
+    dict of str to type
+        Concrete classes, in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> from skrank.discovery import all_objects
+    >>> "LambdaMART" in all_objects("ranker")
+    True
+    """
+    if kind not in _ROOMS:
+        raise ValueError(f"kind must be one of {', '.join(_ROOMS)}, got {kind!r}")
+    base, rooms = _ROOMS[kind]
+    found = {cls.__name__: cls for room in rooms for cls in public_classes(room, base)}
+    return {name: found[name] for name in sorted(found) if is_concrete(found[name])}
+
+
+def is_concrete(cls: type) -> bool:
+    """Whether a class is meant to be used itself, and not to be derived from."""
+    return not (cls.__name__.startswith("Base") or inspect.isabstract(cls))

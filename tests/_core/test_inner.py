@@ -1,0 +1,146 @@
+"""Estimators inside others: what reaches them, how they score."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank._core._inner import accepts, fit_inner, name_of, needs_groups, scores_of
+from skrank.datasets import make_ranking
+from skrank.metrics import make_ranking_scorer
+from skrank.model_selection import QueryKFold
+from skrank.preprocessing import QueryStandardScaler
+from skrank.rankers import BoltzRank, ListNet, RankSVM
+
+X, Y, GROUPS = make_ranking(n_queries=20, random_state=0)
+WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, size=len(Y))
+PAIRWISE = BoltzRank(pairwise_potential=True, max_iter=2, random_state=0)
+SEARCH = GridSearchCV(
+    RankSVM(),
+    {"alpha": [0.1, 1.0]},
+    cv=QueryKFold(2),
+    scoring=make_ranking_scorer("ndcg"),
+)
+
+
+class Recorder(BaseEstimator):
+    """A regressor that remembers what its `fit` was given."""
+
+    __metadata_request__fit = {"groups": True, "X_val": True, "y_val": True}
+
+    def fit(self, X, y, groups=None, sample_weight=None, X_val=None, y_val=None):
+        self.given_ = {
+            "X": X,
+            "groups": groups,
+            "sample_weight": sample_weight,
+            "X_val": X_val,
+            "y_val": y_val,
+        }
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (RankSVM(), False),
+        (PAIRWISE, True),
+        (make_pipeline(StandardScaler(), RankSVM()), False),
+        (make_pipeline(StandardScaler(), PAIRWISE), True),
+        (make_pipeline(QueryStandardScaler(), RankSVM()), True),
+        (Ridge(), False),
+        (SEARCH, False),
+    ],
+)
+def test_who_wants_groups_for_predictions(estimator, expected):
+    assert accepts(estimator, "predict", "groups") is expected
+    model = fit_inner(estimator, X, Y, groups=GROUPS)
+    assert needs_groups(model) is expected
+    assert scores_of(model, X, GROUPS).shape == Y.shape
+
+
+def test_boltzrank_without_pairs_takes_groups_but_needs_none():
+    model = fit_inner(
+        clone(PAIRWISE).set_params(pairwise_potential=False), X, Y, groups=GROUPS
+    )
+    assert accepts(model, "predict", "groups")
+    assert not needs_groups(model)
+
+
+@pytest.mark.parametrize("wrap", [lambda e: e, lambda e: make_pipeline(e)])
+def test_everything_reaches_a_ranker_in_a_pipeline(wrap):
+    model = fit_inner(
+        wrap(Recorder()),
+        X,
+        Y,
+        groups=GROUPS,
+        sample_weight=WEIGHT,
+        validation={"X_val": X[:5], "y_val": Y[:5], "groups_val": GROUPS[:5]},
+    )
+    given = (model[-1] if hasattr(model, "steps") else model).given_
+    np.testing.assert_array_equal(given["groups"], GROUPS)
+    np.testing.assert_array_equal(given["sample_weight"], WEIGHT)
+    np.testing.assert_array_equal(given["X_val"], X[:5])
+    np.testing.assert_array_equal(given["y_val"], Y[:5])
+
+
+def test_validation_rows_are_transformed_like_training_rows():
+    model = fit_inner(
+        make_pipeline(StandardScaler(), Recorder()),
+        X,
+        Y,
+        validation={"X_val": X, "y_val": Y},
+    )
+    np.testing.assert_allclose(model[-1].given_["X_val"], model[-1].given_["X"])
+    assert clone(model).transform_input == ["X_val"]
+
+
+def test_a_transformer_between_takes_no_weights():
+    weighted = fit_inner(
+        make_pipeline(StandardScaler(), RankSVM()),
+        X,
+        Y,
+        groups=GROUPS,
+        sample_weight=WEIGHT,
+    )
+    scaled = StandardScaler().fit_transform(X)
+    expected = RankSVM().fit(scaled, Y, GROUPS, sample_weight=WEIGHT).predict(scaled)
+    np.testing.assert_array_equal(scores_of(weighted, X), expected)
+
+
+def test_weights_are_not_dropped_silently():
+    with pytest.raises(
+        TypeError, match=r"base: KNeighborsRegressor\.fit takes no sample"
+    ):
+        fit_inner(KNeighborsRegressor(), X, Y, sample_weight=WEIGHT, owner="base")
+
+
+def test_the_given_estimator_is_left_alone():
+    estimator = make_pipeline(StandardScaler(), ListNet())
+    before = repr(estimator)
+    fit_inner(estimator, X, Y, groups=GROUPS, sample_weight=WEIGHT)
+    assert repr(estimator) == before
+    assert not hasattr(estimator[-1], "coef_")
+
+
+def test_classifiers_rank_by_the_expected_grade():
+    model = LogisticRegression().fit(X, Y)
+    expected = model.predict_proba(X) @ model.classes_
+    np.testing.assert_array_equal(scores_of(model, X), expected)
+    named = LogisticRegression().fit(X, np.where(Y > 1, "good", "bad"))
+    with pytest.raises(ValueError, match="numeric classes"):
+        scores_of(named, X)
+    with pytest.raises(AttributeError, match="none of the response methods"):
+        scores_of(StandardScaler(), X)
+
+
+def test_names():
+    assert name_of(RankSVM()) == "RankSVM"
+    assert name_of(make_pipeline(StandardScaler(), RankSVM())) == "RankSVM"
+    assert name_of(SEARCH) == "RankSVM"
