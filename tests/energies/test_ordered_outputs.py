@@ -68,6 +68,10 @@ class AllThresholdLoss(BaseLoss):
 
 
 class _Prepared(PreparedLoss):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.total_weight = float(len(self.y))
+
     def value_gradient(self, raw):
         side = np.where(self.y[:, None] > np.arange(raw.shape[1]), 1.0, -1.0)
         values = np.logaddexp(0.0, -side * raw).sum(axis=1)
