@@ -12,18 +12,44 @@ An energy knows no losses. It offers its scores and, for a solver, the product o
 gradient with respect to the scores and its Jacobian.
 """
 
+from typing import Any, ClassVar, Self, cast
+
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+
+from skrank._core._parameters import Parameters
 
 
-class BaseEnergy(BaseEstimator):
-    """Base class of scoring functions with a flat parameter vector.
+class BaseEnergy(Parameters, BaseEstimator):
+    r"""Base class of scoring functions with a flat parameter vector.
 
-    Subclasses implement `n_params`, `init_params`, `scores` and `scores_and_vjp`.
+    Subclasses declare their parameters as annotated class attributes, implement
+    `n_params`, `init_params`, `scores` and `scores_and_vjp`, and call ``super().setup``
+    if they extend `setup`.
+
+    An energy with several scores per document, such as the K − 1 differences
+    :math:`f(x) - b_k` of a score and the thresholds :math:`b_1 \le \ldots \le
+    b_{K-1}` between K grades, has ``n_outputs`` > 1 (known after `setup`, which sees
+    the grades) and columns of scores. Where the thresholds are in ascending order,
+    scores never increase from left to right, and ``ordered_outputs`` says so.
+    The thresholds are parameters like others, by convention the last ones: they start
+    where `init_params` puts them, are left alone by the penalty where `penalty_mask`
+    has zeros, and stay in order if `constraint` names that set, or if the parameters
+    are the first threshold and the logarithms of the increments.
+    `document_scores` returns f(x), by which documents are ranked.
     """
 
+    #: Name by which rankers and the registry know the energy; set by concrete classes.
+    short_name: ClassVar[str]
     #: Whether ``X`` may be a CSR matrix.
     accepts_sparse = False
+    #: Number of scores of a document; with ``labels_``, of the score under the labels.
+    n_outputs = 1
+    #: Whether the scores of a document never increase from one column to the next.
+    ordered_outputs = False
+    #: Whether energies are never negative, as distances are. Losses that square the
+    #: energy of the preferred document, and pull it to 0 thereby, are meant for these.
+    non_negative = False
     #: Whether scores are linear in the parameters, so convex losses stay convex.
     linear = False
     #: Whether scores of a document depend on the other documents of its query, so that
@@ -35,8 +61,13 @@ class BaseEnergy(BaseEstimator):
     #: for energies that do not depend on the label.
     labels_ = None
 
-    def setup(self, X, rng=None, y=None, ptr=None):
-        """Learn what precedes training, such as the scale of features.
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments that the contract tests run over."""
+        return [{}]
+
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
+        """Check the parameters and learn what precedes training.
 
         Parameters
         ----------
@@ -51,13 +82,21 @@ class BaseEnergy(BaseEstimator):
 
         Returns
         -------
-        BaseEnergy
+        Self
             The energy itself, with attributes that end in an underscore.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        TypeError
+            If a parameter has a wrong type.
         """
+        self._check_parameters()
         return self
 
     def transform(self, X):
-        """Rows as the other methods take them; done once per data set.
+        """Return rows as the other methods take them; called once per data set.
 
         Parameters
         ----------
@@ -72,15 +111,15 @@ class BaseEnergy(BaseEstimator):
         return X
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector for ``n_features`` features."""
+        """Return the length of the parameter vector for ``n_features`` features."""
         raise NotImplementedError
 
-    def init_params(self, n_features: int, rng):
-        """Parameters to start from, shape (n_params,), float64."""
+    def init_params(self, n_features: int, rng) -> np.ndarray:
+        """Return parameters to start from, shape (n_params,), float64."""
         raise NotImplementedError
 
-    def scores(self, params, X, ptr=None):
-        """Scores as a loss sees them: negative energies.
+    def scores(self, params, X, ptr=None) -> np.ndarray:
+        """Return scores as a loss sees them: negative energies.
 
         Parameters
         ----------
@@ -98,8 +137,8 @@ class BaseEnergy(BaseEstimator):
         """
         raise NotImplementedError
 
-    def document_scores(self, params, X, ptr=None):
-        """Scores by which documents are ranked.
+    def document_scores(self, params, X, ptr=None) -> np.ndarray:
+        """Return the scores by which documents are ranked.
 
         Parameters
         ----------
@@ -118,7 +157,7 @@ class BaseEnergy(BaseEstimator):
         return self.scores(params, X, ptr)
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores, and the function that pulls a gradient back to the parameters.
+        """Return scores, and the function that pulls a gradient back to parameters.
 
         Parameters
         ----------
@@ -141,12 +180,12 @@ class BaseEnergy(BaseEstimator):
         """
         raise NotImplementedError
 
-    def penalty_mask(self, n_features: int):
-        """Which parameters the L2 penalty shrinks: ones and zeros, (n_params,)."""
+    def penalty_mask(self, n_features: int) -> np.ndarray:
+        """Return ones for the parameters that the L2 penalty shrinks, else zeros."""
         return np.ones(self.n_params(n_features))
 
-    def constraint(self, n_features: int):
-        """Set that the parameters must stay in, or None.
+    def constraint(self, n_features: int) -> Any:
+        """Return the set that the parameters must stay in, or None.
 
         Parameters
         ----------
@@ -161,8 +200,8 @@ class BaseEnergy(BaseEstimator):
         """
         return None
 
-    def coordinates(self, X, alpha: float = 0.0, ptr=None):
-        """Coordinates in which a loss of these scores is well conditioned, or None.
+    def coordinates(self, X, alpha: float = 0.0, ptr=None) -> Any:
+        """Return coordinates in which a loss of the scores is well conditioned.
 
         Parameters
         ----------
@@ -181,3 +220,18 @@ class BaseEnergy(BaseEstimator):
             ``pull(gradient)``; None when the parameters serve as they are.
         """
         return None
+
+
+def unfitted(energy: BaseEnergy) -> BaseEnergy:
+    """Return a copy of an energy with its parameters and without what it learned.
+
+    Parameters
+    ----------
+    energy : BaseEnergy
+        Any energy.
+
+    Returns
+    -------
+    BaseEnergy
+    """
+    return cast(BaseEnergy, clone(energy))

@@ -53,7 +53,7 @@ def _onto_simplex(x, radius):
     """Nearest point with non-negative components that sum to ``radius``.
 
     It is ``max(x - shift, 0)`` with the shift that gives this sum; the components that
-    stay positive are the largest ones (Duchi et al. 2008, figure 1).
+    stay positive are the largest ones ([Duchi2008]_, figure 1).
     """
     descending = np.sort(x)[::-1]
     excess = np.cumsum(descending) - radius

@@ -1,8 +1,12 @@
 """Scores in the feature space of a kernel."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
 
+from skrank._core._parameters import PositiveInt
 from skrank.energies._linear import LinearEnergy
 
 _NYSTROEM_NAMES = ("gamma", "coef0", "degree")
@@ -26,14 +30,15 @@ class KernelEnergy(LinearEnergy):
         Parameters of the kernel, such as ``{"gamma": 0.1}``.
     n_components : int, default=200
         Number of landmarks; at most the number of training rows is used.
-    fit_intercept : bool, default=False
-        Whether to learn a constant.
-    n_jobs : int, default=None
-        Number of threads; None means all CPUs.
+
+    Attributes
+    ----------
+    map_ : sklearn.kernel_approximation.Nystroem
+        The map to the features of the kernel, after `setup`.
 
     References
     ----------
-    Williams & Seeger (2001); Kuo, Lee & Lin (2014) for kernel ranking SVM.
+    [Williams2001]_, section 3; [Kuo2014]_ for ranking with kernels.
 
     Examples
     --------
@@ -45,26 +50,28 @@ class KernelEnergy(LinearEnergy):
     (50,)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        kernel_params: dict | None = None,
-        n_components: int = 200,
-        fit_intercept: bool = False,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(fit_intercept=fit_intercept, n_jobs=n_jobs)
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.n_components = n_components
+    short_name = "kernel"
 
-    def setup(self, X, rng=None, y=None, ptr=None):
-        """Draw the landmarks and whiten their kernel matrix."""
+    kernel: str | Callable = "rbf"
+    kernel_params: Mapping[str, Any] | None = None
+    n_components: PositiveInt = 200
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        few = {"n_components": 12}
+        return [
+            few,
+            few | {"kernel": "poly", "kernel_params": {"degree": 2, "coef0": 1.0}},
+            few | {"kernel": "laplacian", "fit_intercept": True},
+        ]
+
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
+        """Draw the landmarks and whiten their kernel matrix; see `BaseEnergy.setup`."""
+        super().setup(X, rng, y, ptr)
         other = dict(self.kernel_params or {})
         known = {name: other.pop(name) for name in _NYSTROEM_NAMES if name in other}
         self.map_ = Nystroem(
-            kernel=self.kernel,
+            kernel=self.kernel,  # pyright: ignore[reportArgumentType] # also callables
             kernel_params=other or None,
             n_components=min(self.n_components, X.shape[0]),
             random_state=rng,

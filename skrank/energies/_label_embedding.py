@@ -1,13 +1,14 @@
 """Energies of a label that compare a vector of its own with that of the document."""
 
-from numbers import Integral
+from dataclasses import field
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import clone
 
-from skrank.energies._base import BaseEnergy
+from skrank._core._parameters import Numbers, invalid_parameter
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._label_scalar import resolve_labels
 from skrank.energies._mlp import MLPEnergy
 
@@ -43,36 +44,49 @@ class _LabelVectorEnergy(BaseEnergy):
         What makes a vector of a document.
     labels : array-like of shape (n_labels,), default=None
         The set R of labels; None takes the distinct training grades.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_labels,)
+        Labels in ascending order.
+    encoder_ : BaseEnergy or "identity"
+        The encoder after `setup`.
     """
 
+    non_negative = True
     _factor = 1.0
 
-    def __init__(self, encoder=None, *, labels=None):
-        self.encoder = encoder
-        self.labels = labels
+    encoder: Literal["identity"] | BaseEnergy | None = field(
+        default=None, kw_only=False
+    )
+    labels: Numbers | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        network = MLPEnergy((4,), activation="tanh", n_outputs=2)
+        single = MLPEnergy((), n_outputs=1)
+        return [
+            {},
+            {"encoder": "identity", "labels": [0, 1, 2, 5]},
+            {"encoder": network},
+            {"encoder": single},
+        ]
 
     @staticmethod
     def _default_encoder():
         raise NotImplementedError
 
-    def _new_encoder(self):
+    def _new_encoder(self) -> Any:
         encoder = self._default_encoder() if self.encoder is None else self.encoder
         if isinstance(encoder, str):
-            if encoder != "identity":
-                raise ValueError(
-                    "encoder must be 'identity' or an energy with n_outputs, got "
-                    f"{encoder!r}"
-                )
             return _Features()
-        if not isinstance(getattr(encoder, "n_outputs", None), Integral):
-            raise TypeError(
-                "encoder must be 'identity' or an energy with n_outputs, such as "
-                f"MLPEnergy(n_outputs=8); got {type(encoder).__name__}"
-            )
-        return clone(encoder)
+        if "n_outputs" not in encoder.get_params(deep=False):
+            accepted = "'identity' or an energy with a parameter n_outputs"
+            raise invalid_parameter(self, "encoder", accepted, encoder)
+        return unfitted(encoder)
 
     @property
-    def _encoder(self):
+    def _encoder(self) -> Any:
         """The encoder: the fitted one after `setup`."""
         fitted = getattr(self, "encoder_", None)
         if fitted is None:
@@ -84,7 +98,7 @@ class _LabelVectorEnergy(BaseEnergy):
         """Whether ``X`` may be a CSR matrix."""
         return self._encoder.accepts_sparse
 
-    def setup(self, X, rng=None, y=None, ptr=None):
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Learn the set of labels, and what the encoder learns.
 
         Parameters
@@ -100,18 +114,20 @@ class _LabelVectorEnergy(BaseEnergy):
 
         Returns
         -------
-        BaseEnergy
+        Self
             The energy itself, with ``labels_``, ``encoder_`` and ``origin_``.
 
         Raises
         ------
         ValueError
-            If grades are not among ``labels``, or labels are missing or too many.
+            If a parameter is out of range, if grades are not among ``labels``, or if
+            labels are missing or too many.
         TypeError
-            If the encoder has no vector as output.
+            If a parameter has a wrong type, or if the encoder has no vector as output.
         """
+        super().setup(X, rng, y, ptr)
         encoder = self._new_encoder()
-        self.labels_ = resolve_labels(self.labels, y)
+        self.labels_ = resolve_labels(self, y)
         encoder.setup(X, rng, y, ptr)
         if isinstance(encoder, _Features):
             self.encoder_ = "identity"
@@ -231,21 +247,15 @@ class EmbeddingEnergy(_LabelVectorEnergy):
     encoder : BaseEnergy or "identity", default=None
         An energy with ``n_outputs`` that makes a vector of a document; "identity" takes
         the features themselves, None means ``MLPEnergy((64,), n_outputs=8)``.
-    labels : array-like of shape (n_labels,), default=None
-        The set R of labels; None takes the distinct training grades.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_labels,)
-        Labels in ascending order.
-    encoder_ : BaseEnergy or "identity"
-        The encoder after `setup`.
     origin_ : ndarray of shape (n_labels, n_outputs)
         Where label vectors are zero: the parameters hold offsets from it.
 
     References
     ----------
-    Fang & Liu (2016), table 1, row 4.
+    [Fang2016]_, table 1, row 4.
 
     Examples
     --------
@@ -258,6 +268,7 @@ class EmbeddingEnergy(_LabelVectorEnergy):
     ((2, 2), (2, 3))
     """
 
+    short_name = "embedding"
     _factor = 0.5
 
     @staticmethod
@@ -285,21 +296,15 @@ class PrototypeEnergy(_LabelVectorEnergy):
     encoder : BaseEnergy or "identity", default=None
         An energy with ``n_outputs`` that makes a vector of a document, such as
         ``MLPEnergy(n_outputs=8)``; "identity" and None take the features themselves.
-    labels : array-like of shape (n_labels,), default=None
-        The set R of labels; None takes the distinct training grades.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_labels,)
-        Labels in ascending order.
-    encoder_ : BaseEnergy or "identity"
-        The encoder after `setup`.
     origin_ : ndarray of shape (n_labels, n_outputs)
         Where prototypes start: the parameters hold offsets from it.
 
     References
     ----------
-    Fang & Liu (2016), table 1, row 5.
+    [Fang2016]_, table 1, row 5.
 
     Examples
     --------
@@ -310,6 +315,8 @@ class PrototypeEnergy(_LabelVectorEnergy):
     >>> (0.0 - energy.scores(np.zeros(4), X)).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
     """
+
+    short_name = "prototype"
 
     @staticmethod
     def _default_encoder():

@@ -1,10 +1,15 @@
 """Energies of a label that compare it with one score of the document."""
 
-import numpy as np
-from sklearn.base import clone
+from dataclasses import field
+from typing import Any, Literal, Self
 
-from skrank.energies._base import BaseEnergy
+import numpy as np
+
+from skrank._core._parameters import Numbers, invalid_parameter
+from skrank.energies._base import BaseEnergy, unfitted
+from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
+from skrank.energies._mlp import MLPEnergy
 
 # One energy per document and label: labels are few, or memory grows without need.
 _MAX_LABELS = 256
@@ -19,18 +24,29 @@ class ScalarLabelEnergy(BaseEnergy):
     Parameters
     ----------
     base : BaseEnergy, default=None
-        Energy with one score f per document; None means
+        Energy with one score f per document, such as a network; None means
         ``LinearEnergy(fit_intercept=True)``.
     labels : array-like of shape (n_labels,), default=None
         The set R of labels; None takes the distinct training grades.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_labels,)
+        Labels in ascending order.
+    base_ : BaseEnergy
+        The base energy after `setup`.
     """
 
-    def __init__(self, base=None, *, labels=None):
-        self.base = base
-        self.labels = labels
+    base: BaseEnergy | None = field(default=None, kw_only=False)
+    labels: Numbers | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        bases = [MLPEnergy((3,), activation="tanh"), KernelEnergy(n_components=9)]
+        return [{}, {"labels": [0, 1, 2, 5]}, *({"base": base} for base in bases)]
 
     @property
-    def _base(self):
+    def _base(self) -> Any:
         """The base energy: the fitted one after `setup`."""
         fitted = getattr(self, "base_", self.base)
         return _DEFAULT_BASE if fitted is None else fitted
@@ -60,7 +76,7 @@ class ScalarLabelEnergy(BaseEnergy):
         """Whether a linear f has a constant."""
         return self._base.fit_intercept
 
-    def setup(self, X, rng=None, y=None, ptr=None):
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Learn the set of labels, and what the base energy learns.
 
         Parameters
@@ -76,23 +92,25 @@ class ScalarLabelEnergy(BaseEnergy):
 
         Returns
         -------
-        BaseEnergy
+        Self
             The energy itself, with ``labels_`` and ``base_``.
 
         Raises
         ------
         ValueError
-            If grades are not among ``labels``, or labels are missing or too many.
+            If a parameter is out of range, if grades are not among ``labels``, or if
+            labels are missing or too many.
         TypeError
-            If the base energy depends on labels or has several scores per document.
+            If a parameter has a wrong type, or if the base energy depends on labels or
+            has several scores per document.
         """
-        base = clone(_DEFAULT_BASE if self.base is None else self.base)
-        if hasattr(base, "labels") or getattr(base, "n_outputs", 1) != 1:
-            raise TypeError(
-                "base must be an energy with one score per document, got "
-                f"{type(base).__name__} with labels or several outputs"
+        super().setup(X, rng, y, ptr)
+        base = unfitted(_DEFAULT_BASE if self.base is None else self.base)
+        if hasattr(base, "labels") or base.n_outputs != 1:
+            raise invalid_parameter(
+                self, "base", "an energy with one score per document", base
             )
-        self.labels_ = resolve_labels(self.labels, y)
+        self.labels_ = resolve_labels(self, y)
         self.base_ = base.setup(X, rng, y, ptr)
         return self
 
@@ -159,24 +177,9 @@ class SquaredLabelEnergy(ScalarLabelEnergy):
 
     Complexity: that of the base energy and O(n_documents n_labels).
 
-    Parameters
-    ----------
-    base : BaseEnergy, default=None
-        Energy whose score is f, such as a network; None means
-        ``LinearEnergy(fit_intercept=True)``.
-    labels : array-like of shape (n_labels,), default=None
-        The set R of labels; None takes the distinct training grades.
-
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_labels,)
-        Labels in ascending order.
-    base_ : BaseEnergy
-        The base energy after `setup`.
-
     References
     ----------
-    Fang & Liu (2016), table 1, row 1; eq. 8, there without the factor 1/2.
+    [Fang2016]_, table 1, row 1; eq. 8, there without the factor 1/2.
 
     Examples
     --------
@@ -187,6 +190,9 @@ class SquaredLabelEnergy(ScalarLabelEnergy):
     >>> (0.0 - energy.scores(np.array([2.0]), X)).tolist()
     [[0.0, 0.5], [4.5, 2.0]]
     """
+
+    short_name = "squared_label"
+    non_negative = True
 
     def _scores_of(self, f):
         gap = self.labels_ - f[:, None]
@@ -205,24 +211,9 @@ class AbsoluteLabelEnergy(ScalarLabelEnergy):
 
     Complexity: that of the base energy and O(n_documents n_labels).
 
-    Parameters
-    ----------
-    base : BaseEnergy, default=None
-        Energy whose score is f, such as a network; None means
-        ``LinearEnergy(fit_intercept=True)``.
-    labels : array-like of shape (n_labels,), default=None
-        The set R of labels; None takes the distinct training grades.
-
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_labels,)
-        Labels in ascending order.
-    base_ : BaseEnergy
-        The base energy after `setup`.
-
     References
     ----------
-    Fang & Liu (2016), table 1, row 2; section 5.1, eq. 27.
+    [Fang2016]_, table 1, row 2; section 5.1, eq. 27.
 
     Examples
     --------
@@ -233,6 +224,9 @@ class AbsoluteLabelEnergy(ScalarLabelEnergy):
     >>> (0.0 - energy.scores(np.array([2.0]), X)).tolist()
     [[0.0, 1.0], [3.0, 2.0]]
     """
+
+    short_name = "absolute_label"
+    non_negative = True
 
     def _scores_of(self, f):
         gap = self.labels_ - f[:, None]
@@ -259,27 +253,18 @@ class ProductLabelEnergy(ScalarLabelEnergy):
 
     Parameters
     ----------
-    base : BaseEnergy, default=None
-        Energy whose score is f, such as a network; None means
-        ``LinearEnergy(fit_intercept=True)``.
-    labels : array-like of shape (n_labels,), default=None
-        The set R of labels; None takes the distinct training grades.
     codes : {"centred", "grades"} or array-like of shape (n_labels,), default="centred"
         The numbers c(r): centred on [−1, 1], the labels themselves, or one number for
         each label in ascending order of the labels.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_labels,)
-        Labels in ascending order.
     codes_ : ndarray of shape (n_labels,)
         The number c(r) of each label.
-    base_ : BaseEnergy
-        The base energy after `setup`.
 
     References
     ----------
-    Fang & Liu (2016), table 1, row 3; section 4.1, eq. 5-7.
+    [Fang2016]_, table 1, row 3; section 4.1, eq. 5–7.
 
     Examples
     --------
@@ -293,28 +278,48 @@ class ProductLabelEnergy(ScalarLabelEnergy):
     [[2.0, -2.0], [3.0, -3.0]]
     """
 
-    def __init__(self, base=None, *, labels=None, codes="centred"):
-        super().__init__(base, labels=labels)
-        self.codes = codes
+    short_name = "product_label"
 
-    def setup(self, X, rng=None, y=None, ptr=None):
+    codes: Literal["centred", "grades"] | Numbers = "centred"
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        given = {"codes": [-1.0, 0.5, 2.0], "labels": [0, 1, 2]}
+        return [*super()._variants(), {"codes": "grades"}, given]
+
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Learn labels and codes; see `ScalarLabelEnergy.setup`."""
         super().setup(X, rng, y, ptr)
-        self.codes_ = _codes(self.codes, self.labels_)
+        self.codes_ = self._resolve_codes()
         return self
+
+    def _resolve_codes(self):
+        labels = self.labels_
+        if isinstance(self.codes, str):
+            if self.codes == "grades":
+                return labels.copy()
+            low, high = labels[0], labels[-1]
+            if high == low:  # a single label, whose score is f
+                return np.ones(1)
+            return (2 * labels - low - high) / (high - low)
+        given = np.array(self.codes, dtype=np.float64)
+        if given.shape != labels.shape or not np.all(np.isfinite(given)):
+            accepted = f"one finite number for each of the labels {labels.tolist()}"
+            raise invalid_parameter(self, "codes", accepted, self.codes)
+        return given
 
     def _scores_of(self, f):
         slopes = np.broadcast_to(self.codes_, (len(f), len(self.codes_)))
         return f[:, None] * self.codes_, slopes
 
 
-def resolve_labels(labels, y):
-    """Labels in ascending order, given or those of the training grades.
+def resolve_labels(energy, y):
+    """Return labels in ascending order, given or those of the training grades.
 
     Parameters
     ----------
-    labels : array-like of shape (n_labels,) or None
-        What the user passed.
+    energy : BaseEnergy
+        The energy that has the parameter ``labels``.
     y : ndarray of shape (n_documents,) or None
         Training grades.
 
@@ -327,17 +332,17 @@ def resolve_labels(labels, y):
     ValueError
         If labels are not distinct finite numbers, leave out a grade, or are too many.
     """
+    labels = energy.labels
     if labels is None:
         if y is None:
-            raise ValueError("setup needs the grades y where labels is None")
+            name = type(energy).__name__
+            raise ValueError(f"{name}: setup needs the grades y where labels is None")
         resolved = np.unique(np.asarray(y, dtype=np.float64))
     else:
         resolved = np.sort(np.asarray(labels, dtype=np.float64))
         distinct = resolved.ndim == 1 and np.all(np.diff(resolved) > 0)
         if not len(resolved) or not distinct or not np.all(np.isfinite(resolved)):
-            raise ValueError(
-                f"labels must be None or distinct finite numbers, got {labels!r}"
-            )
+            raise invalid_parameter(energy, "labels", "distinct finite numbers", labels)
     if len(resolved) > _MAX_LABELS:
         raise ValueError(
             f"there are {len(resolved)} distinct labels, but an energy that depends on "
@@ -351,24 +356,3 @@ def resolve_labels(labels, y):
             f"{unknown[0]:g}"
         )
     return resolved
-
-
-def _codes(codes, labels):
-    if isinstance(codes, str):
-        if codes not in ("centred", "grades"):
-            raise ValueError(
-                "codes must be 'centred', 'grades' or one number per label, got "
-                f"{codes!r}"
-            )
-        if codes == "grades":
-            return labels.copy()
-        low, high = labels[0], labels[-1]
-        # A single label cannot be told from others; its score is f.
-        return (2 * labels - low - high) / (high - low) if high > low else np.ones(1)
-    given = np.array(codes, dtype=np.float64)
-    if given.shape != labels.shape or not np.all(np.isfinite(given)):
-        raise ValueError(
-            f"codes must hold one finite number for each of the {len(labels)} labels "
-            f"{labels.tolist()}, got {codes!r}"
-        )
-    return given

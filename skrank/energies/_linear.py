@@ -1,9 +1,12 @@
 """The linear energy."""
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg, sparse
 
 from skrank._core._linear import matvec, rmatvec
+from skrank._core._parameters import NThreads
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import effective_n_threads
 from skrank.energies._base import BaseEnergy
@@ -71,11 +74,11 @@ class LinearEnergy(BaseEnergy):
         Whether to learn the constant ``b``. Rankings do not depend on it; pointwise
         losses do.
     n_jobs : int, default=None
-        Number of threads; None means all CPUs.
+        Number of threads; None means all CPUs. Results do not depend on it.
 
     References
     ----------
-    Fang & Liu (2016), section 4, eq. 5.
+    [Fang2016]_, section 4, eq. 5.
 
     Examples
     --------
@@ -85,12 +88,16 @@ class LinearEnergy(BaseEnergy):
     array([ 1.5, -3. ])
     """
 
+    short_name = "linear"
     accepts_sparse = True
     linear = True
 
-    def __init__(self, *, fit_intercept: bool = False, n_jobs: int | None = None):
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
+    fit_intercept: bool = False
+    n_jobs: NThreads = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{}, {"fit_intercept": True}]
 
     def n_params(self, n_features: int) -> int:
         """Length of the parameter vector: features, then the intercept if any."""

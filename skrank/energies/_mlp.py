@@ -6,16 +6,17 @@ the first layer and keeps all parameters in one vector.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
-from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
+from skrank._core._parameters import Interval, NThreads, PositiveInt
 from skrank._core._threads import effective_n_threads
 from skrank.energies._base import BaseEnergy
 from skrank.energies._blocks import map_blocks, row_blocks
@@ -33,6 +34,11 @@ _THREADED_WORK = 1 << 26
 _MAX_OFFSET = 100.0
 # LeCun et al. (1998), "Efficient BackProp", section 4.4: 1 at 1 and -1 at -1.
 _TANH_HEIGHT = 1.7159
+
+Activation = Literal["relu", "tanh", "scaled_tanh", "sigmoid", "identity"]
+LayerSizes = PositiveInt | Sequence[PositiveInt]
+#: Probability with which a hidden unit is left out.
+Dropout = Annotated[float, Interval(0, 1, "left")]
 
 
 class _Activation(NamedTuple):
@@ -79,8 +85,8 @@ class MLPEnergy(BaseEnergy):
     .. math:: -E(q, d) = f(x) = o(w_{L}^T h_{L} + b_{L}), \quad
               h_{l+1} = a(W_l^T h_l + b_l), \quad h_0 = (x - \mu) / \sigma
 
-    Weights start as in He et al. (2015, eq. 10) for ``"relu"`` and as in Glorot &
-    Bengio (2010, eq. 16) otherwise, biases at 0. The standardisation is folded into the
+    Weights start as in [He2015]_, eq. 10, for ``"relu"`` and as in [Glorot2010]_,
+    eq. 16, otherwise, biases at 0. The standardisation is folded into the
     first layer, so rows are never copied and CSR rows stay sparse. Single precision
     rows are multiplied in single precision, unless some feature lies further from 0
     than 100 times its spread; parameters, scores and gradients are double precision.
@@ -98,7 +104,7 @@ class MLPEnergy(BaseEnergy):
     output_activation : str, default="identity"
         Function of the output, one of the same.
     n_outputs : int, default=1
-        Outputs of a document; more than one make a matrix of scores.
+        Number of scores of a document; several make a matrix of scores.
     dropout : float, default=0.0
         Probability with which a hidden unit is left out while training; the others are
         divided by ``1 - dropout``, so prediction needs no correction.
@@ -118,8 +124,8 @@ class MLPEnergy(BaseEnergy):
 
     References
     ----------
-    Burges et al. (2005), Learning to Rank using Gradient Descent, section 4.
-    Srivastava et al. (2014), Dropout, section 4 (inverted form: section 10).
+    [Burges2005]_, section 4; [LeCun1998]_, section 4.4, for the scaled tanh;
+    [Srivastava2014]_, section 4, and section 10 for the inverted form of dropout.
 
     Examples
     --------
@@ -134,29 +140,30 @@ class MLPEnergy(BaseEnergy):
     array([5., 0.])
     """
 
+    short_name = "mlp"
     accepts_sparse = True
 
-    def __init__(
-        self,
-        hidden_layer_sizes: int | Sequence[int] = (64,),
-        *,
-        activation: str = "relu",
-        output_activation: str = "identity",
-        n_outputs: int = 1,
-        dropout: float = 0.0,
-        standardize: bool = True,
-        n_jobs: int | None = None,
-    ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.output_activation = output_activation
-        self.n_outputs = n_outputs
-        self.dropout = dropout
-        self.standardize = standardize
-        self.n_jobs = n_jobs
+    hidden_layer_sizes: LayerSizes = field(default=(64,), kw_only=False)
+    activation: Activation = "relu"
+    output_activation: Activation = "identity"
+    n_outputs: PositiveInt = 1
+    dropout: Dropout = 0.0
+    standardize: bool = True
+    n_jobs: NThreads = None
 
-    def setup(self, X, rng=None, y=None, ptr=None):
-        """Check hyper-parameters and learn the standardisation.
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        small = {"hidden_layer_sizes": (5, 3)}
+        smooth = ["tanh", "scaled_tanh", "sigmoid", "identity"]
+        return [
+            {},
+            {"hidden_layer_sizes": (), "standardize": False},
+            {"hidden_layer_sizes": 4, "n_outputs": 3, "dropout": 0.3},
+            *(small | {"activation": a, "output_activation": a} for a in smooth),
+        ]
+
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
+        """Check the parameters and learn the standardisation.
 
         Parameters
         ----------
@@ -171,27 +178,24 @@ class MLPEnergy(BaseEnergy):
 
         Returns
         -------
-        MLPEnergy
+        Self
             The energy itself, with ``mean_`` and ``scale_``.
 
         Raises
         ------
         ValueError
-            If a hyper-parameter is not acceptable.
+            If a parameter is out of range.
         TypeError
-            If a hyper-parameter has a wrong type.
+            If a parameter has a wrong type.
         """
-        _check_activation(self.activation, "activation")
-        _check_activation(self.output_activation, "output_activation")
-        _check_dropout(self.dropout)
-        self._layer_sizes(X.shape[1])
+        super().setup(X, rng, y, ptr)
         self.mean_, self.scale_ = feature_scale(X) if self.standardize else (None, None)
         return self
 
     def _layer_sizes(self, n_features):
         """Units of every layer, from the features to the score."""
-        hidden = _check_hidden(self.hidden_layer_sizes, "hidden_layer_sizes")
-        return (n_features, *hidden, *_check_hidden(self.n_outputs, "n_outputs"))
+        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.intp))
+        return (n_features, *hidden.tolist(), int(self.n_outputs))
 
     def n_params(self, n_features: int) -> int:
         """Length of the parameter vector: per layer its weights, then its biases."""
@@ -312,13 +316,15 @@ class MLPEnergy(BaseEnergy):
     def _single_precision(self, X):
         if X.dtype != np.float32:
             return False
-        return self.mean_ is None or not np.any(
-            np.abs(self.mean_) > _MAX_OFFSET * self.scale_
+        return (
+            self.mean_ is None
+            or self.scale_ is None
+            or not np.any(np.abs(self.mean_) > _MAX_OFFSET * self.scale_)
         )
 
     def _fold(self, weight, bias):
         """First layer for raw features: W' = W / scale, b' = b - mean W'."""
-        if self.mean_ is None:
+        if self.mean_ is None or self.scale_ is None:
             return weight, bias
         weight = weight / self.scale_[:, None]
         # Not by BLAS, whose rounding depends on its threads.
@@ -326,7 +332,7 @@ class MLPEnergy(BaseEnergy):
 
     def _unfold(self, weight_gradient, bias_gradient):
         """Chain rule through `_fold`, in place."""
-        if self.mean_ is not None:
+        if self.mean_ is not None and self.scale_ is not None:
             weight_gradient -= np.multiply.outer(self.mean_, bias_gradient)
             weight_gradient /= self.scale_[:, None]
 
@@ -431,28 +437,3 @@ def _rows(X, block, dtype):
 def _seed(rng):
     # `bytes` is what RandomState and Generator have in common.
     return np.frombuffer(rng.bytes(16), dtype="<u4")
-
-
-def _check_hidden(given, name):
-    sizes = (given,) if isinstance(given, Integral) else given
-    try:
-        sizes = tuple(sizes)
-    except TypeError:
-        raise TypeError(
-            f"{name} must be an int or a sequence of ints, got {given!r}"
-        ) from None
-    for size in sizes:
-        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
-            raise ValueError(f"{name} must hold ints of at least 1, got {given!r}")
-    return tuple(int(size) for size in sizes)
-
-
-def _check_activation(activation, name):
-    if not isinstance(activation, str) or activation not in _ACTIVATIONS:
-        accepted = ", ".join(map(repr, _ACTIVATIONS))
-        raise ValueError(f"{name} must be one of {accepted}, got {activation!r}")
-
-
-def _check_dropout(dropout):
-    if not isinstance(dropout, Real) or not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be a number in [0, 1), got {dropout!r}")

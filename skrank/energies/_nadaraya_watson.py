@@ -1,16 +1,18 @@
 """The Nadaraya-Watson energy."""
 
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_scalar
+from sklearn.utils import check_random_state
 
+from skrank._core._parameters import NThreads, Positive, PositiveInt
 from skrank._core._threads import effective_n_threads
 from skrank.energies._base import BaseEnergy
 from skrank.energies._blocks import map_blocks, row_blocks
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._feature_scale import feature_scale
-from skrank.energies._preference_weights import check_l1_bound, shrink_into
+from skrank.energies._preference_weights import shrink_into
 
 # Kernel values of a block: 2 MiB, within the cache.
 _BLOCK_VALUES = 1 << 18
@@ -48,9 +50,20 @@ class NadarayaWatsonEnergy(BaseEnergy):
     n_jobs : int, default=None
         Number of threads; None means all CPUs. Results do not depend on it.
 
+    Attributes
+    ----------
+    X_ : ndarray of shape (n_landmarks, n_features)
+        Scaled features of the landmarks.
+    y_ : ndarray of shape (n_landmarks,)
+        Grades of the landmarks.
+    mean_, scale_ : ndarrays of shape (n_features,)
+        What is subtracted from features, and what they are then divided by.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        Row numbers of the landmarks among the training rows.
+
     References
     ----------
-    Huang & Frey (2008), eq. 7; Nadaraya (1964); Watson (1964).
+    [Huang2008]_, eq. 7; [Nadaraya1964]_; [Watson1964]_.
 
     Examples
     --------
@@ -62,24 +75,24 @@ class NadarayaWatsonEnergy(BaseEnergy):
     array([2., 1.])
     """
 
+    short_name = "nadaraya-watson"
     constrained = True
 
-    def __init__(
-        self,
-        *,
-        leave_one_out: bool = True,
-        max_landmarks: int | None = None,
-        standardize: bool = False,
-        l1_bound: float | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.leave_one_out = leave_one_out
-        self.max_landmarks = max_landmarks
-        self.standardize = standardize
-        self.l1_bound = l1_bound
-        self.n_jobs = n_jobs
+    leave_one_out: bool = True
+    max_landmarks: PositiveInt | None = None
+    standardize: bool = False
+    l1_bound: Positive | None = None
+    n_jobs: NThreads = None
 
-    def setup(self, X, rng=None, y=None, ptr=None):
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [
+            {},
+            {"leave_one_out": False, "standardize": True},
+            {"max_landmarks": 7, "l1_bound": 2.0},
+        ]
+
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Keep the training rows, or some of them, and their grades.
 
         Parameters
@@ -95,15 +108,19 @@ class NadarayaWatsonEnergy(BaseEnergy):
 
         Returns
         -------
-        NadarayaWatsonEnergy
-            The energy itself, with ``X_`` (scaled rows), ``y_``, ``mean_``, ``scale_``
-            and ``landmarks_`` (row numbers).
+        Self
+            The energy itself, with its attributes.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or without ``y``.
+        TypeError
+            If a parameter has a wrong type.
         """
+        super().setup(X, rng, y, ptr)
         if y is None:
             raise ValueError("NadarayaWatsonEnergy averages grades: setup needs y")
-        check_l1_bound(self.l1_bound)
-        if self.max_landmarks is not None:
-            check_scalar(self.max_landmarks, "max_landmarks", int, min_val=1)
         n, d = X.shape
         self.mean_, scale = feature_scale(X)
         # With a uniform in [0, 1] and two rows at random, the mean of
@@ -111,7 +128,7 @@ class NadarayaWatsonEnergy(BaseEnergy):
         self.scale_ = scale * np.sqrt(d / 3.0) if self.standardize else np.ones(d)
         rows = np.arange(n)
         if self.max_landmarks is not None and self.max_landmarks < n:
-            rows = np.sort(rng.permutation(n)[: self.max_landmarks])
+            rows = np.sort(check_random_state(rng).permutation(n)[: self.max_landmarks])
         self.n_training_rows_ = n
         self.landmarks_ = rows
         self.X_ = self._scaled(X[rows])

@@ -1,15 +1,21 @@
 """The energy of BoltzRank: individual potentials and potentials of pairs."""
 
+from dataclasses import field
+from typing import Any, Self
+
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from skrank._core import _pair_potential
+from skrank._core._parameters import NThreads, PositiveInt, invalid_parameter
 from skrank._core._threads import effective_n_threads
-from skrank.energies._base import BaseEnergy
+from skrank.energies._base import BaseEnergy, unfitted
+from skrank.energies._kernel import KernelEnergy
+from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
 
-_SMALL = 1 << 16  # pairs times hidden units; below, threads cost more than they save
+# Pairs times hidden units; below, threads cost more than they save.
+_SMALL = 1 << 16
 
 
 class PairwisePotentialEnergy(BaseEnergy):
@@ -36,7 +42,8 @@ class PairwisePotentialEnergy(BaseEnergy):
     n_hidden : int, default=5
         Hidden units of the pairwise potential.
     average : bool, default=True
-        Whether to take the mean over the other documents instead of the sum.
+        Whether to take the mean over the other documents instead of the sum of the
+        paper, which grows with the length of the query.
     standardize : bool, default=True
         Whether to bring training features to mean 0 and variance 1 for the pairwise
         potential.
@@ -54,8 +61,8 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     References
     ----------
-    Volkovs and Zemel, "BoltzRank: learning to maximize expected ranking gain", 2009,
-    section 3.3, eq. 9; LeCun et al. (1998), Efficient BackProp, section 4.4.
+    [Volkovs2009]_, section 3.3, eq. 9, and section 4.2; [LeCun1998]_, section 4.4, for
+    the scaled tanh.
 
     Examples
     --------
@@ -69,35 +76,41 @@ class PairwisePotentialEnergy(BaseEnergy):
     [False, False, True]
     """
 
+    short_name = "pairwise_potential"
     needs_groups = True
-    accepts_sparse = True
 
-    def __init__(
-        self,
-        individual=None,
-        n_hidden: int = 5,
-        *,
-        average: bool = True,
-        standardize: bool = True,
-        n_jobs: int | None = None,
-    ):
-        self.individual = individual
-        self.n_hidden = n_hidden
-        self.average = average
-        self.standardize = standardize
-        self.n_jobs = n_jobs
+    individual: BaseEnergy | None = field(default=None, kw_only=False)
+    n_hidden: PositiveInt = field(default=5, kw_only=False)
+    average: bool = True
+    standardize: bool = True
+    n_jobs: NThreads = None
 
-    def setup(self, X, rng=None, y=None, ptr=None):
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        kernel = KernelEnergy(n_components=9)
+        return [
+            {},
+            {"average": False, "n_hidden": 2},
+            {"individual": LinearEnergy(), "standardize": False},
+            {"individual": kernel, "n_hidden": 1},
+        ]
+
+    @property
+    def accepts_sparse(self):
+        """Whether the individual potential accepts CSR matrices."""
+        return self.individual is None or self.individual.accepts_sparse
+
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Set up both potentials on training rows; see `BaseEnergy.setup`."""
-        if not isinstance(self.n_hidden, int | np.integer) or self.n_hidden < 1:
-            raise ValueError(
-                f"n_hidden must be an int of at least 1, got {self.n_hidden!r}"
-            )
+        super().setup(X, rng, y, ptr)
         individual = self._new_individual().setup(X, rng, y, ptr)
-        if individual.labels_ is not None or individual.needs_groups:
-            raise TypeError(
-                f"individual must score documents one by one and without labels; "
-                f"{type(individual).__name__} does not"
+        one_by_one = individual.labels_ is None and not individual.needs_groups
+        if not one_by_one or individual.n_outputs != 1:
+            raise invalid_parameter(
+                self,
+                "individual",
+                "an energy that scores documents one by one and without labels",
+                self.individual,
             )
         self.individual_ = individual
         self.units_ = MLPEnergy(
@@ -110,7 +123,7 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     def _new_individual(self):
         if self.individual is not None:
-            return clone(self.individual)
+            return unfitted(self.individual)
         return MLPEnergy(
             hidden_layer_sizes=(3,),
             activation="scaled_tanh",

@@ -1,13 +1,15 @@
 """Weights of preferences as parameters beside those of the scores."""
 
-from numbers import Real
+from dataclasses import field
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
-from skrank.energies._base import BaseEnergy
+from skrank._core._parameters import Positive, PositiveInt
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._linear import LinearEnergy
+from skrank.energies._mlp import MLPEnergy
 
 
 class PreferenceWeightsEnergy(BaseEnergy):
@@ -28,9 +30,14 @@ class PreferenceWeightsEnergy(BaseEnergy):
     l1_bound : float, default=None
         Largest sum t of all constrained parameters; None for no bound.
 
+    Attributes
+    ----------
+    energy_ : BaseEnergy
+        The energy of the scores after `setup`.
+
     References
     ----------
-    Huang & Frey (2008), eq. 9 and 10.
+    [Huang2008]_, eq. 9–10.
 
     Examples
     --------
@@ -42,33 +49,42 @@ class PreferenceWeightsEnergy(BaseEnergy):
            [6., 3.]])
     """
 
+    short_name = "preference_weights"
     constrained = True
 
-    def __init__(self, energy=None, *, n_weights: int = 2, l1_bound=None):
-        self.energy = energy
-        self.n_weights = n_weights
-        self.l1_bound = l1_bound
+    energy: BaseEnergy | None = field(default=None, kw_only=False)
+    n_weights: PositiveInt = 2
+    l1_bound: Positive | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{}, {"n_weights": 1, "l1_bound": 0.5}, {"energy": MLPEnergy((3,))}]
 
     @property
-    def _scores_energy(self):
+    def n_outputs(self):
+        """Number of scores of a document: one for each weight."""
+        return self.n_weights
+
+    @property
+    def _scores_energy(self) -> BaseEnergy:
         if hasattr(self, "energy_"):
             return self.energy_
         return LinearEnergy() if self.energy is None else self.energy
 
     @property
     def accepts_sparse(self):
-        """Whether the energy of the scores does."""
+        """Whether the energy of the scores accepts CSR matrices."""
         return self._scores_energy.accepts_sparse
 
     @property
     def needs_groups(self):
-        """Whether the energy of the scores does."""
+        """Whether the energy of the scores needs the queries."""
         return self._scores_energy.needs_groups
 
-    def setup(self, X, rng=None, y=None, ptr=None):
+    def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Set up the energy of the scores; see `BaseEnergy.setup`."""
-        check_l1_bound(self.l1_bound)
-        self.energy_ = clone(LinearEnergy() if self.energy is None else self.energy)
+        super().setup(X, rng, y, ptr)
+        self.energy_ = unfitted(LinearEnergy() if self.energy is None else self.energy)
         self.energy_.setup(X, rng, y, ptr)
         return self
 
@@ -130,12 +146,6 @@ class PreferenceWeightsEnergy(BaseEnergy):
         mask = np.ones(n_inner + self.n_weights, dtype=bool)
         mask[:n_inner] = False if inner is None else inner.mask
         return NonNegativeL1Ball(mask, self.l1_bound)
-
-
-def check_l1_bound(bound):
-    """Raise unless a bound is None or a positive number."""
-    if bound is not None and (not isinstance(bound, Real) or not 0 < bound < np.inf):
-        raise ValueError(f"l1_bound must be None or a positive number, got {bound!r}")
 
 
 def shrink_into(constraint, params):

@@ -1,25 +1,53 @@
 """BoltzRank."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import field
+from functools import partial
+from typing import Annotated, Literal, Self
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Interval, Positive, PositiveInt
 from skrank.energies import MLPEnergy, PairwisePotentialEnergy
+from skrank.energies._mlp import LayerSizes
 from skrank.losses import BoltzmannLoss
+from skrank.metrics import BaseMeasure
 from skrank.rankers._energy_ranker import BaseEnergyRanker, GroupedEnergiesMixin
-from skrank.solvers import Adam
+from skrank.solvers import SGD, Adam
 
 
-@shares_parameters
 class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
     r"""BoltzRank: expected ranking gain under a Boltzmann distribution over rankings.
 
     .. math:: \max \sum_q \lambda \sum_R P(R \mid S)\, G(R)
               + (1 - \lambda) \sum_R P(R \mid Y) \log P(R \mid S), \quad
-              s_j = \phi(x_j) + \frac{1}{m - 1} \sum_{k \ne j} \varphi(x_j, x_k)
+              s_j = \phi(x_j) + \frac{1}{c} \sum_{k \ne j} \varphi(x_j, x_k)
 
     with :math:`P(R \mid S) \propto e^{-E(R \mid S)}` over a sample of rankings of each
     query; see `BoltzmannLoss` for the distribution, and `PairwisePotentialEnergy` for
-    the potentials.
+    the potentials. The sum over pairs of documents is divided by :math:`c = m - 1` for
+    a query of m documents, or with ``average=False`` by 1, as in the paper.
+
+    The defaults differ from the paper where validation queries of LETOR preferred it.
+    The models of the paper are ``BoltzRank.paper()`` (BoltzRank1) and
+    ``BoltzRank.paper(pairwise_potential=True)`` (BoltzRank2):
+
+    ==========================================  ============  ============
+    Volkovs and Zemel, sections 3.3 and 4.2     BoltzRank1    BoltzRank2
+    ==========================================  ============  ============
+    individual units ``hidden_layer_sizes``     5             3
+    pairwise units ``n_pair_hidden``                          5
+    sum over pairs ``average``                                False
+    rankings of each query ``n_samples``        100           100
+    :math:`\lambda` ``mix``                     0.9           0.9
+    :math:`g(x) = 2 x / (m - 1)` ``g, scale``   linear, 1     linear, 1
+    L2 regulariser ``alpha``                    0             0
+    random restarts ``n_restarts``              10            10
+    gradient ascent by query ``solver``         "sgd"         "sgd"
+    ==========================================  ============  ============
+
+    of which restart and epoch are kept that are best on validation queries, so pass
+    them to `fit`. The paper states neither the learning rate nor the cut-off of the
+    NDCG that it trains on. ``solver="sgd"`` is ``SGD(learning_rate=0.1, momentum=0.0,
+    batch_queries=1, max_iter=100)``: one step after each query.
 
     Parameters
     ----------
@@ -30,11 +58,15 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         Hidden layers of the individual potential; the paper has 5 units, and 3 beside a
         pairwise potential.
     n_pair_hidden : int, default=5
-        Hidden units of the pairwise potential.
+        Number of hidden units of the pairwise potential.
+    average : bool, default=True
+        Whether the pairwise potentials of a document are averaged over the other
+        documents of its query, and not summed, so that they weigh the same in short and
+        in long queries.
     measure : str or BaseMeasure, default="ndcg@10"
         The gain G.
     n_samples : int, default=100
-        Rankings per query.
+        Number of rankings of each query.
     mix : float, default=0.5
         Share :math:`\lambda` of the expected gain; the paper has 0.9.
     g : {"linear", "sign", "logistic"} or callable, default="linear"
@@ -45,12 +77,12 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
     alpha : float, default=0.1
         Strength of the L2 penalty, relative to the mean loss.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `Adam` with 40 epochs.
+        None means `Adam` with 40 epochs; "sgd" is that of the paper.
 
     References
     ----------
-    Volkovs and Zemel, "BoltzRank: learning to maximize expected ranking gain", 2009;
-    Liu (2011), section 4.3.
+    [Volkovs2009]_, eq. 9, 11, 14 and 15, algorithm 1 and section 4.2; [Liu2011]_,
+    section 4.3.
 
     Examples
     --------
@@ -65,29 +97,72 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
 
     approach = "listwise"
 
-    def __init__(
-        self,
-        pairwise_potential: bool = False,
-        *,
-        hidden_layer_sizes: int | Sequence[int] = (5,),
-        n_pair_hidden: int = 5,
-        measure="ndcg@10",
-        n_samples: int = 100,
-        mix: float = 0.5,
-        g="linear",
-        scale: float = 5.0,
-        alpha: float = 0.1,
-        **shared,
-    ):
-        super().__init__(alpha=alpha, **shared)
-        self.pairwise_potential = pairwise_potential
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.n_pair_hidden = n_pair_hidden
-        self.measure = measure
-        self.n_samples = n_samples
-        self.mix = mix
-        self.g = g
-        self.scale = scale
+    _solvers = BaseEnergyRanker._solvers | {
+        "sgd": partial(
+            SGD, learning_rate=0.1, momentum=0.0, batch_queries=1, max_iter=100
+        )
+    }
+
+    pairwise_potential: bool = field(default=False, kw_only=False)
+    hidden_layer_sizes: LayerSizes = (5,)
+    n_pair_hidden: PositiveInt = 5
+    average: bool = True
+    measure: str | BaseMeasure = "ndcg@10"
+    n_samples: Annotated[int, Interval(2)] = 100
+    mix: Annotated[float, Interval(0, 1)] = 0.5
+    g: Literal["linear", "sign", "logistic"] | Callable = "linear"
+    scale: Positive = 5.0
+    alpha = 0.1
+
+    @classmethod
+    def _variants(cls):
+        """Constructor arguments that the contract tests run over."""
+        quick = {"max_iter": 3, "n_samples": 20}
+        return [
+            quick,
+            quick | {"pairwise_potential": True},
+            quick | {"pairwise_potential": True, "average": False},
+            quick | {"g": "sign", "mix": 1.0, "measure": "ap"},
+            quick | {"g": "logistic", "mix": 0.0, "solver": "sgd"},
+        ]
+
+    @classmethod
+    def paper(cls, pairwise_potential: bool = False, **params) -> Self:
+        """Return a ranker with the settings of the paper.
+
+        Parameters
+        ----------
+        pairwise_potential : bool, default=False
+            Whether to return BoltzRank2 and not BoltzRank1.
+        **params : dict
+            Further parameters, which override those of the paper.
+
+        Returns
+        -------
+        BoltzRank
+            Not fitted. It chooses among restarts and epochs by validation queries.
+
+        References
+        ----------
+        [Volkovs2009]_, section 4.2.
+
+        Examples
+        --------
+        >>> from skrank.rankers import BoltzRank
+        >>> ranker = BoltzRank.paper(pairwise_potential=True, random_state=0)
+        >>> ranker.mix, ranker.average, ranker.n_restarts
+        (0.9, False, 10)
+        """
+        settings = {
+            "hidden_layer_sizes": (3,) if pairwise_potential else (5,),
+            "average": False,
+            "mix": 0.9,
+            "scale": 1.0,
+            "alpha": 0.0,
+            "n_restarts": 10,
+            "solver": "sgd",
+        }
+        return cls(pairwise_potential, **(settings | params))
 
     def _default_solver(self, energy):
         return Adam(max_iter=40)
@@ -101,7 +176,7 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         )
         if self.pairwise_potential:
             energy = PairwisePotentialEnergy(
-                energy, self.n_pair_hidden, n_jobs=self.n_jobs
+                energy, self.n_pair_hidden, average=self.average, n_jobs=self.n_jobs
             )
         loss = BoltzmannLoss(
             measure=self.measure,

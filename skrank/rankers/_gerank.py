@@ -1,16 +1,22 @@
 """GERank."""
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core import _segments
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
 from skrank.energies import GaussianEnergy
+from skrank.energies._gaussian import Divergence
+from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import (
+    BaseLoss,
     HingeLoss,
     LogLoss,
     LVQ2Loss,
@@ -20,10 +26,11 @@ from skrank.losses import (
     SquareSquareLoss,
 )
 from skrank.losses._pairs import PreparedPairs
-from skrank.metrics._gain import gain_of_grades
+from skrank.metrics._gain import Gain, gain_of_grades
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import Adam
 
+LossName = Literal["square_exponential", "square_square", "hinge", "log", "mce", "lvq2"]
 _LOSSES = {
     "square_exponential": SquareExponentialLoss,
     "square_square": SquareSquareLoss,
@@ -32,10 +39,8 @@ _LOSSES = {
     "mce": MCELoss,
     "lvq2": LVQ2Loss,
 }
-_PAIR_WEIGHTS = ("query", "pair")
 
 
-@shares_parameters
 class GERank(BaseEnergyRanker):
     r"""GERank: queries and documents as Gaussians in one space.
 
@@ -78,7 +83,8 @@ class GERank(BaseEnergyRanker):
         best documents matter more at the top; None weighs the pairs of a query alike.
     n_triples : int, default=None
         If given, the loss is taken over so many pairs drawn from each query, in which
-        the worse document has grade 0, instead of over all pairs.
+        the worse document has grade 0, instead of over all pairs. Grades must then
+        begin at 0.
     query_features : "auto" or sequence of int or str, default="auto"
         Features, by index or name, that depend on the query alone. "auto" finds those
         that are constant within every training query and differ between queries; where
@@ -98,8 +104,8 @@ class GERank(BaseEnergyRanker):
 
     References
     ----------
-    Wu, Lu, Tian & Liang (2022), Learning to Co-Embed Queries and Documents, sections 4
-    and 5, eq. 2 and 5, algorithm 1; appendix C for other divergences and losses.
+    [Wu2022]_, sections 4 and 5, eq. 2 and 5, algorithm 1; appendix C for other
+    divergences and losses.
 
     Examples
     --------
@@ -119,34 +125,31 @@ class GERank(BaseEnergyRanker):
     approach = "pairwise"
     _accepts_sparse = False
 
-    def __init__(
-        self,
-        hidden_layer_sizes: int | Sequence[int] = (512,),
-        *,
-        n_components: int = 45,
-        divergence: str = "expected_likelihood",
-        loss="hinge",
-        pair_weights: str = "query",
-        gain=None,
-        n_triples: int | None = None,
-        query_features: str | Sequence = "auto",
-        clip: bool = True,
-        activation: str = "relu",
-        dropout: float = 0.0,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.n_components = n_components
-        self.divergence = divergence
-        self.loss = loss
-        self.pair_weights = pair_weights
-        self.gain = gain
-        self.n_triples = n_triples
-        self.query_features = query_features
-        self.clip = clip
-        self.activation = activation
-        self.dropout = dropout
+    hidden_layer_sizes: LayerSizes = field(default=(512,), kw_only=False)
+    n_components: PositiveInt = 45
+    divergence: Divergence = "expected_likelihood"
+    loss: BaseLoss | LossName = "hinge"
+    pair_weights: Literal["query", "pair"] = "query"
+    gain: Gain | None = None
+    n_triples: PositiveInt | None = None
+    query_features: Literal["auto"] | Sequence[NonNegativeInt | str] = "auto"
+    clip: bool = True
+    activation: Activation = "relu"
+    dropout: Dropout = 0.0
+
+    @classmethod
+    def _variants(cls):
+        """Constructor arguments that the contract tests run over."""
+        small = {"hidden_layer_sizes": (8,), "n_components": 3, "max_iter": 3}
+        small |= {"query_features": ()}
+        divergences = ["kl", "reverse_kl", "jensen_shannon"]
+        return [
+            small,
+            *(small | {"divergence": divergence} for divergence in divergences),
+            *(small | {"loss": loss, "divergence": "kl"} for loss in _LOSSES),
+            small | {"pair_weights": "pair", "gain": "exp2"},
+            small | {"n_triples": 4, "dropout": 0.2, "clip": False},
+        ]
 
     def _parts(self):
         energy = GaussianEnergy(
@@ -159,27 +162,28 @@ class GERank(BaseEnergyRanker):
             dropout=self.dropout,
             n_jobs=self.n_jobs,
         )
-        loss = self._named_loss() if isinstance(self.loss, str) else self.loss
+        loss = _LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        if not energy.non_negative and not loss.shift_invariant:
+            warnings.warn(
+                f"{type(loss).__name__} pulls the energy of the better document to 0, "
+                f"but divergence={self.divergence!r} can be negative, so that 0 is not "
+                "the best: use a loss of differences such as 'hinge', or another "
+                "divergence",
+                UserWarning,
+                stacklevel=2,
+            )
         if self.n_triples is not None:
             # A generator, unlike a seed, goes on drawing from batch to batch.
             rng = check_random_state(self.random_state)
             loss = SampledPairsLoss(loss, self.n_triples, rng, against="zero")
         return energy, loss
 
-    def _named_loss(self):
-        if self.loss not in _LOSSES:
-            raise ValueError(
-                f"loss must be a loss object or one of {', '.join(_LOSSES)}, got "
-                f"{self.loss!r}"
-            )
-        return _LOSSES[self.loss]()
-
-    def _query_indices(self):
+    def _query_indices(self) -> Any:
         """Query features with names replaced by indices."""
         given = self.query_features
-        if isinstance(given, str) or not np.iterable(given):
-            return given  # "auto", or for the energy to refuse
-        if not any(isinstance(feature, str) for feature in given):
+        if isinstance(given, str) or not any(
+            isinstance(feature, str) for feature in given
+        ):
             return given
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -200,19 +204,25 @@ class GERank(BaseEnergyRanker):
         # Few queries make single steps noisy; their average ranks better.
         return Adam(learning_rate=3e-4, average=0.99)
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        if self.pair_weights not in _PAIR_WEIGHTS:
-            raise ValueError(
-                f"pair_weights must be 'query' or 'pair', got {self.pair_weights!r}"
-            )
-
     def _fit(self, data, validation):
         # Before the split into training and validation queries: a query's weight
         # depends on nothing but the query.
+        if self.n_triples is not None:
+            self._require_grade_zero(data)
         data = replace(data, sample_weight=self._weights_of_preferred(data))
         super()._fit(data, validation)
         self.query_features_ = self.energy_.query_features_
+
+    def _require_grade_zero(self, data):
+        lowest = np.minimum.reduceat(data.y, data.ptr[:-1][np.diff(data.ptr) > 0])
+        if lowest.min() > 0 and data.has_preference().any():
+            raise invalid_parameter(
+                self,
+                "n_triples",
+                "None where no document has grade 0, from which the worse document of "
+                "a triple is drawn (or let the grades begin at 0)",
+                self.n_triples,
+            )
 
     def _weights_of_preferred(self, data):
         """Weight of a pair, by row of its preferred document; None for ones."""
@@ -225,7 +235,9 @@ class GERank(BaseEnergyRanker):
         weight = np.ones(len(data.y)) if weight is None else weight
         return _equal_queries(data, weight, against_zero=self.n_triples is not None)
 
-    def embed(self, X, kind: str = "document"):
+    def embed(
+        self, X: npt.ArrayLike, kind: Literal["document", "query"] = "document"
+    ) -> tuple[np.ndarray, np.ndarray]:
         r"""Gaussians of documents or of their queries.
 
         .. math:: N(\mu, \operatorname{diag}(v)), \qquad v = \operatorname{elu}(s) + 1

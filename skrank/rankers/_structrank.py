@@ -1,34 +1,32 @@
 """StructRank."""
 
+from dataclasses import field, replace
+from functools import partial
+from typing import Any, Literal
+
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
+from skrank._core._registry import by_short_name
 from skrank.energies import (
+    BaseEnergy,
     LinearEnergy,
     MLPEnergy,
     NadarayaWatsonEnergy,
     PreferenceWeightsEnergy,
 )
+from skrank.energies._base import unfitted
 from skrank.losses import CDNLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
-from skrank.solvers import LBFGS, Adam, ConstrainedSGD, ProjectedGradient
+from skrank.solvers import LBFGS, Adam, BaseSolver, ConstrainedSGD, ProjectedGradient
 
-_ENERGIES = {
-    "linear": LinearEnergy,
-    "mlp": MLPEnergy,
-    "nadaraya-watson": NadarayaWatsonEnergy,
-}
-_SOLVERS = {
-    "sgd": ConstrainedSGD,
-    "projected": ProjectedGradient,
-    "adam": Adam,
-    "lbfgs": LBFGS,
+# What they have in common beside `BaseEnergy` is the parameter ``n_jobs``.
+_ENERGIES: dict[str, Any] = {
+    **by_short_name((LinearEnergy, MLPEnergy, NadarayaWatsonEnergy), BaseEnergy)
 }
 
 
-@shares_parameters
 class StructRank(BaseEnergyRanker):
     r"""StructRank: joint probability of all preferences of a query.
 
@@ -39,11 +37,22 @@ class StructRank(BaseEnergyRanker):
     F is the distribution function of a cumulative distribution network over the
     preference edges of the query, here fully connected; other topologies join fewer
     edges. With linear scores and :math:`w_1 = w_2 = 1` the objective is convex and
-    solved by L-BFGS. The paper's model has local averages as scores
-    (``energy="nadaraya-watson"``), learned weights and
-    :math:`\theta = (a, w_1, w_2) \ge 0`, :math:`\lVert \theta \rVert_1 \le t`; its
-    protocol is ``solver="sgd"``, ``alpha=0``, ``n_restarts=3`` and
+    solved by L-BFGS.
+
+    The paper sums over e and e' without the factor :math:`1 / |E|` (eq. 8), so that a
+    query with twice as many edges counts four times as much. Here the factor makes
+    queries count by their edges, and the objective is a mean, so that ``alpha`` and the
+    learning rate of a solver mean the same for long and short queries. With
+    ``average="edge_pair"`` queries count as in the paper, and the objective is its sum
+    divided by the number of all pairs of edges.
+
+    The paper's model has local averages as scores (``energy="nadaraya-watson"``),
+    learned weights and :math:`\theta = (a, w_1, w_2) \ge 0`, :math:`\lVert \theta
+    \rVert_1 \le t`; its protocol is ``solver="sgd"``, ``alpha=0``, ``n_restarts=3`` and
     ``validation_measure="map"`` on features scaled to [0, 1] within each query.
+    ``solver="sgd"`` is ``ConstrainedSGD(learning_rate=20.0)``, ten epochs of one step
+    after each query, of the length that suits a mean over edges: the rate of 0.5 that
+    the paper states is that of a sum, and moves a mean hardly at all.
 
     An evaluation costs O(E) for the E edges of a query with "full", some hundred times
     what "disconnected" costs; see `CDNLoss`. Local averages cost O(n N d) for N
@@ -55,30 +64,34 @@ class StructRank(BaseEnergyRanker):
         Which preferences are joined; see `CDNLoss`.
     energy : {"linear", "mlp", "nadaraya-watson"} or BaseEnergy, default="linear"
         Family of scoring functions.
-    learn_weights : bool, default=None
+    learn_weights : bool or None, default=None
         Whether :math:`w_1, w_2 \ge 0` are learned and not 1; None learns them where
         the parameters of the scores are constrained, as with "nadaraya-watson", whose
         scores stay between the grades. The topologies "disconnected" and "star" have
         only :math:`w_1`.
-    l1_bound : float, default=None
+    l1_bound : float or None, default=None
         Bound t of the sum of all constrained parameters: the scales of
-        "nadaraya-watson" and the weights. None for no bound.
-    average : {"edge", "query"}, default="edge"
-        What the mean loss is taken over: with "query" all queries count the same, with
-        "edge" they count by their edges, as in `RankNet`.
+        "nadaraya-watson" and the weights. None for no bound. It is an error to give one
+        where no parameter is constrained.
+    average : {"edge", "edge_pair", "query"}, default="edge"
+        What the mean loss is taken over: with "edge" queries count by their edges, as
+        in `RankNet`, with "query" all count the same, and with "edge_pair" they count
+        by their pairs of edges, as in eq. 8 of the paper. With the topologies
+        "disconnected" and "star", which join no pairs, "edge_pair" weighs queries in
+        the same way.
     n_edge_pairs : int, default=200
-        With "random", pairs of edges in each network of a query.
+        With "random", number of pairs of edges in each network of a query.
     n_networks : int, default=5
-        With "random", networks over which the mean is taken.
-    solver : BaseSolver or str, default=None
-        A solver, or "sgd" (`ConstrainedSGD`, that of the paper), "projected"
+        With "random", number of networks over which the mean is taken.
+    solver : BaseSolver or {"sgd", "projected", "adam", "lbfgs"}, default=None
+        A solver, or "sgd" (`ConstrainedSGD` as in the paper), "projected"
         (`ProjectedGradient`), "adam" or "lbfgs". None means `LBFGS` for
         linear scores without weights, `ProjectedGradient` where parameters are
         constrained and `Adam` otherwise.
 
     References
     ----------
-    Huang & Frey (2008), sections 3-5, eq. 5-10.
+    [Huang2008]_, sections 3–5, eq. 5–10.
 
     Examples
     --------
@@ -91,34 +104,49 @@ class StructRank(BaseEnergyRanker):
 
     approach = "listwise"
 
-    def __init__(
-        self,
-        topology: str = "full",
-        energy="linear",
-        *,
-        learn_weights: bool | None = None,
-        l1_bound: float | None = None,
-        average: str = "edge",
-        n_edge_pairs: int = 200,
-        n_networks: int = 5,
-        solver=None,
-        **shared,
-    ):
-        super().__init__(solver=solver, **shared)
-        self.topology = topology
-        self.energy = energy
-        self.learn_weights = learn_weights
-        self.l1_bound = l1_bound
-        self.average = average
-        self.n_edge_pairs = n_edge_pairs
-        self.n_networks = n_networks
+    _solvers = {
+        "sgd": partial(ConstrainedSGD, learning_rate=20.0),
+        "projected": ProjectedGradient,
+        "adam": Adam,
+        "lbfgs": LBFGS,
+    }
+
+    topology: Literal["full", "disconnected", "random", "star"] = field(
+        default="full", kw_only=False
+    )
+    energy: BaseEnergy | Literal["linear", "mlp", "nadaraya-watson"] = field(
+        default="linear", kw_only=False
+    )
+    learn_weights: bool | None = None
+    l1_bound: Positive | None = None
+    average: Literal["edge", "edge_pair", "query"] = "edge"
+    n_edge_pairs: PositiveInt = 200
+    n_networks: PositiveInt = 5
+    # More names than the base class knows, which pyright takes for a narrower use.
+    solver: BaseSolver | Literal["sgd", "projected", "adam", "lbfgs"] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @classmethod
+    def _variants(cls):
+        """Constructor arguments that the contract tests run over."""
+        topologies = ["disconnected", "random", "star"]
+        local = {"energy": "nadaraya-watson", "max_iter": 5}
+        return [
+            {},
+            *({"topology": topology} for topology in topologies),
+            {"average": "query"},
+            {"average": "edge_pair"},
+            {"energy": "mlp", "max_iter": 5},
+            {"learn_weights": True, "l1_bound": 3.0},
+            local,
+            local | {"solver": "sgd", "l1_bound": 3.0},
+        ]
 
     def _parts(self):
         # Every batch draws new networks, all of them from the seed of the ranker.
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         loss = CDNLoss(
             topology=self.topology,
-            average=self.average,
+            average="query" if self.average == "query" else "edge",
             n_edge_pairs=self.n_edge_pairs,
             n_networks=self.n_networks,
             random_state=np.random.RandomState(seed),
@@ -128,36 +156,46 @@ class StructRank(BaseEnergyRanker):
     def _make_energy(self):
         energy, learn = self.energy, self.learn_weights
         if isinstance(energy, str):
-            if energy not in _ENERGIES:
-                raise ValueError(
-                    f"energy must be an energy or one of {', '.join(_ENERGIES)}, got "
-                    f"{energy!r}"
-                )
             energy = _ENERGIES[energy](n_jobs=self.n_jobs)
-        elif not hasattr(energy, "scores_and_vjp"):
-            raise TypeError(
-                f"energy must be an energy or one of {', '.join(_ENERGIES)}, got "
-                f"{energy!r}"
-            )
-        energy = clone(energy)
+        energy = unfitted(energy)
         if learn or (learn is None and energy.constrained):
             both = self.topology in ("full", "random")
             return PreferenceWeightsEnergy(
                 energy, n_weights=2 if both else 1, l1_bound=self.l1_bound
             )
-        if self.l1_bound is not None and "l1_bound" in energy.get_params():
-            energy.set_params(l1_bound=self.l1_bound)
-        return energy
+        if self.l1_bound is None:
+            return energy
+        if "l1_bound" not in energy.get_params(deep=False):
+            accepted = (
+                f"None, because {type(energy).__name__} without learned weights has no "
+                "constrained parameters to bound (set learn_weights=True, or take "
+                "energy='nadaraya-watson')"
+            )
+            raise invalid_parameter(self, "l1_bound", accepted, self.l1_bound)
+        return energy.set_params(l1_bound=self.l1_bound)
 
-    def _default_solver(self, energy):
+    def _fit(self, data, validation):
+        if self.average == "edge_pair":
+            data = replace(data, sample_weight=_by_edges(data))
+        super()._fit(data, validation)
+
+    def _default_solver(self, energy) -> BaseSolver:
         if energy.linear:
             return LBFGS()
         return ProjectedGradient() if energy.constrained else Adam()
 
-    def _named_solver(self, name):
-        if name not in _SOLVERS:
-            raise ValueError(
-                f"solver must be a solver object or one of {', '.join(_SOLVERS)}, got "
-                f"{name!r}"
-            )
-        return _SOLVERS[name]()
+
+def _by_edges(data):
+    """Row weights that multiply each query by the number of its edges.
+
+    The loss of a query is its sum over pairs of edges, divided by their number, and the
+    mean is taken over edges; both have these weights, which thus cancel the division.
+    """
+    sizes = np.diff(data.ptr)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    cells, counts = np.unique([query, data.y], axis=1, return_counts=True)
+    # Of all ordered pairs of documents, those of equal grades are no edges, and of the
+    # others one direction is.
+    ties = np.bincount(cells[0].astype(np.intp), counts**2, minlength=len(sizes))
+    weight = np.repeat(0.5 * (sizes**2 - ties), sizes)
+    return weight if data.sample_weight is None else weight * data.sample_weight

@@ -1,14 +1,14 @@
 """Adam."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from skrank._core._shared_parameters import shares_parameters
-from skrank.solvers._stochastic import StochasticSolver, check_number
+from skrank._core._parameters import Positive
+from skrank.solvers._stochastic import Decay, StochasticSolver
 
 
-@shares_parameters
 class Adam(StochasticSolver):
     r"""Adaptive moment estimation over mini-batches of queries.
 
@@ -35,8 +35,7 @@ class Adam(StochasticSolver):
 
     References
     ----------
-    Kingma & Ba (2015), Adam: A Method for Stochastic Optimization, algorithm 1; the
-    moving average of parameters: section 7.2.
+    [Kingma2015]_, algorithm 1, and section 7.2 for the moving average of parameters.
 
     Examples
     --------
@@ -45,26 +44,17 @@ class Adam(StochasticSolver):
     Adam(learning_rate=0.01, max_iter=50)
     """
 
-    def __init__(
-        self,
-        *,
-        learning_rate: float = 1e-3,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.learning_rate = learning_rate
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
+    short_name = "adam"
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_number(self, "beta_1", at_least=0.0, below=1.0)
-        check_number(self, "beta_2", at_least=0.0, below=1.0)
-        check_number(self, "epsilon", above=0.0)
+    learning_rate = 1e-3
+    beta_1: Decay = 0.9
+    beta_2: Decay = 0.999
+    epsilon: Positive = 1e-8
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        common = {"learning_rate": 0.05}
+        return [common | variant for variant in super()._variants()]
 
     def _start(self, n_params):
         mean, square = np.zeros(n_params), np.zeros(n_params)

@@ -3,15 +3,18 @@
 A solver asks for capabilities by name (`requires`) and calls them; it never looks at
 the type of the energy or of the loss. The objective offers ``value_gradient(params)``,
 ``n_queries``, ``batch(queries, rng)`` and, for convex problems in linear scores,
-``coordinates()``.
+``coordinates()``. Further capabilities, such as ``smoothed(width)``, are there exactly
+where its energy and its loss can do it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from skrank._core._parameters import Parameters
 
 
 @dataclass
@@ -23,13 +26,15 @@ class SolverResult:
     params : ndarray of shape (n_params,)
         Final parameters.
     n_iter : int
-        Iterations, or epochs of a stochastic solver.
+        Number of iterations, or of epochs of a stochastic solver.
     value : float
-        Objective at ``params``.
+        Objective at ``params``, over all queries and without the noise of training.
     converged : bool
         Whether the solver's own criterion was met (or it was told to stop).
     history : list of float
-        Objective after every iteration.
+        Objective after every iteration. Stochastic solvers, which never evaluate it as
+        a whole, give its mean over the batches of each epoch, along which the
+        parameters moved; so do not compare it with ``value``.
     """
 
     params: np.ndarray
@@ -42,8 +47,8 @@ class SolverResult:
 Monitor = Callable[[np.ndarray, int, float], bool]
 
 
-def constraint_of(objective: Any):
-    """Set that the parameters of an objective must stay in, or None.
+def constraint_of(objective: Any) -> Any:
+    """Return the set that the parameters of an objective must stay in, or None.
 
     Parameters
     ----------
@@ -59,21 +64,90 @@ def constraint_of(objective: Any):
     return None if find is None else find()
 
 
-class BaseSolver(BaseEstimator):
-    """Base class of solvers."""
+def announce_start(monitor: Any, params: np.ndarray, value: float) -> None:
+    """Tell a monitor that wants to know it what the minimisation starts from.
 
+    Parameters
+    ----------
+    monitor : callable or None
+        May offer ``start(params, value)``.
+    params : ndarray of shape (n_params,)
+        Parameters before the first iteration.
+    value : float
+        Objective there; NaN where the solver does not know it.
+    """
+    start = getattr(monitor, "start", None)
+    if start is not None:
+        start(np.array(params), value)
+
+
+def finite_value_gradient(objective: Any, params: np.ndarray):
+    """Evaluate an objective; raise a ValueError where it is not finite.
+
+    Parameters
+    ----------
+    objective : object
+        Offers ``value_gradient(params)``.
+    params : ndarray of shape (n_params,)
+        Where to evaluate it.
+
+    Returns
+    -------
+    value : float
+        The objective.
+    gradient : ndarray of shape (n_params,)
+        Its gradient.
+    """
+    value, gradient = objective.value_gradient(params)
+    if not np.isfinite(value):
+        raise ValueError(
+            f"the objective became {value}; scale the features or raise alpha"
+        )
+    return value, gradient
+
+
+class BaseSolver(Parameters, BaseEstimator):
+    """Base class of solvers.
+
+    Subclasses declare their parameters as annotated class attributes and implement
+    `solve`, which begins with `check`.
+    """
+
+    #: Name by which rankers and the registry know the solver; set by concrete classes.
+    short_name: ClassVar[str]
     #: What the objective must offer.
-    requires: tuple[str, ...] = ("value_gradient",)
+    requires = ("value_gradient",)
     #: Whether parameters are kept in the set that the objective's `constraint` names.
     keeps_constraints = False
 
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments that the contract tests run over."""
+        return [{}]
+
     def check(self, objective: Any) -> None:
-        """Raise a TypeError if the objective lacks something this solver needs."""
+        """Check the parameters, and that the objective offers what is needed.
+
+        Parameters
+        ----------
+        objective : object
+            The objective to be minimised.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        TypeError
+            If a parameter has a wrong type, if the objective lacks something that this
+            solver needs, or if it has a constraint that this solver would not keep.
+        """
+        self._check_parameters()
         missing = [name for name in self.requires if not hasattr(objective, name)]
         if missing:
             raise TypeError(
                 f"{type(self).__name__} needs an objective with {', '.join(missing)}, "
                 f"which {type(objective).__name__} does not offer"
+                f"{_reasons(objective, missing)}"
             )
         if constraint_of(objective) is not None and not self.keeps_constraints:
             raise TypeError(
@@ -82,7 +156,11 @@ class BaseSolver(BaseEstimator):
             )
 
     def solve(
-        self, objective: Any, params, rng, monitor: Monitor | None = None
+        self,
+        objective: Any,
+        params: np.ndarray,
+        rng: Any,
+        monitor: Monitor | None = None,
     ) -> SolverResult:
         """Minimise an objective.
 
@@ -96,11 +174,27 @@ class BaseSolver(BaseEstimator):
             Source of all randomness.
         monitor : callable, default=None
             Called as ``monitor(params, n_iter, value)`` after every iteration; the
-            solver stops when it returns True.
+            solver stops when it returns True. If it offers ``start(params, value)``,
+            that is called once before the first iteration, with a NaN value by
+            solvers that do not evaluate the objective there.
 
         Returns
         -------
         SolverResult
             Parameters and how they were reached.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or if the objective stops being finite.
+        TypeError
+            If a parameter has a wrong type, or if the objective lacks something.
         """
         raise NotImplementedError
+
+
+def _reasons(objective, missing):
+    """Why an objective does not offer something, where it can say so."""
+    why_not = getattr(objective, "why_not", None)
+    reasons = [] if why_not is None else [why_not(name) for name in missing]
+    return "".join(f"; {reason}" for reason in reasons if reason)

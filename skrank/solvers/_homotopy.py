@@ -1,12 +1,22 @@
 """Minimising a kinked loss through ever sharper smooth ones."""
 
 import warnings
+from dataclasses import field
+from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank.solvers._base import BaseSolver, SolverResult
-from skrank.solvers._lbfgs import LBFGS
+from skrank._core._parameters import (
+    Fraction,
+    NonNegative,
+    Positive,
+    PositiveInt,
+    invalid_parameter,
+)
+from skrank.solvers._base import BaseSolver, SolverResult, announce_start
+from skrank.solvers._lbfgs import FLAT_START, LBFGS
 
 
 class SmoothingHomotopy(BaseSolver):
@@ -30,13 +40,13 @@ class SmoothingHomotopy(BaseSolver):
     factor : float, default=0.1
         Ratio :math:`\rho` of successive widths.
     max_iter : int, default=500
-        Iterations at most for each problem.
-    tol : float, default=1e-6
-        Tolerance of each problem.
+        Largest number of iterations for each problem.
+    tol : float or None, default=1e-6
+        Tolerance of each problem; None leaves that of ``solver``.
 
     References
     ----------
-    Nesterov (2005), Smooth minimization of non-smooth functions.
+    [Nesterov2005]_, section 2.
 
     Examples
     --------
@@ -46,33 +56,32 @@ class SmoothingHomotopy(BaseSolver):
     'linear'
     """
 
+    short_name = "homotopy"
     requires = ("value_gradient", "smoothed")
 
-    def __init__(
-        self,
-        solver=None,
-        *,
-        width: float = 1.0,
-        final_width: float = 1e-3,
-        factor: float = 0.1,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-    ):
-        self.solver = solver
-        self.width = width
-        self.final_width = final_width
-        self.factor = factor
-        self.max_iter = max_iter
-        self.tol = tol
+    solver: BaseSolver | None = field(default=None, kw_only=False)
+    width: Positive = 1.0
+    final_width: Positive = 1e-3
+    factor: Fraction = 0.1
+    max_iter: PositiveInt = 500
+    tol: NonNegative | None = 1e-6
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{"final_width": 1e-4}, {"factor": 0.5, "tol": 1e-8}]
+
+    @property
+    def keeps_constraints(self):
+        """Whether the solver of the smooth problems keeps constraints."""
+        return (LBFGS() if self.solver is None else self.solver).keeps_constraints
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.final_width > self.width:
+            accepted = f"at most width={self.width:g}"
+            raise invalid_parameter(self, "final_width", accepted, self.final_width)
 
     def _widths(self):
-        if not 0 < self.final_width <= self.width:
-            raise ValueError(
-                "final_width must be positive and at most width, got "
-                f"{self.final_width!r} and {self.width!r}"
-            )
-        if not 0 < self.factor < 1:
-            raise ValueError(f"factor must lie between 0 and 1, got {self.factor!r}")
         widths = [self.width]
         while widths[-1] > self.final_width:
             widths.append(max(self.final_width, widths[-1] * self.factor))
@@ -81,11 +90,10 @@ class SmoothingHomotopy(BaseSolver):
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
-        inner = LBFGS() if self.solver is None else clone(self.solver)
-        inner.set_params(max_iter=self.max_iter, tol=self.tol)
+        inner = limited(self, LBFGS())
         history: list[float] = []
-        watch = _Continued(monitor, history)
-        exhausted = False
+        watch = Continued(monitor, history)
+        exhausted, result = False, None
         for width in self._widths():
             with warnings.catch_warnings():
                 # The sharper the problem, the sooner no step lowers it in double
@@ -103,19 +111,65 @@ class SmoothingHomotopy(BaseSolver):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        stuck = not history and result is not None and not result.converged
+        if stuck:
+            # Smooth versions of a loss without a margin are flat where it has its kink.
+            warnings.warn(
+                f"SmoothingHomotopy made no step, because {FLAT_START}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         value, _ = objective.value_gradient(params)
-        return SolverResult(params, len(history), value, not exhausted, history)
+        converged = not exhausted and not stuck
+        return SolverResult(params, len(history), value, converged, history)
 
 
-class _Continued:
-    """A monitor that counts iterations on across the problems."""
+def limited(solver, default: BaseSolver) -> Any:
+    """Return the inner solver of a wrapping one, with the limits of the latter.
+
+    Parameters
+    ----------
+    solver : BaseSolver
+        Has ``solver``, ``max_iter`` and ``tol``, None for the tolerance that the inner
+        solver has itself.
+    default : BaseSolver
+        What None for ``solver`` means.
+
+    Returns
+    -------
+    BaseSolver
+        A copy.
+    """
+    inner: Any = clone(default if solver.solver is None else solver.solver)
+    limits = {"max_iter": solver.max_iter, "tol": solver.tol}
+    return inner.set_params(**{k: v for k, v in limits.items() if v is not None})
+
+
+class Continued:
+    """A monitor that counts iterations on across several problems.
+
+    Parameters
+    ----------
+    monitor : callable or None
+        Hears of every iteration, and once of the start of the first problem.
+    history : list of float
+        Objectives are appended to it.
+    """
 
     def __init__(self, monitor, history):
         self.monitor = monitor
         self.history = history
         self.stopped = False
+        self.started = False
+
+    def start(self, params: np.ndarray, value: float) -> None:
+        """Pass on the start of the first problem."""
+        if not self.started:
+            announce_start(self.monitor, params, value)
+        self.started = True
 
     def __call__(self, params, n_iter, value):
+        """Note one iteration; True tells the solver to stop."""
         self.history.append(value)
         if self.monitor is not None:
             self.stopped = self.monitor(params, len(self.history), value)

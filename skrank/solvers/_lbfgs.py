@@ -1,12 +1,28 @@
 """Limited-memory BFGS."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank.solvers._base import BaseSolver, SolverResult
+from skrank._core._parameters import NonNegative, PositiveInt
+from skrank.solvers._base import (
+    BaseSolver,
+    SolverResult,
+    announce_start,
+    finite_value_gradient,
+)
+
+# `OptimizeResult.status` of a line search that found no lower point.
+_NO_LOWER_POINT = 2
+#: What helps where the gradient is 0 at the start.
+FLAT_START = (
+    "the gradient is 0 where it starts. Losses without a margin are flat where all "
+    "scores are equal: use a margin above 0. Losses that have reached their cap are "
+    "flat as well: use RelaxedStart"
+)
 
 
 class LBFGS(BaseSolver):
@@ -21,7 +37,7 @@ class LBFGS(BaseSolver):
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most.
+        Largest number of iterations.
     tol : float, default=1e-6
         Stop when the largest component of the gradient in the solver's coordinates is
         at most ``tol`` times the larger of 1 and the objective.
@@ -32,7 +48,7 @@ class LBFGS(BaseSolver):
 
     References
     ----------
-    Nocedal & Wright (2006), Numerical Optimization, section 7.2.
+    [Nocedal2006]_, section 7.2.
 
     Examples
     --------
@@ -42,25 +58,23 @@ class LBFGS(BaseSolver):
     50
     """
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        memory: int = 10,
-        whiten: bool = True,
-    ):
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.whiten = whiten
+    short_name = "lbfgs"
+
+    max_iter: PositiveInt = 500
+    tol: NonNegative = 1e-6
+    memory: PositiveInt = 10
+    whiten: bool = True
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{"tol": 1e-9}, {"tol": 1e-9, "whiten": False, "memory": 3}]
 
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
         find = getattr(objective, "coordinates", None)
         frame = find() if self.whiten and find is not None else None
-        run = _Run(objective, frame, monitor)
+        run = _Run(objective, frame, monitor, params)
         start = params if frame is None else frame.from_params(params)
         result = minimize(
             run.value_gradient,
@@ -76,38 +90,68 @@ class LBFGS(BaseSolver):
                 "ftol": 10 * np.finfo(float).eps,
             },
         )
-        converged = bool(result.success) or run.stopped
+        stuck_at_start = run.starts_flat and result.nit == 0
+        converged = (bool(result.success) or run.stopped) and not stuck_at_start
         if not converged:
-            warnings.warn(
-                f"LBFGS stopped after {result.nit} iterations before reaching "
-                f"tol={self.tol:g} ({result.message}); raise max_iter or alpha, or "
-                "scale the features",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            advice = self._advice(result, stuck_at_start)
+            warnings.warn(advice, ConvergenceWarning, stacklevel=2)
         final = result.x if frame is None else frame.to_params(result.x)
         return SolverResult(
             final, int(result.nit), float(result.fun), converged, run.history
+        )
+
+    def _advice(self, result, stuck_at_start):
+        """What went wrong, and what helps."""
+        if stuck_at_start:
+            return f"LBFGS made no step, because {FLAT_START}"
+        if result.status != _NO_LOWER_POINT:
+            return (
+                f"LBFGS stopped after {result.nit} iterations before reaching "
+                f"tol={self.tol:g} ({result.message}); raise max_iter or alpha, or "
+                "scale the features"
+            )
+        if result.nit == 0:
+            return (
+                "LBFGS made no step, because the objective has a kink where it starts. "
+                "Losses without a margin have one where all scores are equal: use a "
+                "margin above 0, or a stochastic solver such as Adam"
+            )
+        return (
+            f"LBFGS stopped after {result.nit} iterations before reaching "
+            f"tol={self.tol:g}, because no step along its direction lowers the "
+            "objective; for a loss with kinks use SmoothingHomotopy or a stochastic "
+            "solver such as Adam, otherwise raise tol, or scale the features"
         )
 
 
 class _Run:
     """One minimisation: changes coordinates and keeps the history."""
 
-    def __init__(self, objective, frame, monitor):
+    def __init__(self, objective, frame, monitor, start):
         self.objective = objective
         self.frame = frame
         self.monitor = monitor
+        self.start = start
         self.history: list[float] = []
         self.stopped = False
+        self.evaluated = False
+        self.starts_flat = False
+
+    def _note_start(self, value, gradient):
+        """Look at the first evaluation, which is that of the start."""
+        self.evaluated = True
+        announce_start(self.monitor, self.start, value)
+        # Of parameters that are not all 0, a loss of 0 is what one wants. Data without
+        # any preference have nothing to learn, which is not the solver's concern.
+        suspicious = value > 0 or not np.any(self.start)
+        some_units = getattr(self.objective, "total_weight", 1.0) > 0
+        self.starts_flat = not np.any(gradient) and suspicious and some_units
 
     def value_gradient(self, v):
         params = v if self.frame is None else self.frame.to_params(v)
-        value, gradient = self.objective.value_gradient(params)
-        if not np.isfinite(value):
-            raise ValueError(
-                f"the objective became {value}; scale the features or raise alpha"
-            )
+        value, gradient = finite_value_gradient(self.objective, params)
+        if not self.evaluated:
+            self._note_start(value, gradient)
         return value, gradient if self.frame is None else self.frame.pull(gradient)
 
     def after_iteration(self, intermediate_result):

@@ -1,17 +1,26 @@
 """Spectral projected gradient."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank.solvers._base import BaseSolver, SolverResult, constraint_of
-from skrank.solvers._stochastic import check_count, check_number
+from skrank._core._parameters import NonNegative, PositiveInt
+from skrank.solvers._base import (
+    BaseSolver,
+    SolverResult,
+    announce_start,
+    constraint_of,
+    finite_value_gradient,
+)
 
 _SMALLEST_STEP, _LARGEST_STEP = 1e-10, 1e10
 # Share of the promised decrease that a step must bring.
 _SUFFICIENT = 1e-4
 _MAX_HALVINGS = 40
+# Length, relative to the parameters, of the trial step that measures the curvature.
+_TRIAL = 1e-4
 
 
 class ProjectedGradient(BaseSolver):
@@ -27,10 +36,16 @@ class ProjectedGradient(BaseSolver):
     convex. Without a constraint it is plain spectral descent, and `LBFGS` is faster.
     Every evaluation reads the data once.
 
+    Scores may depend on the square of a parameter that must not be negative, as those
+    of `NadarayaWatsonEnergy` do. Its derivative is then 0 on the boundary, whether or
+    not the objective falls beyond it. So where the gradient vanishes, parameters on the
+    boundary are moved inside as far as that lowers the objective; the solver stops
+    where it does not.
+
     Parameters
     ----------
     max_iter : int, default=200
-        Iterations at most.
+        Largest number of iterations.
     tol : float, default=1e-5
         Stop when no component of :math:`P(w - \nabla L(w)) - w` exceeds this.
     memory : int, default=10
@@ -38,8 +53,7 @@ class ProjectedGradient(BaseSolver):
 
     References
     ----------
-    Birgin, Martínez & Raydan (2000), Nonmonotone spectral projected gradient methods
-    on convex sets, algorithm 2.
+    [Birgin2000]_, algorithm 2.
 
     Examples
     --------
@@ -48,27 +62,30 @@ class ProjectedGradient(BaseSolver):
     ProjectedGradient(max_iter=50)
     """
 
+    short_name = "projected"
     keeps_constraints = True
 
-    def __init__(self, *, max_iter: int = 200, tol: float = 1e-5, memory: int = 10):
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
+    max_iter: PositiveInt = 200
+    tol: NonNegative = 1e-5
+    memory: PositiveInt = 10
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{"tol": 1e-8}, {"tol": 1e-8, "memory": 1}]
 
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
-        check_count(self, "max_iter")
-        check_count(self, "memory")
-        check_number(self, "tol", at_least=0.0)
         run = _Run(objective, params, self.memory)
+        announce_start(monitor, run.params, run.value)
         history: list[float] = []
         converged = False
         while not converged and len(history) < self.max_iter:
             if run.residual() <= self.tol:
-                converged = True
-                break
-            if not run.step():
+                if not run.leave_boundary():
+                    converged = True
+                    break
+            elif not run.step():
                 break  # rounding: no step lowers the objective any more
             history.append(run.value)
             converged = monitor is not None and bool(
@@ -98,19 +115,39 @@ class _Run:
         self.params = self.project(np.asarray(params, dtype=np.float64))
         self.value, self.gradient = self._evaluate(self.params)
         self.recent = [self.value]
-        steepest = np.abs(self._direction(1.0)).max(initial=0.0)
-        self.spectral = 1.0 / steepest if steepest > 0 else 1.0
+        self.spectral = self._first_step()
 
     def _evaluate(self, params):
-        value, gradient = self.objective.value_gradient(params)
-        if not np.isfinite(value):
-            raise ValueError(
-                f"the objective became {value}; scale the features or raise alpha"
-            )
-        return value, gradient
+        return finite_value_gradient(self.objective, params)
 
     def _direction(self, step):
         return self.project(self.params - step * self.gradient) - self.params
+
+    def _cautious_step(self):
+        """Step that moves the parameters by about their own size."""
+        steepest = np.abs(self._direction(1.0)).max(initial=0.0)
+        size = max(1.0, np.abs(self.params).max(initial=0.0))
+        return size / steepest if steepest > 0 else 1.0
+
+    def _first_step(self):
+        """Spectral step of a short trial step along the projected gradient.
+
+        A first step of unit length, whatever the curvature, may overshoot to the
+        boundary, where parameters can have no gradient to bring them back.
+        """
+        step = self._cautious_step()
+        params = self.params + _TRIAL * self._direction(step)
+        _, gradient = self._evaluate(params)
+        return min(step, self._spectral(params, gradient) or step)
+
+    def _spectral(self, params, gradient):
+        """Step of Barzilai and Borwein; None where the curvature is not positive."""
+        moved, turned = params - self.params, gradient - self.gradient
+        curvature = (moved * turned).sum()
+        if curvature <= 0:
+            return None
+        step = (moved * moved).sum() / curvature
+        return min(max(step, _SMALLEST_STEP), _LARGEST_STEP)
 
     def residual(self):
         """Largest component of the projected gradient."""
@@ -134,10 +171,30 @@ class _Run:
             length = min(max(best, 0.1 * length), 0.5 * length)
         return False
 
+    def leave_boundary(self):
+        """Move inside where that lowers the objective; False if it does nowhere."""
+        size = max(1.0, np.abs(self.params).max(initial=0.0))
+        pinned = self.project(self.params - size) >= self.params
+        pinned &= self.gradient == 0.0
+        if not pinned.any():
+            return False
+        near = self.project(self.params + _TRIAL * size * pinned)
+        _, gradient = self._evaluate(near)
+        growing = pinned & (gradient < 0.0)
+        length = size if growing.any() else 0.0
+        while length > _TRIAL * size:
+            params = self.project(self.params + length * growing)
+            value, gradient = self._evaluate(params)
+            if value < self.value:
+                self._accept(params, value, gradient)
+                return True
+            length *= 0.5
+        return False
+
     def _accept(self, params, value, gradient):
-        moved, turned = params - self.params, gradient - self.gradient
-        curvature = (moved * turned).sum()
-        step = (moved * moved).sum() / curvature if curvature > 0 else _LARGEST_STEP
-        self.spectral = min(max(step, _SMALLEST_STEP), _LARGEST_STEP)
+        # Without curvature there is no spectral step, and a very long one would end at
+        # the far side of the constraint.
+        spectral = self._spectral(params, gradient)
         self.params, self.value, self.gradient = params, value, gradient
         self.recent = [*self.recent[1 - self.memory :], value][-self.memory :]
+        self.spectral = self._cautious_step() if spectral is None else spectral

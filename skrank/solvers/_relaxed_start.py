@@ -1,10 +1,13 @@
 """Minimising a loss with a cap from a minimum of the same loss without it."""
 
-from sklearn.base import clone
+from dataclasses import field
+from typing import Any
 
+from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.solvers._adam import Adam
 from skrank.solvers._base import BaseSolver, SolverResult
-from skrank.solvers._homotopy import _Continued
+from skrank.solvers._homotopy import Continued, limited
+from skrank.solvers._lbfgs import LBFGS
 
 
 class RelaxedStart(BaseSolver):
@@ -21,14 +24,13 @@ class RelaxedStart(BaseSolver):
     solver : BaseSolver, default=None
         Solves both problems; None means `Adam`.
     max_iter : int, default=100
-        Iterations or epochs at most, for each of the two problems.
-    tol : float, default=None
-        Tolerance of each problem.
+        Largest number of iterations or epochs for each of the two problems.
+    tol : float or None, default=None
+        Tolerance of each problem; None leaves that of ``solver``.
 
     References
     ----------
-    Collobert et al. (2006), Trading convexity for scalability, section 3, where the
-    hinge is the first step towards a ramp.
+    [Collobert2006]_, section 3, where the hinge is the first step towards a ramp.
 
     Examples
     --------
@@ -38,20 +40,36 @@ class RelaxedStart(BaseSolver):
     100
     """
 
+    short_name = "relaxed"
     requires = ("value_gradient", "relaxed")
 
-    def __init__(self, solver=None, *, max_iter: int = 100, tol: float | None = None):
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
+    solver: BaseSolver | None = field(default=None, kw_only=False)
+    max_iter: PositiveInt = 100
+    tol: NonNegative | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [
+            {"solver": Adam(learning_rate=0.05)},
+            {"solver": LBFGS(), "tol": 1e-8},
+        ]
+
+    @property
+    def keeps_constraints(self):
+        """Whether the solver of the two problems keeps constraints."""
+        return (Adam() if self.solver is None else self.solver).keeps_constraints
+
+    def check(self, objective) -> None:
+        """Check also that the inner solver can minimise the second problem."""
+        super().check(objective)
+        limited(self, Adam()).check(objective)
 
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
-        inner = Adam() if self.solver is None else clone(self.solver)
-        inner.set_params(max_iter=self.max_iter, tol=self.tol)
+        inner = limited(self, Adam())
         history: list[float] = []
-        watch = _Continued(monitor, history)
+        watch = Continued(monitor, history)
         result = inner.solve(objective.relaxed(), params, rng, watch)
         if not watch.stopped:
             result = inner.solve(objective, result.params, rng, watch)

@@ -1,12 +1,12 @@
 """Stochastic gradient descent."""
 
+from typing import Any
+
 import numpy as np
 
-from skrank._core._shared_parameters import shares_parameters
-from skrank.solvers._stochastic import StochasticSolver, check_number
+from skrank.solvers._stochastic import Decay, StochasticSolver
 
 
-@shares_parameters
 class SGD(StochasticSolver):
     r"""Stochastic gradient descent with momentum over mini-batches of queries.
 
@@ -41,8 +41,7 @@ class SGD(StochasticSolver):
 
     References
     ----------
-    Sutskever et al. (2013), On the importance of initialization and momentum in deep
-    learning, eq. 1-4.
+    [Sutskever2013]_, eq. 1–4.
 
     Examples
     --------
@@ -51,20 +50,18 @@ class SGD(StochasticSolver):
     SGD(learning_rate=0.01, schedule='cosine')
     """
 
-    def __init__(
-        self,
-        *,
-        learning_rate: float = 0.05,
-        momentum: float = 0.9,
-        nesterov: bool = True,
-        per_unit: bool = False,
-        **shared,
-    ):
-        super().__init__(**shared)
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.nesterov = nesterov
-        self.per_unit = per_unit
+    short_name = "sgd"
+
+    learning_rate = 0.05
+    momentum: Decay = 0.9
+    nesterov: bool = True
+    per_unit: bool = False
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        plain = {"momentum": 0.0, "per_unit": True}
+        heavy = {"nesterov": False, "schedule": "linear"}
+        return [*super()._variants(), heavy, plain]
 
     @property
     def requires(self):
@@ -73,10 +70,6 @@ class SGD(StochasticSolver):
 
     def _batch_rate(self, batch):
         return batch.total_weight if self.per_unit else 1.0
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_number(self, "momentum", at_least=0.0, below=1.0)
 
     def _start(self, n_params):
         velocity = np.zeros(n_params)

@@ -8,19 +8,29 @@ import math
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from numbers import Integral, Real
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank.solvers._base import BaseSolver, SolverResult, constraint_of
+from skrank._core._parameters import Interval, NonNegative, Positive, PositiveInt
+from skrank.solvers._base import (
+    BaseSolver,
+    SolverResult,
+    announce_start,
+    constraint_of,
+)
 
 # By default an epoch makes this many steps or more, however few the queries are.
 _STEPS_PER_EPOCH = 20
 _MAX_BATCH = 32
 
+#: Share of the past that a moving average keeps in every step.
+Decay = Annotated[float, Interval(0, 1, "left")]
+Schedule = Literal["constant", "inverse", "inverse_sqrt", "linear", "halving", "cosine"]
+
 #: Factor of the learning rate in epoch ``t`` of ``T``, counted from 0.
-SCHEDULES = {
+SCHEDULES: dict[str, Callable[[int, int], float]] = {
     "constant": lambda t, T: 1.0,
     "inverse": lambda t, T: 1.0 / (1.0 + t),
     "inverse_sqrt": lambda t, T: 1.0 / math.sqrt(1.0 + t),
@@ -33,21 +43,22 @@ SCHEDULES = {
 class StochasticSolver(BaseSolver):
     """Base class of solvers that step after every mini-batch of queries.
 
-    Subclasses have a ``learning_rate``, implement `_start` and add their own checks to
-    `_check_parameters`.
+    Subclasses implement `_start`.
 
     Parameters
     ----------
+    learning_rate : float, default=0.05
+        Step size.
     batch_queries : int or None, default=None
-        Queries per batch at most; None takes 32, or fewer where an epoch would
-        otherwise make less than 20 steps.
+        Largest number of queries in a batch; None takes 32, or fewer where an epoch
+        would otherwise make less than 20 steps.
     max_iter : int, default=100
-        Epochs at most.
+        Largest number of epochs.
     tol : float or None, default=None
         Stop when the mean objective of an epoch has not fallen by this share of the
         best one for ``n_iter_no_change`` epochs. None trains for ``max_iter``.
     n_iter_no_change : int, default=5
-        Epochs to wait for an improvement.
+        Number of epochs to wait for an improvement.
     schedule : str or callable, default="constant"
         Factor of the learning rate in epoch ``t`` (from 0) of ``T``: ``"constant"``;
         ``"inverse"`` 1/(1+t); ``"inverse_sqrt"`` 1/√(1+t); ``"linear"`` 1−t/T;
@@ -59,27 +70,28 @@ class StochasticSolver(BaseSolver):
         0.999; the average is then what is monitored and returned.
     """
 
-    requires = ("batch", "n_queries")
+    requires = ("value_gradient", "batch", "n_queries")
     keeps_constraints = True
 
-    def __init__(
-        self,
-        *,
-        batch_queries: int | None = None,
-        max_iter: int = 100,
-        tol: float | None = None,
-        n_iter_no_change: int = 5,
-        schedule: str | Callable[[int], float] = "constant",
-        clip_norm: float | None = None,
-        average: float | None = None,
-    ):
-        self.batch_queries = batch_queries
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.schedule = schedule
-        self.clip_norm = clip_norm
-        self.average = average
+    learning_rate: Positive = 0.05
+    batch_queries: PositiveInt | None = None
+    max_iter: PositiveInt = 100
+    tol: NonNegative | None = None
+    n_iter_no_change: PositiveInt = 5
+    schedule: Schedule | Callable[[int], float] = "constant"
+    clip_norm: Positive | None = None
+    average: Decay | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        long = {"max_iter": 200}
+        schedules = [name for name in SCHEDULES if name != "halving"]
+        return [
+            *(long | {"schedule": schedule} for schedule in schedules),
+            {"schedule": "halving", "batch_queries": 1},
+            long | {"batch_queries": 20, "average": 0.9, "clip_norm": 1.0},
+            long | {"tol": 1e-6, "schedule": "linear"},
+        ]
 
     def _start(self, n_params) -> Callable:
         """Return ``step(params, gradient, learning_rate)``, which moves params."""
@@ -101,12 +113,14 @@ class StochasticSolver(BaseSolver):
         Raises
         ------
         ValueError
-            If a hyper-parameter is not acceptable, or if the objective stops being
-            finite, which a smaller learning rate cures.
+            If a parameter is out of range, or if the objective stops being finite,
+            which a smaller learning rate cures.
+        TypeError
+            If a parameter has a wrong type, or if the objective lacks something.
         """
         self.check(objective)
-        self._check_parameters()
         run = _Run(self, objective, params, rng)
+        announce_start(monitor, run.params, math.nan)
         history: list[float] = []
         plateau = _Plateau(self.tol, self.n_iter_no_change)
         converged = False
@@ -120,28 +134,11 @@ class StochasticSolver(BaseSolver):
                 break
         if not converged and self.tol is not None:
             _warn_not_converged(self)
-        return SolverResult(
-            run.current(), len(history), history[-1], converged, history
-        )
-
-    def _check_parameters(self):
-        """Raise a ValueError that names the first parameter out of range."""
-        check_number(self, "learning_rate", above=0.0)
-        if self.batch_queries is not None:
-            check_count(self, "batch_queries")
-        check_count(self, "max_iter")
-        check_count(self, "n_iter_no_change")
-        if self.tol is not None:
-            check_number(self, "tol", at_least=0.0)
-        if self.clip_norm is not None:
-            check_number(self, "clip_norm", above=0.0)
-        if self.average is not None:
-            check_number(self, "average", at_least=0.0, below=1.0)
-        if not callable(self.schedule) and self.schedule not in SCHEDULES:
-            raise ValueError(
-                f"schedule must be a callable or one of {', '.join(SCHEDULES)}; "
-                f"got {self.schedule!r}"
-            )
+        # The history is a mean along the way; what compares restarts is the objective
+        # at the end of it.
+        final = run.current()
+        value = float(objective.value_gradient(final)[0])
+        return SolverResult(final, len(history), value, converged, history)
 
 
 class _Run:
@@ -268,26 +265,3 @@ def _warn_not_converged(solver):
         ConvergenceWarning,
         stacklevel=3,
     )
-
-
-def check_number(
-    solver, name, *, above=-math.inf, at_least=-math.inf, below=math.inf
-) -> None:
-    """Raise unless a parameter is a finite real number within bounds."""
-    value = getattr(solver, name)
-    finite = isinstance(value, Real) and math.isfinite(value)
-    if finite and value > above and value >= at_least and value < below:
-        return
-    bounds = [f"above {above:g}"] if above > -math.inf else []
-    bounds += [f"at least {at_least:g}"] if at_least > -math.inf else []
-    bounds += [f"below {below:g}"] if below < math.inf else []
-    raise ValueError(
-        f"{name} must be a finite number {' and '.join(bounds)}, got {value!r}"
-    )
-
-
-def check_count(solver, name) -> None:
-    """Raise unless a parameter is an int of at least 1."""
-    value = getattr(solver, name)
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an int of at least 1, got {value!r}")

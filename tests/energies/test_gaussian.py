@@ -116,6 +116,28 @@ def test_energies_start_at_a_useful_size(rng, hidden, n_components):
     assert 0.35 / 4 < np.mean(starts) < 0.35 * 4
 
 
+@pytest.mark.parametrize("n_components", [4, 45])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_energies_start_at_one_size_for_every_divergence(rng, divergence, n_components):
+    # Uniform features have the mean square 1 / 3 where the energy supposes 0.2.
+    X = np.sqrt(0.6) * rng.random((400, 20))
+    X[:, :4] = np.repeat(rng.random((20, 4)), 20, axis=0)
+    X[0], X[1, 4:] = 1.0, 0.0  # the range is [0, 1]
+    X[:20, :4] = 1.0
+    energy = GaussianEnergy((64,), n_components=n_components, divergence=divergence)
+    energy.setup(X, ptr=np.arange(0, 401, 20))
+    rows = energy.transform(X)
+    starts = [
+        -energy.scores(energy.init_params(20, np.random.RandomState(i)), rows).mean()
+        for i in range(30)
+    ]
+    if divergence == "expected_likelihood":
+        # The energy of equal Gaussians of variance 1; only differences from it count.
+        assert abs(np.mean(starts) - 0.5 * n_components * np.log(4 * np.pi)) < 0.35
+    else:
+        assert 0.35 / 1.5 < np.mean(starts) < 0.35 * 1.5
+
+
 def test_auto_takes_what_is_constant_within_every_query(X):
     energy = GaussianEnergy().setup(X, ptr=PTR)
     assert_array_equal(energy.query_features_, [1, 4])
@@ -157,15 +179,15 @@ def test_a_constant_query_on_purpose_is_silent(X, rng):
     ("params", "error", "match"),
     [
         ({"query_features": [0]}, ValueError, r"\[0\] take several values"),
-        ({"query_features": [6]}, ValueError, "ints from 0 to 5, found 6"),
-        ({"query_features": [-1]}, ValueError, "found -1"),
-        ({"query_features": ["bm25"]}, TypeError, "found 'bm25'"),
-        ({"query_features": [True]}, TypeError, "found True"),
+        ({"query_features": [6]}, ValueError, r"indices from 0 to 5, got \[6\]"),
+        ({"query_features": [-1]}, ValueError, r"whole number >= 0, got \[-1\]"),
+        ({"query_features": ["bm25"]}, TypeError, r"got \['bm25'\]"),
+        ({"query_features": [True]}, TypeError, r"got \[True\]"),
         ({"query_features": "idf"}, TypeError, "got 'idf'"),
         ({"query_features": None}, TypeError, "got None"),
-        ({"divergence": "euclid"}, ValueError, "divergence must be one of 'kl'"),
-        ({"n_components": 0}, ValueError, "n_components must be an int"),
-        ({"n_components": 2.0}, ValueError, "n_components must be an int"),
+        ({"divergence": "euclid"}, ValueError, "divergence must be 'kl', 'reverse_kl'"),
+        ({"n_components": 0}, ValueError, "n_components must be a whole number >= 1"),
+        ({"n_components": 2.0}, ValueError, "n_components must be a whole number >= 1"),
         ({"dropout": 1.0}, ValueError, "dropout"),
     ],
 )

@@ -112,9 +112,9 @@ def test_sparse_rows(data, rng):
 @pytest.mark.parametrize("energy", [EmbeddingEnergy, PrototypeEnergy])
 def test_bad_arguments(energy, data):
     X, y = data
-    with pytest.raises(ValueError, match="encoder must be 'identity' or"):
+    with pytest.raises(ValueError, match="encoder must be 'identity', a BaseEnergy"):
         energy("pca").setup(X, y=y)
-    with pytest.raises(TypeError, match="an energy with n_outputs"):
+    with pytest.raises(TypeError, match="an energy with a parameter n_outputs"):
         energy(LinearEnergy()).setup(X, y=y)
     with pytest.raises(ValueError, match="lacks 3"):
         energy("identity", labels=[0, 1]).setup(X, y=y)

@@ -349,10 +349,10 @@ def test_constant_features_and_single_row():
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"hidden_layer_sizes": 0}, ValueError, "hidden_layer_sizes must hold ints"),
+        ({"hidden_layer_sizes": 0}, ValueError, "hidden_layer_sizes must be a whole"),
         ({"hidden_layer_sizes": (4, 2.5)}, ValueError, r"got \(4, 2.5\)"),
-        ({"hidden_layer_sizes": 2.5}, TypeError, "hidden_layer_sizes must be an int"),
-        ({"activation": "swish"}, ValueError, "activation must be one of 'relu'"),
+        ({"hidden_layer_sizes": 2.5}, TypeError, "each a whole number >= 1, got"),
+        ({"activation": "swish"}, ValueError, "activation must be 'relu', 'tanh'"),
         ({"activation": None}, ValueError, "got None"),
         ({"dropout": 1.0}, ValueError, r"dropout must be a number in \[0, 1\)"),
         ({"dropout": "a"}, ValueError, "got 'a'"),

@@ -136,7 +136,7 @@ def test_initial_scales_meet_the_bound():
     [
         ({"max_landmarks": 0}, ValueError, "max_landmarks"),
         ({"max_landmarks": 1.5}, TypeError, "max_landmarks"),
-        ({"l1_bound": -1.0}, ValueError, "l1_bound must be None or a positive number"),
+        ({"l1_bound": -1.0}, ValueError, "l1_bound must be a number > 0 or None"),
     ],
 )
 def test_bad_hyper_parameters(params, error, message):

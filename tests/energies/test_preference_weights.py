@@ -51,7 +51,7 @@ def test_what_is_constrained():
     assert linear.accepts_sparse
     assert not local.accepts_sparse
     assert_array_equal(linear.penalty_mask(4), [1, 1, 1, 1, 0, 1, 1])
-    with pytest.raises(ValueError, match="l1_bound must be None or a positive number"):
+    with pytest.raises(ValueError, match="l1_bound must be a number > 0 or None"):
         PreferenceWeightsEnergy(l1_bound=0.0).setup(X, None, y)
 
 

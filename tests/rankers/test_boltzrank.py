@@ -55,6 +55,42 @@ def test_is_the_composition_of_its_parts(task, pairwise):
     assert_array_equal(composed.predict(X, groups=groups), found)
 
 
+@pytest.mark.parametrize("average", [True, False])
+def test_pairs_are_averaged_or_summed(task, average):
+    X, y, groups = task
+    ranker = fast(pairwise_potential=True, average=average).fit(X, y, groups)
+    energy, params = ranker.energy_, ranker.params_
+    individual, units = energy.individual_, energy.units_
+    first = individual.n_params(3)
+    hidden = units.scores(params[first : first + units.n_params(3)], X)
+    weight, bias = params[-6:-1], params[-1]
+    expected = individual.scores(params[:first], X)
+    for query in np.unique(groups):
+        rows = np.flatnonzero(groups == query)
+        for j in rows:
+            h = 1.7159 * np.tanh(2 / 3 * (hidden[j, :5] + hidden[rows, 5:]))
+            pairs = 1.7159 * np.tanh(2 / 3 * (h @ weight + bias))
+            share = 1.0 / (len(rows) - 1) if average else 1.0  # eq. 9 has no divisor
+            expected[j] += share * pairs[rows != j].sum()
+    assert_allclose(ranker.predict(X, groups=groups), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("pairwise", "hidden"), [(False, (5,)), (True, (3,))])
+def test_settings_of_the_paper(task, pairwise, hidden):
+    X, y, groups = task
+    held = groups >= 10
+    parts = (X[~held], y[~held], groups[~held])
+    validation = {"X_val": X[held], "y_val": y[held], "groups_val": groups[held]}
+    ranker = BoltzRank.paper(pairwise, n_restarts=2, max_iter=10, random_state=0)
+    assert (ranker.pairwise_potential, ranker.hidden_layer_sizes) == (pairwise, hidden)
+    assert (ranker.mix, ranker.scale, ranker.alpha) == (0.9, 1.0, 0.0)
+    assert not ranker.average
+    assert BoltzRank.paper(pairwise).n_restarts == 10
+    ranker.fit(*parts, **validation)
+    assert ranker.loss_curve_[-1] < ranker.loss_curve_[0]
+    assert ranker.score(X[held], y[held], groups[held]) > 0.8
+
+
 def test_prediction_needs_groups_only_for_pairs(task):
     X, y, groups = task
     ranker = fast().fit(X, y, groups)
@@ -147,11 +183,11 @@ def test_one_document_queries_at_prediction(task):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"mix": 2.0}, "mix must be a number from 0 to 1"),
-        ({"n_samples": 0}, "n_samples must be"),
-        ({"scale": -1.0}, "scale must be a positive number"),
-        ({"hidden_layer_sizes": 0}, "hidden_layer_sizes must hold"),
-        ({"pairwise_potential": True, "n_pair_hidden": 0}, "n_hidden must be"),
+        ({"mix": 2.0}, r"mix must be a number in \[0, 1\], got 2.0"),
+        ({"n_samples": 0}, "n_samples must be a whole number >= 2, got 0"),
+        ({"scale": -1.0}, "scale must be a number > 0, got -1.0"),
+        ({"hidden_layer_sizes": 0}, "hidden_layer_sizes must be a whole number >= 1"),
+        ({"pairwise_potential": True, "n_pair_hidden": 0}, "n_pair_hidden must be"),
         ({"measure": "nothing"}, "nothing"),
     ],
 )

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skrank._objective import Objective
+from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
-from skrank.energies import MLPEnergy, NadarayaWatsonEnergy
+from skrank.energies import MLPEnergy, NadarayaWatsonEnergy, PreferenceWeightsEnergy
+from skrank.losses import CDNLoss
 from skrank.preprocessing import QueryMinMaxScaler
 from skrank.rankers import RankNet, StructRank
-from skrank.solvers import Adam
+from skrank.solvers import Adam, ProjectedGradient
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 TOPOLOGIES = ["full", "disconnected", "random", "star"]
@@ -128,18 +131,73 @@ def test_threads_do_not_change_a_bit(energy, data):
     assert_array_equal(*predictions)
 
 
+@pytest.mark.parametrize("topology", ["full", "disconnected"])
+def test_the_sgd_of_the_paper_trains(topology, data):
+    params = {"energy": "nadaraya-watson", "alpha": 0.0, "random_state": 0}
+    full = StructRank(topology, solver="projected", **params).fit(*data)
+    start = full.loss_curve_[0]
+    for seed in range(3):
+        sgd = StructRank(topology, solver="sgd", **params | {"random_state": seed})
+        sgd.fit(*data)
+        assert sgd.n_iter_ == 10
+        # Ten epochs go most of the way that two hundred full steps go.
+        assert start - sgd.loss_curve_[-1] > 0.8 * (start - full.loss_curve_[-1])
+
+
+def test_projected_gradient_finds_the_minimum_from_every_start(data):
+    # One start in five used to end where scales had been projected to 0, at which the
+    # objective, which depends on their squares, has no slope.
+    X, y, groups = data
+    ptr = np.concatenate([[0], np.flatnonzero(np.diff(groups)) + 1, [len(y)]])
+    energy = PreferenceWeightsEnergy(NadarayaWatsonEnergy()).setup(X, None, y, ptr)
+    rows = energy.transform(X)
+    objective = Objective(energy, CDNLoss(), GroupedRows(rows, y, ptr), 1e-4)
+    values = [
+        ProjectedGradient(max_iter=100)
+        .solve(objective, energy.init_params(rows.shape[1], rng), rng)
+        .value
+        for rng in map(np.random.RandomState, range(20))
+    ]
+    assert max(values) < min(values) + 0.01
+
+
+def test_edge_pairs_weigh_as_in_equation_8(data):
+    X, y, groups = data
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    for given in (None, weight):
+        ranker = StructRank(average="edge_pair", alpha=0.0, max_iter=3)
+        ranker.fit(X, y, groups, sample_weight=given)
+        scores = ranker.predict(X)
+        own = np.ones(len(y)) if given is None else given
+        total = mass = 0.0
+        for query in np.unique(groups):
+            rows = np.flatnonzero(groups == query)
+            edges = [(i, j) for i in rows for j in rows if y[i] > y[j]]
+            r = np.array([scores[i] - scores[j] for i, j in edges])
+            w = np.array([own[i] for i, _ in edges])
+            terms = np.log1p(np.exp(-r)[:, None] + np.exp(-r))
+            if given is None:  # the plain sum over e and e' of eq. 8
+                assert_allclose(w @ terms @ w, terms.sum())
+            total += w @ terms @ w * len(edges) / w.sum()
+            mass += len(edges) * w.sum()
+        assert_allclose(ranker.loss_curve_[-1], total / mass, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"energy": "tree"}, ValueError, "energy must be an energy or one of linear"),
-        ({"energy": 3}, TypeError, "energy must be an energy or one of linear"),
-        ({"topology": "ring"}, ValueError, "topology must be one of full"),
-        ({"solver": "newton"}, ValueError, "solver must be a solver object or one of"),
+        ({"energy": "tree"}, ValueError, "energy must be a BaseEnergy or 'linear'"),
+        ({"energy": 3}, TypeError, "energy must be a BaseEnergy or 'linear'"),
+        ({"topology": "ring"}, ValueError, "topology must be 'full', 'disconnected'"),
+        ({"solver": "newton"}, ValueError, "solver must be a BaseSolver.* 'sgd'"),
         (
             {"energy": "nadaraya-watson", "l1_bound": -1.0},
             ValueError,
-            "l1_bound must be None or a positive number",
+            "l1_bound must be a number > 0 or None",
         ),
+        ({"l1_bound": -3}, ValueError, "l1_bound must be a number > 0 or None"),
+        ({"l1_bound": 1.0}, ValueError, "LinearEnergy without .* no constrained"),
+        ({"energy": "mlp", "l1_bound": 1.0}, ValueError, "MLPEnergy without learned"),
     ],
 )
 def test_bad_parameters(params, error, message, data):

@@ -134,7 +134,8 @@ def test_learning_rate_falls_by_half_in_two_epochs():
             return 0.0, np.array([-1.0])
 
     ConstrainedSGD(max_iter=4).solve(Flat(), np.zeros(1), np.random.RandomState(0))
-    assert_allclose(np.diff(rates), 0.5 * 2.0 ** np.array([0.0, -0.5, -1.0]))
+    # The last point is where the objective is evaluated in the end.
+    assert_allclose(np.diff(rates), 0.5 * 2.0 ** np.array([0.0, -0.5, -1.0, -1.5]))
 
 
 def test_solvers_that_know_no_constraint_refuse_it(problem):
@@ -142,14 +143,49 @@ def test_solvers_that_know_no_constraint_refuse_it(problem):
         LBFGS().solve(problem, np.ones(5), None)
 
 
+class SquaredScale:
+    """(a² − 1)² / 4 + (b − 1)² / 2 with a, b ≥ 0: the slope in a is 0 at a = 0."""
+
+    def value_gradient(self, params):
+        a, b = params
+        value = 0.25 * (a**2 - 1.0) ** 2 + 0.5 * (b - 1.0) ** 2
+        return value, np.array([a * (a**2 - 1.0), b - 1.0])
+
+    def constraint(self):
+        return NonNegative()
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0], [0.0, 1.0], [3.0, 0.5], [9.0, 0.0]])
+def test_projected_gradient_leaves_a_boundary_without_slope(start):
+    result = ProjectedGradient(tol=1e-8).solve(SquaredScale(), np.array(start), None)
+    assert_allclose(result.params, [1.0, 1.0], atol=1e-6)
+
+
+def test_projected_gradient_stays_on_a_boundary_that_is_a_minimum():
+    class Bowl(SquaredScale):
+        def value_gradient(self, params):
+            return 0.5 * float(params @ params), params.copy()
+
+    result = ProjectedGradient().solve(Bowl(), np.zeros(2), None)
+    assert_array_equal(result.params, 0.0)
+    assert result.converged
+    assert result.n_iter == 0
+
+
 @pytest.mark.parametrize(
     ("solver", "message"),
     [
-        (ConstrainedSGD(constraint="clip"), "constraint must be one of reduce_step"),
-        (ConstrainedSGD(learning_rate=0.0), "learning_rate must be a finite number"),
-        (ProjectedGradient(tol=-1.0), "tol must be a finite number at least 0"),
-        (ProjectedGradient(max_iter=0), "max_iter must be an int of at least 1"),
-        (ProjectedGradient(memory=0), "memory must be an int of at least 1"),
+        (
+            ConstrainedSGD(constraint="clip"),
+            "constraint must be 'reduce_step' or 'project'",
+        ),
+        (
+            ConstrainedSGD(learning_rate=0.0),
+            "learning_rate must be a number > 0, got 0",
+        ),
+        (ProjectedGradient(tol=-1.0), "tol must be a number >= 0, got -1"),
+        (ProjectedGradient(max_iter=0), "max_iter must be a whole number >= 1"),
+        (ProjectedGradient(memory=0), "memory must be a whole number >= 1"),
     ],
 )
 def test_bad_hyper_parameters(solver, message, problem):

@@ -5,8 +5,11 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
-from skrank.solvers import LBFGS, SmoothingHomotopy
+from skrank.losses import HingeLoss, LVQ2Loss, PerceptronLoss, RankNetLoss
+from skrank.rankers import EnergyRanker
+from skrank.solvers import LBFGS, Adam, SmoothingHomotopy
 
 
 class Quadratic:
@@ -126,10 +129,75 @@ def test_homotopy_reaches_the_kink():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"final_width": 2.0}, "final_width must be positive and at most width"),
-        ({"factor": 1.0}, "factor must lie between 0 and 1"),
+        ({"final_width": 2.0}, "final_width must be at most width=1, got 2"),
+        ({"final_width": 0.0}, "final_width must be a number > 0"),
+        ({"factor": 1.0}, r"factor must be a number in \(0, 1\)"),
     ],
 )
 def test_homotopy_parameters(params, message):
     with pytest.raises(ValueError, match=message):
         SmoothingHomotopy(**params).solve(Absolute(), np.zeros(1), None)
+
+
+# Losses without a margin are 0 where all scores are equal, which they are at first.
+NO_MARGIN = [HingeLoss(margin=0), PerceptronLoss(), LVQ2Loss()]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_ranking(n_queries=20, random_state=0)
+
+
+@pytest.mark.parametrize("loss", NO_MARGIN, ids=repr)
+def test_a_kink_at_the_start_is_named_with_what_helps(loss, rows):
+    ranker = EnergyRanker(LinearEnergy(), loss, solver="lbfgs")
+    with pytest.warns(ConvergenceWarning, match="kink where it starts.* use a margin"):
+        ranker.fit(*rows)
+    assert not ranker.converged_
+    assert not ranker.coef_.any()
+    # Both pieces of advice help.
+    advised = EnergyRanker(LinearEnergy(), loss, solver=Adam(), random_state=0)
+    assert advised.fit(*rows).score(*rows) > 0.75
+    wide = type(loss)(margin=1.0) if "margin" in loss.get_params() else HingeLoss()
+    advised = EnergyRanker(LinearEnergy(), wide, solver=LBFGS(tol=1e-2))
+    assert advised.fit(*rows).score(*rows) > 0.75
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [
+        (HingeLoss(margin=0, width=0.1), LBFGS()),
+        (HingeLoss(margin=0), SmoothingHomotopy()),
+        (LVQ2Loss(), SmoothingHomotopy()),
+    ],
+    ids=repr,
+)
+def test_a_flat_start_is_named_with_what_helps(loss, solver, rows):
+    ranker = EnergyRanker(LinearEnergy(), loss, solver=solver)
+    with pytest.warns(ConvergenceWarning, match="gradient is 0 .* a margin above 0"):
+        ranker.fit(*rows)
+    assert not ranker.converged_
+    assert not ranker.coef_.any()
+
+
+def test_a_start_at_the_minimum_and_data_without_preferences_are_silent(rows):
+    X, y, groups = rows
+    ranker = EnergyRanker(loss=RankNetLoss(), warm_start=True)
+    first = ranker.fit(X, y, groups).params_
+    np.testing.assert_allclose(ranker.fit(X, y, groups).params_, first, atol=1e-4)
+    assert ranker.converged_
+    idle = EnergyRanker(loss=HingeLoss()).fit(X, np.ones_like(y), groups)
+    assert not idle.coef_.any()
+
+
+def test_a_late_kink_is_told_from_too_few_iterations():
+    class Ridge:
+        """A crease along the diagonal, which no step downhill can follow."""
+
+        def value_gradient(self, w):
+            crease = abs(w[0] - w[1])
+            slope = np.sign(w[0] - w[1]) * np.array([10.0, -10.0])
+            return 10.0 * crease + 0.5 * float(w @ w) + w.sum(), slope + w + 1.0
+
+    with pytest.warns(ConvergenceWarning, match="kinks use SmoothingHomotopy"):
+        LBFGS().solve(Ridge(), np.array([3.0, 1.0]), None)

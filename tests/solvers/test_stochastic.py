@@ -53,7 +53,8 @@ class Fixed:
         return self
 
     def value_gradient(self, params):
-        return self.value, np.array(next(self.gradients), dtype=float)
+        # After the last step only the value is asked for.
+        return self.value, np.array(next(self.gradients, np.nan), dtype=float)
 
 
 @pytest.fixture
@@ -225,7 +226,24 @@ def test_history_is_the_mean_over_queries(rng):
     solver = SGD(learning_rate=1e-12, batch_queries=4, max_iter=1, tol=None)
     result = solve(solver, objective, start)
     assert_allclose(result.history, [objective.value_gradient(start)[0]], rtol=1e-9)
-    assert result.value == result.history[-1]
+    assert_allclose(result.value, objective.value_gradient(start)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [SGD(max_iter=1), Adam(max_iter=1, average=0.9)])
+def test_the_value_is_the_objective_at_the_end_of_the_way(ridge, solver):
+    # The history is a mean over an epoch, in which these solvers go a long way.
+    result = solve(solver.set_params(learning_rate=0.1), ridge)
+    assert result.value == ridge.value_gradient(result.params)[0]
+    assert result.value < 0.9 * result.history[-1]
+
+
+def test_the_lowest_value_is_that_of_the_best_restart(ridge):
+    results = [
+        solve(SGD(max_iter=1), ridge, start=5 * np.random.default_rng(i).normal(size=4))
+        for i in range(20)
+    ]
+    objectives = [ridge.value_gradient(result.params)[0] for result in results]
+    assert np.argmin([result.value for result in results]) == np.argmin(objectives)
 
 
 @pytest.mark.parametrize("solver", [SGD(), Adam()], ids=["sgd", "adam"])
@@ -284,22 +302,22 @@ def test_divergence_names_the_learning_rate(ridge):
 
 
 def test_objective_without_batches_is_refused():
-    with pytest.raises(TypeError, match="Adam needs an objective with batch"):
+    with pytest.raises(TypeError, match="Adam needs an objective with value_gradient"):
         solve(Adam(), object())
 
 
 @pytest.mark.parametrize(
     ("solver", "message"),
     [
-        (SGD(learning_rate=0), "learning_rate must be a finite number above 0, got 0"),
-        (SGD(learning_rate=np.nan), "learning_rate must be a finite number"),
-        (SGD(momentum=1.0), "momentum must .* at least 0 and below 1, got 1.0"),
-        (SGD(batch_queries=0), "batch_queries must be an int of at least 1, got 0"),
-        (SGD(max_iter=2.5), "max_iter must be an int"),
-        (SGD(n_iter_no_change=True), "n_iter_no_change must be an int"),
-        (SGD(tol=-1e-3), "tol must be a finite number at least 0"),
-        (SGD(schedule="step"), "schedule must be a callable or one of constant"),
-        (SGD(clip_norm=0.0), "clip_norm must be a finite number above 0"),
+        (SGD(learning_rate=0), "learning_rate must be a number > 0, got 0"),
+        (SGD(learning_rate=np.nan), "learning_rate must be a number > 0, got nan"),
+        (SGD(momentum=1.0), r"momentum must be a number in \[0, 1\), got 1.0"),
+        (SGD(batch_queries=0), "batch_queries must be a whole number >= 1 or None"),
+        (SGD(max_iter=2.5), "max_iter must be a whole number >= 1, got 2.5"),
+        (SGD(n_iter_no_change=True), "n_iter_no_change must be a whole number >= 1"),
+        (SGD(tol=-1e-3), "tol must be a number >= 0 or None, got -0.001"),
+        (SGD(schedule="step"), "schedule must be 'constant', .* or a function"),
+        (SGD(clip_norm=0.0), "clip_norm must be a number > 0 or None"),
         (SGD(average=1.0), "average must"),
         (Adam(beta_1=-0.1), "beta_1 must"),
         (Adam(beta_2=1), "beta_2 must"),
