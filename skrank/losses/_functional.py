@@ -17,7 +17,7 @@ from numbers import Real
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _label_energies, _segments
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._pairs import PairLossMixin
 
@@ -106,9 +106,9 @@ class EnergyFunctional(PairLossMixin, BaseLoss):
 
     def _of_labels(self, raw, column, n_threads):
         """Values, and slopes in the energies -raw of all labels."""
-        right, wrong, offender = _pair_kernels.offenders(raw, column)
+        right, wrong, offender = _label_energies.offenders(raw, column)
         values, up, down = self._contrast(right, wrong)
-        slopes = _pair_kernels.scatter(up, down, column, offender, raw.shape[1])
+        slopes = _label_energies.scatter(up, down, column, offender, raw.shape[1])
         return values, slopes
 
     def pair_loss(self, better, worse):

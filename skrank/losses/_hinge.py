@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from skrank._core import _kernels
+from skrank._core import _pair_losses
 from skrank.losses._base import BaseLoss, check_positive
 from skrank.losses._pairs import PairLossMixin, PreparedPairs
 
@@ -191,7 +191,7 @@ class _PreparedHinge(PreparedPairs):
 
     def at_margin(self, raw, margin, squared):
         """Value and gradient for another margin or power on the same pairs."""
-        return _kernels.hinge(
+        return _pair_losses.hinge(
             self._scores(raw),
             self.ptr,
             self.order,

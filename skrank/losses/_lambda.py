@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _lambdas, _segments
+from skrank._core import _lambda_losses, _segments
 from skrank.losses._base import BaseLoss, PreparedLoss, check_positive, query_weights
 
 
@@ -132,7 +132,7 @@ class _PreparedLambda(_LambdaPairs):
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
-        return _lambdas.lambda_loss(
+        return _lambda_losses.lambda_loss(
             self._scores(raw),
             self.ptr,
             self.deltas.kind,

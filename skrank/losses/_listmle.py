@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _kernels, _segments
+from skrank._core import _list_losses, _segments
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 
 _TIES = ("best", "stable", "random")
@@ -176,7 +176,7 @@ class _PreparedListMLE(PreparedLoss):
     def value_gradient(self, raw):
         raw = self._scores(raw)
         order = self._order_by(raw) if self.follows_scores else self.order
-        values, gradient = _kernels.plackett_luce(
+        values, gradient = _list_losses.plackett_luce(
             raw,
             self.ptr,
             order,

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _pair_losses, _segments
 from skrank._core._shared_parameters import shares_parameters
 from skrank.losses._base import check_positive
 from skrank.losses._functional import (
@@ -298,7 +298,7 @@ class _PreparedRamp(_PreparedHinge):
         super().__init__(y, ptr, sample_weight, n_threads, margin, False)
         self.cap = cap
         self.width = width
-        self.preferred, self.other = _pair_kernels.pair_weights(
+        self.preferred, self.other = _pair_losses.pair_weights(
             self.ptr, self.order, self.lower, self.weight
         )
 
@@ -349,7 +349,7 @@ class PreparedSigmoid(PreparedPairs):
 
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
-        return _pair_kernels.sigmoid(
+        return _pair_losses.sigmoid(
             self._scores(raw),
             self.ptr,
             self.order,

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _kernels
+from skrank._core import _pair_losses
 from skrank.losses._base import BaseLoss, check_positive
 from skrank.losses._pairs import PairLossMixin, PreparedPairs
 
@@ -70,7 +70,7 @@ class _PreparedRankNet(PreparedPairs):
         return self._evaluate(raw, True)
 
     def _evaluate(self, raw, want_hessian):
-        return _kernels.ranknet(
+        return _pair_losses.logistic(
             self._scores(raw),
             self.ptr,
             self.order,

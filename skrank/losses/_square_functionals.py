@@ -7,7 +7,7 @@ other one as often as there are better ones. No pair is visited.
 
 import numpy as np
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _pair_losses, _segments
 from skrank._core._shared_parameters import shares_parameters
 from skrank.losses._base import check_positive
 from skrank.losses._functional import EnergyFunctional, check_at_least_zero
@@ -172,7 +172,7 @@ class _PreparedSeparable(PreparedPairs):
     def __init__(self, functional, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.functional = functional
-        self.preferred, self.other = _pair_kernels.pair_weights(
+        self.preferred, self.other = _pair_losses.pair_weights(
             self.ptr, self.order, self.lower, self.weight
         )
 
