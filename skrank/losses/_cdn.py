@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _edge_pairs, _kernels
+from skrank._core import _edge_losses, _pair_losses
 from skrank._core._parameters import PositiveInt, Seed
 from skrank.losses._base import BaseLoss, query_weights
 from skrank.losses._pairs import PreparedPairs
@@ -168,7 +168,7 @@ class _PreparedEdges(PreparedPairs):
 
 class _Full(_PreparedEdges):
     def _sums(self, first, second):
-        return _edge_pairs.edge_pairs(
+        return _edge_losses.edge_pairs(
             first,
             second,
             self.ptr,
@@ -182,7 +182,7 @@ class _Full(_PreparedEdges):
 
 class _Disconnected(_PreparedEdges):
     def _sums(self, first, second):
-        return _kernels.ranknet(
+        return _pair_losses.logistic(
             first,
             self.ptr,
             self.order,
@@ -199,7 +199,7 @@ class _Star(_PreparedEdges):
         return self._by_query(self._sorted_weight() * (self._worse() > 0))
 
     def _sums(self, first, second):
-        values, slope = _edge_pairs.stars(
+        values, slope = _edge_losses.stars(
             first, self.ptr, self.order, self.lower, self.weight, self.n_threads
         )
         return values, slope, None
@@ -259,7 +259,7 @@ class _Random(_PreparedEdges):
         return self.order[row], self.order[below], self._sorted_weight()[row]
 
     def _sums(self, first, second):
-        return _edge_pairs.sampled_edge_pairs(
+        return _edge_losses.sampled_edge_pairs(
             first, second, self.ptr, self.pairs, self.pair_weight, self.n_threads
         )
 

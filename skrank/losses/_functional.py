@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _label_energies, _segments
 from skrank._core._parameters import invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._pairs import PairSum, PairWeighting
@@ -123,9 +123,9 @@ class EnergyFunctional(BaseLoss):
 
     def _of_labels(self, raw, column, n_threads):
         """Values, and slopes in the energies -raw of all labels."""
-        right, wrong, offender = _pair_kernels.offenders(raw, column)
+        right, wrong, offender = _label_energies.offenders(raw, column)
         values, up, down = self._contrast(right, wrong)
-        slopes = _pair_kernels.scatter(up, down, column, offender, raw.shape[1])
+        slopes = _label_energies.scatter(up, down, column, offender, raw.shape[1])
         return values, slopes
 
     @available_if(lambda self: self.reading == "pairwise")

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from skrank._core import _kernels, _pair_kernels, _segments
+from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval, NonNegative
 from skrank.losses._functional import BaseMarginLoss, hinge
 from skrank.losses._pairs import PreparedPairs
@@ -290,7 +290,7 @@ class PreparedHinge(PreparedPairs):
 
     def at_margin(self, raw, margin, squared):
         """Value and gradient for another margin or power on the same pairs."""
-        return _kernels.hinge(
+        return _pair_losses.hinge(
             self._scores(raw),
             self.ptr,
             self.order,
@@ -312,7 +312,7 @@ class _PreparedRamp(PreparedHinge):
         self.width = width
         self.stuck_at_zero = margin == 0.0 and width == 0.0
         if self.stuck_at_zero or cap < np.inf:
-            self.preferred, self.other = _pair_kernels.pair_weights(
+            self.preferred, self.other = _pair_losses.pair_weights(
                 self.ptr, self.order, self.lower, self.weight
             )
 

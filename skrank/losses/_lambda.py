@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _lambdas, _segments
+from skrank._core import _lambda_losses, _segments
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 from skrank.metrics import BaseMeasure, get_measure
@@ -144,7 +144,7 @@ class _PreparedLambda(_LambdaPairs):
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
-        return _lambdas.lambda_loss(
+        return _lambda_losses.lambda_loss(
             self._scores(raw),
             self.ptr,
             self.deltas.kind,

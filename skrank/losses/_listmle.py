@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _kernels, _segments
+from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed, invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 from skrank.losses._tied_orders import MAX_TIED, best_order, mean_over_orders
@@ -193,7 +193,7 @@ class _PreparedListMLE(PreparedLoss):
         return self._order_by(rng.uniform(size=self.n_documents))
 
     def _likelihood(self, raw, order, stage_weight):
-        return _kernels.plackett_luce(
+        return _list_losses.plackett_luce(
             raw,
             self.ptr,
             order,

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _kernels, _segments
+from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 from skrank.metrics._gain import gain_of_grades
@@ -135,7 +135,7 @@ class _PreparedTargets(PreparedLoss):
         self.total_weight = float(self.query_weight.sum())
 
     def value_gradient(self, raw):
-        return _kernels.listnet(
+        return _list_losses.softmax_cross_entropy(
             self._scores(raw), self.ptr, self.target, self.query_weight, self.n_threads
         )
 
@@ -224,7 +224,7 @@ class _PreparedSamples(PreparedLoss):
         raw = self._scores(raw)
         values, gradient = np.zeros(self.n_queries), np.zeros(self.n_documents)
         for order in self.orders:
-            value, slope = _kernels.plackett_luce(
+            value, slope = _list_losses.plackett_luce(
                 raw,
                 self.ptr,
                 order,

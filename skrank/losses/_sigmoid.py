@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _kernels, _pair_kernels
+from skrank._core import _pair_losses
 from skrank._core._parameters import Positive
 from skrank.losses._functional import BaseMarginLoss, logistic
 from skrank.losses._pairs import PreparedPairs
@@ -147,7 +147,7 @@ class PreparedLogistic(PreparedPairs):
         return self._evaluate(raw, True)
 
     def _evaluate(self, raw, want_hessian):
-        parts = _kernels.ranknet(
+        parts = _pair_losses.logistic(
             self._scores(raw),
             self.ptr,
             self.order,
@@ -179,7 +179,7 @@ class PreparedSigmoid(PreparedPairs):
 
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
-        return _pair_kernels.sigmoid(
+        return _pair_losses.sigmoid(
             self._scores(raw),
             self.ptr,
             self.order,

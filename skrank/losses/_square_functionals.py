@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import NonNegative, Positive
 from skrank.losses._functional import EnergyFunctional
 from skrank.losses._pairs import PreparedPairs
@@ -172,7 +172,7 @@ class _PreparedSeparable(PreparedPairs):
     def __init__(self, functional, *rows):
         super().__init__(*rows)
         self.functional = functional
-        self.preferred, self.other = _pair_kernels.pair_weights(
+        self.preferred, self.other = _pair_losses.pair_weights(
             self.ptr, self.order, self.lower, self.weight
         )
 
