@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from _labels import label
 from sklearn.base import clone
 
 from skrank import losses
@@ -20,7 +21,7 @@ CONCRETE = [
 LOSSES = [cls(**variant) for cls in CONCRETE for variant in cls._variants()]
 LABELS = np.arange(4.0)
 
-each_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+each_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 
 
 def is_pointwise(loss):

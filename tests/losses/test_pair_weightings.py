@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from _labels import label
 from scipy.special import expit
 
 from skrank._core import _segments
@@ -119,9 +120,9 @@ def variant(loss, normalization, grade_weights):
     return loss._with(normalization=normalization, grade_weights=grade_weights)
 
 
-@pytest.mark.parametrize("loss", [*FAST, *TOYS], ids=repr)
+@pytest.mark.parametrize("loss", [*FAST, *TOYS], ids=label)
 @pytest.mark.parametrize("normalization", ["pair", "query"])
-@pytest.mark.parametrize("grade_weights", WEIGHTS, ids=str)
+@pytest.mark.parametrize("grade_weights", WEIGHTS, ids=label)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_weighted_pairs_equal_a_plain_loop(
     loss, normalization, grade_weights, weighted, data
@@ -149,7 +150,7 @@ def test_weights_of_the_better_grade_keep_the_kernel(data):
     assert isinstance(generic, _pairs.PairSum)
 
 
-@pytest.mark.parametrize("loss", [*TOYS, LogLoss(1.5), NLLLoss(beta=2.0)], ids=repr)
+@pytest.mark.parametrize("loss", [*TOYS, LogLoss(1.5), NLLLoss(beta=2.0)], ids=label)
 def test_blocks_of_any_size_give_the_sum(loss, data, monkeypatch):
     y, raw, weight, ptr = data
     loss = variant(loss, "query", gap)
@@ -161,8 +162,8 @@ def test_blocks_of_any_size_give_the_sum(loss, data, monkeypatch):
             np.testing.assert_allclose(found, reference, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("loss", [*TOYS, LogLoss(1.5), NLLLoss(beta=2.0)], ids=repr)
-@pytest.mark.parametrize("grade_weights", [None, gap], ids=str)
+@pytest.mark.parametrize("loss", [*TOYS, LogLoss(1.5), NLLLoss(beta=2.0)], ids=label)
+@pytest.mark.parametrize("grade_weights", [None, gap], ids=label)
 def test_derivatives_of_generic_sums(loss, grade_weights, data):
     y, raw, weight, ptr = data
     loss = loss._with(grade_weights=grade_weights)
@@ -187,7 +188,7 @@ def test_derivatives_of_generic_sums(loss, grade_weights, data):
             np.testing.assert_allclose(hessian, curvature, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("loss", [LogLoss(1.5), NLLLoss(beta=2.0)], ids=repr)
+@pytest.mark.parametrize("loss", [LogLoss(1.5), NLLLoss(beta=2.0)], ids=label)
 def test_the_kernel_and_the_generic_sum_agree(loss, data):
     y, raw, weight, ptr = data
     kernel = loss.prepare(y, ptr, weight).gradient_hessian(raw)
@@ -198,7 +199,7 @@ def test_the_kernel_and_the_generic_sum_agree(loss, data):
 
 @pytest.mark.parametrize("against", ["lower", "zero"])
 @pytest.mark.parametrize("normalization", ["pair", "query"])
-@pytest.mark.parametrize("grade_weights", WEIGHTS[:3], ids=str)
+@pytest.mark.parametrize("grade_weights", WEIGHTS[:3], ids=label)
 def test_sampled_pairs_have_the_weights_of_all(
     against, normalization, grade_weights, data
 ):
