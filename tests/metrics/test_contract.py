@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from _labels import label
 from sklearn.base import clone
 
 import skrank.metrics
@@ -41,7 +42,7 @@ def measures_with_ties():
 
 def each(measures=MEASURES):
     measures = list(measures)
-    return pytest.mark.parametrize("measure", measures, ids=map(repr, measures))
+    return pytest.mark.parametrize("measure", measures, ids=label)
 
 
 def range_of(measure):
