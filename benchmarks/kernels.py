@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.data import make_kernel_data
 from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
-from skrank._core import _kernels, _lambdas, _segments
+from skrank._core import _lambda_losses, _list_losses, _pair_losses, _segments
 
 ALLOWANCE = 1.5
 
@@ -140,19 +140,21 @@ def numpy_listmle(problem):
 
 def run_ranknet(p, n_threads):
     """RankNet pairs."""
-    return _kernels.ranknet(
+    return _pair_losses.logistic(
         p.scores, p.ptr, p.order, p.lower, None, 1.0, False, n_threads
     )
 
 
 def run_hinge(p, n_threads):
     """Squared hinge pairs."""
-    return _kernels.hinge(p.scores, p.ptr, p.order, p.lower, None, 1.0, True, n_threads)
+    return _pair_losses.hinge(
+        p.scores, p.ptr, p.order, p.lower, None, 1.0, True, n_threads
+    )
 
 
 def run_lambda(p, n_threads, truncation=0):
     """Lambda-weighted pairs with the NDCG of whole lists."""
-    return _lambdas.lambda_loss(
+    return _lambda_losses.lambda_loss(
         p.scores,
         p.ptr,
         "gain_discount",
@@ -172,12 +174,16 @@ def run_lambda(p, n_threads, truncation=0):
 
 def run_listnet(p, n_threads):
     """ListNet."""
-    return _kernels.listnet(p.scores, p.ptr, p.target, p.ones, n_threads)
+    return _list_losses.softmax_cross_entropy(
+        p.scores, p.ptr, p.target, p.ones, n_threads
+    )
 
 
 def run_listmle(p, n_threads):
     """ListMLE with a fixed order."""
-    return _kernels.plackett_luce(p.scores, p.ptr, p.order, None, p.ones, 0, n_threads)
+    return _list_losses.plackett_luce(
+        p.scores, p.ptr, p.order, None, p.ones, 0, n_threads
+    )
 
 
 # name, NumPy, compiled, milliseconds of the best prototype

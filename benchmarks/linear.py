@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.data import make_mslr_like
 from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
-from skrank.losses import PairwiseSquaredHingeLoss
+from skrank.losses import SquaredHingeLoss
 from skrank.metrics import ndcg_score
 from skrank.rankers import RankNet, RankSVM
 from skrank.solvers import LBFGS
@@ -99,7 +99,7 @@ def contestants(X, data, with_svc):
 def measure(X, X_test, data, test, rounds, with_svc):
     """One row per contestant: times of all rounds and what was reached."""
     rows = {}
-    loss = PairwiseSquaredHingeLoss().prepare(data.y, data.ptr)
+    loss = SquaredHingeLoss().prepare(data.y, data.ptr)
     fits = contestants(X, data, with_svc)
     for _ in range(rounds):
         for name, fit in fits.items():

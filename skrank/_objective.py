@@ -68,22 +68,26 @@ class Objective:
         self.alpha = alpha
         self.n_threads = n_threads
         self.rng = rng
-        self.prepared = self._prepare() if prepared is None else prepared
+        self.prepared = self._bind(data, "prepare") if prepared is None else prepared
         self.total_weight = self.prepared.total_weight
         self.penalty = alpha * energy.penalty_mask(data.X.shape[1])
         self._single: dict[int, Objective] = {}
 
-    def _prepare(self):
-        data, loss = self.data, self.loss
+    def _bind(self, data, how: str):
+        """Bind the loss to rows, with checks (``prepare``) or without (``_bind``)."""
+        loss = self.loss
         if data.preferences is not None:
             given = data.preferences
             loss = ExplicitPairsLoss(
                 loss=loss, pairs=given.pairs, pair_weight=given.weight
             )
-        options = {"n_threads": self.n_threads}
-        if self.energy.labels_ is not None:
-            options["labels"] = self.energy.labels_
-        return loss.prepare(data.y, data.ptr, data.sample_weight, **options)
+        return getattr(loss, how)(
+            data.y,
+            data.ptr,
+            data.sample_weight,
+            labels=self.energy.labels_,
+            n_threads=self.n_threads,
+        )
 
     @property
     def n_queries(self) -> int:
@@ -125,7 +129,7 @@ class Objective:
         data = self.data.subset(queries)
         # A loss that drew something for each query hands over what it drew.
         subset = getattr(self.prepared, "subset", None)
-        prepared = None if subset is None else subset(queries)
+        prepared = self._bind(data, "_bind") if subset is None else subset(queries)
         batch = Objective(
             self.energy, self.loss, data, self.alpha, rng=rng, prepared=prepared
         )

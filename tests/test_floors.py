@@ -1,4 +1,4 @@
-"""The floors of the package: imports run downwards only, and files stay small.
+"""The floors of the package: imports run downwards, files and functions stay small.
 
 The source is read, not imported, so that imports inside functions count as well.
 """
@@ -239,6 +239,129 @@ def test_functions_stay_small(path):
         and _length(node) > MAX_FUNCTION_LINES
     ]
     assert not long, long
+
+
+_CYTHON_FUNCTION = re.compile(r"( *)(?:def|cp?def)\b(?! (?:extern|class|struct)\b).*\(")
+_DOCSTRING = re.compile(r'^ *[rf]?""".*?"""[ \t]*\n', re.DOTALL | re.MULTILINE)
+
+
+def _cython_lengths(source):
+    """Pairs (first line, number of lines) of functions, docstrings not counted.
+
+    A function ends where a line stands as far left as its head; lines of the head that
+    are continued, and the bracket that closes it, stand further right or close it.
+    """
+    lines = _DOCSTRING.sub("", source).splitlines()
+    for first, line in enumerate(lines):
+        head = _CYTHON_FUNCTION.match(line)
+        if not head:
+            continue
+        last = first
+        for number in range(first + 1, len(lines)):
+            text = lines[number]
+            indent = len(text) - len(text.lstrip())
+            if text.strip() and indent <= len(head[1]) and text.lstrip()[0] != ")":
+                break
+            if text.strip():
+                last = number
+        yield line.strip(), last - first + 1
+
+
+@pytest.mark.parametrize(
+    "path", CYTHON, ids=lambda path: path.relative_to(PACKAGE).as_posix()
+)
+def test_functions_in_cython_stay_small(path):
+    source = path.read_text(encoding="utf-8")
+    found = list(_cython_lengths(source))
+    assert found, "no function was recognised"
+    long = [f"{name}: {n} lines" for name, n in found if n > MAX_FUNCTION_LINES]
+    assert not long, long
+
+
+_NO_CODE = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+    r"|^[ \t]*#(?:\\\n|[^\n])*",
+    re.DOTALL | re.MULTILINE,
+)
+# What may stand between the parameters of a function and its body.
+_FUNCTION_HEAD = re.compile(
+    r"(\w+|operator\S+)\s*\([^{};]*\)\s*(?:const|noexcept|override|mutable|\s)*"
+    r"(?::[^;]*)?$"
+)
+_STATEMENTS = {"if", "for", "while", "switch", "catch"}
+
+
+def _cpp_lengths(source):
+    """Pairs (name, number of lines) of functions, from head to closing brace.
+
+    A lambda has the name of the function that it is given to.
+    """
+    # Line breaks stay, so that lengths can be counted.
+    code = _NO_CODE.sub(lambda match: "\n" * match[0].count("\n"), source)
+    starts, begin = [], 0  # where open blocks and the current statement begin
+    for place, character in enumerate(code):
+        if character == "{":
+            starts.append((begin, place))
+        elif character == "}" and starts:
+            first, brace = starts.pop()
+            head = _FUNCTION_HEAD.search(code[first:brace].strip())
+            if head and head[1] not in _STATEMENTS:
+                text = code[first : place + 1].strip()
+                yield head[1], text.count("\n") + 1
+        if character in "{};":
+            begin = place + 1
+
+
+@pytest.mark.parametrize(
+    "path", HEADERS, ids=lambda path: path.relative_to(PACKAGE).as_posix()
+)
+def test_functions_in_headers_stay_small(path):
+    long = [
+        f"{name}: {n_lines} lines"
+        for name, n_lines in _cpp_lengths(path.read_text(encoding="utf-8"))
+        if n_lines > MAX_FUNCTION_LINES
+    ]
+    assert not long, long
+
+
+def test_lengths_of_compiled_functions():
+    cython = (
+        "cdef class A:\n"
+        "    def f(self,\n"
+        "          a):\n"
+        '        """One.\n\n'
+        '        Two."""\n'
+        "        return a\n\n\n"
+        "def g(\n"
+        "    a,\n"
+        "):\n"
+        "    # not\n\n"
+        "    return a\n"
+        "b = 1\n"
+    )
+    assert [n for _, n in _cython_lengths(cython)] == [3, 6]
+    cpp = (
+        "#define M(x) { \\\n    x }\n"
+        "namespace a {\n"
+        "struct B : C {\n"
+        "    explicit B(int b) : b(b) {}\n"
+        "    int size() const {\n"
+        "        for (int i = 0; i < b; i++) {\n"
+        "            if (i == '{') return i;  // {\n"
+        "        }\n"
+        '        return b + "}"[0];\n'
+        "    }\n"
+        "};\n"
+        "template <class T>\n"
+        "static void f(T x,\n"
+        "              T y) {\n"
+        "    g(x, [=](T z) {\n"
+        "        return z;\n"
+        "    });\n"
+        "}\n"
+        "}\n"
+    )
+    assert sorted(_cpp_lengths(cpp)) == [("B", 1), ("f", 7), ("g", 3), ("size", 6)]
 
 
 def test_the_length_of_a_function_leaves_out_its_docstring():

@@ -9,10 +9,10 @@ from skrank._objective import Objective
 from skrank._rows import GroupedRows
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import (
+    HingeLoss,
     ListNetLoss,
     LogisticLoss,
-    PairwiseHingeLoss,
-    RankNetLoss,
+    LogLoss,
     SquaredLoss,
 )
 
@@ -36,7 +36,7 @@ def data(ragged, rng):
 )
 @pytest.mark.parametrize(
     "loss",
-    [SquaredLoss(), LogisticLoss(), RankNetLoss(), ListNetLoss()],
+    [SquaredLoss(), LogisticLoss(), LogLoss(), ListNetLoss()],
     ids=lambda loss: type(loss).__name__,
 )
 def test_gradient_of_the_whole(energy, loss, data):
@@ -52,7 +52,7 @@ def test_gradient_of_the_whole(energy, loss, data):
     assert error < 1e-5
 
 
-@pytest.mark.parametrize("loss", [SquaredLoss(), RankNetLoss(), ListNetLoss()])
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogLoss(), ListNetLoss()])
 def test_batches_average_to_the_whole(loss, data):
     objective = Objective(LinearEnergy(), loss, data, alpha=0.1)
     params = np.linspace(-1, 1, 6)
@@ -64,7 +64,7 @@ def test_batches_average_to_the_whole(loss, data):
 
 
 def test_single_queries_are_prepared_once(data):
-    objective = Objective(LinearEnergy(), RankNetLoss(), data, alpha=0.1)
+    objective = Objective(LinearEnergy(), LogLoss(), data, alpha=0.1)
     first = objective.batch(np.array([2]), "a source of randomness")
     again = objective.batch(np.array([2]))
     assert again.prepared is first.prepared
@@ -82,7 +82,7 @@ def test_penalty_leaves_the_intercept_alone(data):
 
 def test_no_preference_means_no_gradient():
     data = GroupedRows(np.ones((3, 2)), np.ones(3), np.array([0, 2, 3]))
-    objective = Objective(LinearEnergy(), RankNetLoss(), data, alpha=0.0)
+    objective = Objective(LinearEnergy(), LogLoss(), data, alpha=0.0)
     value, gradient = objective.value_gradient(np.ones(2))
     assert value == 0.0
     assert gradient.tolist() == [0.0, 0.0]
@@ -99,7 +99,7 @@ def test_subset_keeps_rows_with_their_query(data):
 
 
 def test_only_kinked_losses_have_a_smooth_version(data):
-    hinge = Objective(LinearEnergy(), PairwiseHingeLoss(), data, 0.1)
+    hinge = Objective(LinearEnergy(), HingeLoss(), data, 0.1)
     params = np.linspace(-1, 1, 6)
     exact = hinge.value_gradient(params)[0]
     assert 0 <= exact - hinge.smoothed(0.01).value_gradient(params)[0] <= 0.005
@@ -113,7 +113,7 @@ def test_coordinates_ignore_what_is_constant_within_queries(data):
     X[:, 0] += 1e4 * np.repeat(np.arange(data.n_queries), np.diff(data.ptr))
     shifted = GroupedRows(X, data.y, data.ptr)
     frames = [
-        Objective(LinearEnergy(), RankNetLoss(), part, 0.0).coordinates()
+        Objective(LinearEnergy(), LogLoss(), part, 0.0).coordinates()
         for part in (data, shifted)
     ]
     np.testing.assert_allclose(frames[0].factor, frames[1].factor, atol=1e-4)

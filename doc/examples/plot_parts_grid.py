@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy, MLPEnergy
-from skrank.losses import LambdaLoss, ListNetLoss, RankNetLoss, SquaredLoss
+from skrank.losses import LambdaLoss, ListNetLoss, LogLoss, SquaredLoss
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.rankers import EnergyRanker
@@ -39,7 +39,7 @@ energies = {
 }
 losses = {
     "squared": SquaredLoss(),
-    "RankNet": RankNetLoss(),
+    "RankNet": LogLoss(),
     "ListNet": ListNetLoss(),
     "lambda": LambdaLoss(),
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "_for_each_query.hpp"
 #include "_simd.hpp"
 
 namespace skrank {
@@ -161,6 +162,7 @@ static void pull_energies(const double *slope, const double *table, const Place 
 // energies are replaced by the derivatives with respect to them. `p` has n numbers.
 static double boltzmann_value(double *energy, const double *gain, const double *target,
                               double mix, int n, double *p) {
+    // Relative to the lowest energy, no exponential overflows and one of them is 1.
     double lowest = energy[0], z = 0.0, expected = 0.0, cross = 0.0;
     for (int i = 1; i < n; i++) lowest = std::min(lowest, energy[i]);
     for (int i = 0; i < n; i++) {
@@ -176,6 +178,67 @@ static double boltzmann_value(double *energy, const double *gain, const double *
     for (int i = 0; i < n; i++)
         energy[i] = mix * p[i] * (gain[i] - expected) + (1.0 - mix) * (target[i] - p[i]);
     return (1.0 - mix) * cross - mix * expected;
+}
+
+// The rankings of all queries: `n` per query, from places[start[q]] on, and what a unit
+// of score adds to the energy in each place, from table[table_start[q]] on.
+template <class Place>
+struct RankSamples {
+    const Index *start;
+    const Place *places;
+    const double *table;
+    const Index *table_start;
+    int n;
+
+    const Place *places_of(const Query &q) const { return places + start[q.number]; }
+    const double *table_of(const Query &q) const { return table + table_start[q.number]; }
+};
+
+constexpr int SAMPLES_CHUNK = 8;  // queries have many samples each
+
+template <class Place>
+static void draw_all_samples(const Queries &queries, const double *y, const int *order,
+                             const int *lower, const Index *start, int n_samples,
+                             uint64_t seed, Place *places, int n_threads) {
+    const Room room = {5 * queries.longest() + 2, 0, 1};
+    for_each_query(queries, SAMPLES_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
+        const int *own = order + q.start;
+        draw_samples(query_generator(seed, y + q.start, own, q.size), own, lower + q.start,
+                     q.size, n_samples, scratch.indices(0), places + start[q.number]);
+    });
+}
+
+template <class Place>
+static void all_sample_energies(const Queries &queries, const double *scores,
+                                const RankSamples<Place> &samples, double *energy,
+                                int n_threads) {
+    for_each_query(queries, SAMPLES_CHUNK, n_threads, {}, [=](Query q, Scratch &) {
+        sample_energies(scores + q.start, samples.table_of(q), samples.places_of(q),
+                        q.size, samples.n, energy + q.number * samples.n);
+    });
+}
+
+// Queries of weight 0 are skipped: their places in `values` and `gradient` stay as they
+// are. `gain` and `target` have one number per sample.
+template <class Place>
+static void boltzmann_losses(const Queries &queries, const double *scores,
+                             const RankSamples<Place> &samples, const double *gain,
+                             const double *target, const double *query_weight, double mix,
+                             double *values, double *gradient, int n_threads) {
+    const Room room = {samples.n, 2};
+    for_each_query(queries, SAMPLES_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
+        const double w = query_weight[q.number];
+        if (w == 0.0) return;
+        const Index first = q.number * samples.n;
+        double *energy = scratch.array(0), *slope = energy;
+        sample_energies(scores + q.start, samples.table_of(q), samples.places_of(q),
+                        q.size, samples.n, energy);
+        values[q.number] = w * boltzmann_value(energy, gain + first, target + first, mix,
+                                               samples.n, scratch.array(1));
+        for (int i = 0; i < samples.n; i++) slope[i] = w * energy[i];
+        pull_energies(slope, samples.table_of(q), samples.places_of(q), q.size, samples.n,
+                      gradient + q.start);
+    });
 }
 
 }  // namespace skrank

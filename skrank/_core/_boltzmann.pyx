@@ -10,27 +10,45 @@ results do not depend on the number of threads.
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
+from skrank._core._for_each_query cimport Queries, out_doubles, queries_of
 
 cdef extern from "_boltzmann.hpp" namespace "skrank" nogil:
-    cppclass SplitMix:
-        pass
-    SplitMix query_generator(uint64_t seed, const double *y, const int *order, int m)
-    void draw_samples[Place](SplitMix rng, const int *order, const int *lower, int m,
-                             int n_samples, int *work, Place *places)
-    void sample_energies[Place](const double *s, const double *table,
-                                const Place *places, int m, int n_samples,
-                                double *energy)
-    void pull_energies[Place](const double *slope, const double *table,
-                              const Place *places, int m, int n_samples, double *grad)
-    double boltzmann_value(double *energy, const double *gain, const double *target,
-                           double mix, int n, double *p)
+    cppclass RankSamples[Place]:
+        const Py_ssize_t *start
+        const Place *places
+        const double *table
+        const Py_ssize_t *table_start
+        int n
+
+    void draw_all_samples[Place](Queries, const double *y, const int *order,
+                                 const int *lower, const Py_ssize_t *start,
+                                 int n_samples, uint64_t seed, Place *places,
+                                 int n_threads) except +
+    void all_sample_energies[Place](Queries, const double *scores,
+                                    const RankSamples[Place]&, double *energy,
+                                    int n_threads) except +
+    void boltzmann_losses[Place](Queries, const double *scores,
+                                 const RankSamples[Place]&, const double *gain,
+                                 const double *target, const double *query_weight,
+                                 double mix, double *values, double *gradient,
+                                 int n_threads) except +
 
 ctypedef fused place_t:
     uint16_t
     uint32_t
+
+
+cdef RankSamples[place_t] _samples(
+    const Py_ssize_t[::1] start, const place_t[::1] places, const double[::1] table,
+    const Py_ssize_t[::1] table_start, int n_samples,
+):
+    cdef RankSamples[place_t] samples
+    samples.start, samples.table_start = &start[0], &table_start[0]
+    samples.places, samples.table = &places[0], &table[0]
+    samples.n = n_samples
+    return samples
 
 
 def draw(const double[::1] y, const Py_ssize_t[::1] ptr, const int[::1] order,
@@ -47,26 +65,21 @@ def draw(const double[::1] y, const Py_ssize_t[::1] ptr, const int[::1] order,
     start : ndarray of shape (n_queries,), dtype intp
         Where the samples of each query begin.
     places : ndarray of shape (n_documents * n_samples,), dtype uint16 or uint32
-        Written: 0-based places. Complexity: O(m) per sample.
+        Receives the 0-based places. Complexity: O(m) per sample.
     n_samples : int
-        Rankings per query.
+        Number of rankings per query.
     seed : int
-        The samples of a query depend on the seed, its grades and the order of its rows.
+        Seed; the samples of a query depend on it, on the grades of the query and on the
+        order of its rows, and not on other queries.
     n_threads : int
         Number of threads.
     """
-    cdef Py_ssize_t q, first, n_queries = ptr.shape[0] - 1
-    cdef int m, width = int(np.max(np.diff(ptr), initial=1))
-    cdef int[:, ::1] work = np.empty((n_threads, 5 * width + 2), dtype=np.int32)
-    with nogil, parallel(num_threads=n_threads):
-        for q in prange(n_queries, schedule="dynamic", chunksize=8):
-            first = ptr[q]
-            m = <int>(ptr[q + 1] - first)
-            if m == 0:
-                continue
-            draw_samples(query_generator(seed, &y[first], &order[first], m),
-                         &order[first], &lower[first], m, n_samples,
-                         &work[threadid(), 0], &places[start[q]])
+    cdef Queries queries = queries_of(ptr)
+    if y.shape[0] == 0 or n_samples < 1:
+        return
+    with nogil:
+        draw_all_samples(queries, &y[0], &order[0], &lower[0], &start[0], n_samples, seed,
+                         &places[0], n_threads)
 
 
 def energies(const double[::1] scores, const Py_ssize_t[::1] ptr,
@@ -82,7 +95,7 @@ def energies(const double[::1] scores, const Py_ssize_t[::1] ptr,
     ptr, start, places, table, table_start : ndarrays
         Queries, samples and coefficients.
     n_samples : int
-        Rankings per query.
+        Number of rankings per query.
     n_threads : int
         Number of threads.
 
@@ -91,17 +104,17 @@ def energies(const double[::1] scores, const Py_ssize_t[::1] ptr,
     ndarray of shape (n_queries, n_samples)
         Complexity: O(n_documents * n_samples).
     """
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1
-    cdef int m
-    out = np.zeros((n_queries, n_samples))
-    cdef double[:, ::1] energy = out
-    for q in prange(n_queries, nogil=True, schedule="dynamic", chunksize=8,
-                    num_threads=n_threads):
-        m = <int>(ptr[q + 1] - ptr[q])
-        if m > 0:
-            sample_energies(&scores[ptr[q]], &table[table_start[q]], &places[start[q]],
-                            m, n_samples, &energy[q, 0])
-    return out
+    cdef Queries queries = queries_of(ptr)
+    energy = np.zeros((queries.count, n_samples))
+    if scores.shape[0] == 0 or n_samples < 1:
+        return energy
+    cdef double[:, ::1] out = energy
+    cdef RankSamples[place_t] samples = _samples[place_t](
+        start, places, table, table_start, n_samples
+    )
+    with nogil:
+        all_sample_energies(queries, &scores[0], samples, &out[0, 0], n_threads)
+    return energy
 
 
 def loss(const double[::1] scores, const Py_ssize_t[::1] ptr,
@@ -135,28 +148,17 @@ def loss(const double[::1] scores, const Py_ssize_t[::1] ptr,
     gradient : ndarray of shape (n_documents,)
         Gradient of the sum of all values. Complexity: O(n_documents * n_samples).
     """
-    cdef Py_ssize_t q, i, first, n_queries = ptr.shape[0] - 1
-    cdef int m, n_samples = <int>gain.shape[1]
-    cdef double[:, :, ::1] work = np.empty((n_threads, 2, n_samples))
-    cdef double *energy
-    cdef double *p
-    values_array = np.zeros(n_queries)
-    gradient_array = np.zeros(scores.shape[0])
-    cdef double[::1] values = values_array, gradient = gradient_array
-    with nogil, parallel(num_threads=n_threads):
-        energy = &work[threadid(), 0, 0]
-        p = &work[threadid(), 1, 0]
-        for q in prange(n_queries, schedule="dynamic", chunksize=8):
-            first = ptr[q]
-            m = <int>(ptr[q + 1] - first)
-            if m == 0 or query_weight[q] == 0.0:
-                continue
-            sample_energies(&scores[first], &table[table_start[q]], &places[start[q]],
-                            m, n_samples, energy)
-            values[q] = query_weight[q] * boltzmann_value(
-                energy, &gain[q, 0], &target[q, 0], mix, n_samples, p)
-            for i in range(n_samples):
-                energy[i] = query_weight[q] * energy[i]
-            pull_energies(energy, &table[table_start[q]], &places[start[q]], m,
-                          n_samples, &gradient[first])
-    return values_array, gradient_array
+    cdef Queries queries = queries_of(ptr)
+    values = np.zeros(queries.count)
+    gradient = np.zeros(scores.shape[0])
+    if scores.shape[0] == 0 or gain.shape[1] == 0:
+        return values, gradient
+    cdef RankSamples[place_t] samples = _samples[place_t](
+        start, places, table, table_start, <int>gain.shape[1]
+    )
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        boltzmann_losses(queries, &scores[0], samples, &gain[0, 0], &target[0, 0],
+                         &query_weight[0], mix, v, g, n_threads)
+    return values, gradient

@@ -1,7 +1,11 @@
 // Functions that GCC on x86-64 builds for three sets of instructions.
 //
 // Which one runs is picked when the module is loaded, so that one binary runs everywhere
-// and still uses wide registers where they exist.
+// and still uses wide registers where they exist: v3 has AVX2 and fused multiply-add, v4
+// AVX-512. A cloned function is called through a pointer and never inlined, so it must
+// hold a whole loop; what it calls inside must be inlined into it (SKRANK_INLINE), or it
+// would be built for the oldest processors. Clang does not know these names, and GCC
+// before version 12 does not know the levels v3 and v4.
 #pragma once
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && \

@@ -1,17 +1,21 @@
-"""What differs between versions of scikit-learn; the only file that may know."""
+"""Differences between versions of scikit-learn, which no other file may know."""
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # before 1.9
+    # The replacement below has less than the real class, and needs no more.
+    from sklearn.callback import (
+        CallbackSupportMixin,  # pyright: ignore[reportAssignmentType]
+        with_callbacks,
+    )
+except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:
-        """Stand-in where scikit-learn has no callback protocol."""
+        """Replacement where scikit-learn has no callback protocol."""
 
         def _init_callback_context(self, **kwargs):
             return None
 
     def with_callbacks(method):
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 

@@ -1,4 +1,4 @@
-"""Package-wide options, local to the thread and the context that set them."""
+"""Options of the whole package, local to the thread and the context that set them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,8 @@ def get_config() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``assume_single_query``: whether missing groups mean one single query.
+        Values of the options by name: ``assume_single_query``, whether data without
+        groups are read as the documents of one single query.
 
     Examples
     --------

@@ -11,10 +11,9 @@
 // for |Im t| < pi, so a few dozen Chebyshev nodes replace it at all edges.
 #pragma once
 
-#include "_simd.hpp"
-
-#include <new>
 #include <vector>
+
+#include "_log_products.hpp"
 
 namespace skrank {
 
@@ -293,7 +292,7 @@ class Series {
     int nodes, cells;
 
   public:
-    // What it costs, in evaluations of G.
+    // Cost of building the series, in evaluations of G.
     static double cost(double low, double high) {
         const double cells = std::max(1.0, std::ceil((high - low) / CELL));
         return cells * chebyshev_nodes(0.5 * (high - low) / cells);
@@ -327,6 +326,7 @@ class Series {
     void evaluate(const double *t, int n, double *value, double *slope) const {
         interpolate(coefficients.data(), nodes, cells, low, width, t, n, value, slope);
         for (int k = 0; k < n; k++) {
+            // Outside of its cells a series means nothing, and G is known there.
             if (t[k] < low) {  // below -CUT, where G only depends on the other edges
                 slope[k] *= std::exp(t[k] - low);
             } else if (t[k] > high) {  // CUT above all others
@@ -417,73 +417,16 @@ static double edge_pairs_one_side(const double *a, const double *b, const Edges 
 }
 
 // Mean over e' of the loss of the pairs (e, e'), summed over e; weights of pairs are
-// products of weights of edges. `b` may be null: the scores a on both sides. Writes the
-// gradients; false means that there was no memory.
-static bool edge_pairs_query(const double *a, const double *b, const int *lower,
-                             const double *weight, int m, bool direct, double *value,
-                             double *grad_a, double *grad_b) {
-    const Edges edges{lower, weight, m};
+// products of weights of edges. `b` may be null: the scores a on both sides. Adds to the
+// gradients. Needs memory: may throw std::bad_alloc.
+static double edge_pairs_query(const double *a, const double *b, const Edges &edges,
+                               bool direct, double *grad_a, double *grad_b) {
     const double total = edges.total();
-    *value = 0.0;
-    for (int i = 0; i < m; i++) grad_a[i] = 0.0;
-    if (b)
-        for (int i = 0; i < m; i++) grad_b[i] = 0.0;
-    if (!(total > 0.0)) return true;
-    try {
-        const double scale = (b ? 1.0 : 2.0) / total;
-        *value = edge_pairs_one_side(a, b ? b : a, edges, scale, direct, grad_a) / total;
-        if (b) edge_pairs_one_side(b, a, edges, scale, direct, grad_b);
-    } catch (const std::bad_alloc &) {
-        return false;
-    }
-    return true;
-}
-
-// Multivariate sigmoids: for each preferred document, log(1 + sum of e^(x_k - x_i)) over
-// the documents below it. `log_sums` and `pull` are work space of m numbers each.
-static double star_query(const double *x, const int *lower, const double *weight, int m,
-                         double *log_sums, double *grad) {
-    double top = -std::numeric_limits<double>::infinity(), sum = 0.0, loss = 0.0;
-    for (int j = m - 1; j >= 0; j--) {  // log_sums[j]: over the documents j, ..., m - 1
-        if (x[j] > top) {
-            sum = sum * std::exp(top - x[j]) + 1.0;
-            top = x[j];
-        } else {
-            sum += std::exp(x[j] - top);
-        }
-        log_sums[j] = top + std::log(sum);
-    }
-    double force = 0.0, level = 0.0;  // sum of w p_i e^(level - log_sum of those below i)
-    int start = 0;                    // first document of the current grade
-    for (int i = 0; i < m; i++) {
-        if (i > start && lower[i] != lower[start]) {
-            // Documents from here on lie below those of the last grade.
-            const double next = log_sums[lower[start]];
-            if (force > 0.0) force *= std::exp(next - level);
-            level = next;
-            for (int r = start; r < i; r++) {
-                const double w = weight ? weight[r] : 1.0, gap = next - x[r];
-                const double wrong = w * logistic(gap);
-                loss += w * softplus(gap);
-                grad[r] -= wrong;
-                force += wrong;
-            }
-            start = i;
-        }
-        grad[i] = force > 0.0 ? force * std::exp(x[i] - level) : 0.0;
-    }
-    return loss;
-}
-
-// One pair of edges: log(1 + e^u + e^v), and the shares of e^u and e^v.
-static inline double pair_loss(double u, double v, double *p, double *q) {
-    const double top = std::max(0.0, std::max(u, v));
-    const double x = std::exp(u - top), y = std::exp(v - top), one = std::exp(-top);
-    const double sum = one + x + y;
-    *p = x / sum;
-    *q = y / sum;
-    // Near 0 the logarithm of the sum would lose the digits of x and y.
-    return top > 0.0 ? top + std::log(sum) : std::log1p(x + y);
+    if (!(total > 0.0)) return 0.0;
+    const double scale = (b ? 1.0 : 2.0) / total;
+    const double value = edge_pairs_one_side(a, b ? b : a, edges, scale, direct, grad_a);
+    if (b) edge_pairs_one_side(b, a, edges, scale, direct, grad_b);
+    return value / total;
 }
 
 }  // namespace skrank

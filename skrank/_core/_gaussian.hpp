@@ -7,6 +7,7 @@
 // to 0 still has an exact logarithm.
 #pragma once
 
+#include "_for_each_query.hpp"
 #include "_simd.hpp"
 
 namespace skrank {
@@ -35,7 +36,8 @@ SKRANK_INLINE Vec log_positive(Vec x) {
     return exponent * LN2 + (2.0 * z + tail) + (x - x);
 }
 
-// e^t - 1 - t >= 0 without cancellation, and e^t - 1.
+// e^t - 1 - t >= 0 without cancellation, and e^t - 1. Divergences of almost equal
+// Gaussians consist of nothing but the digits that the plain formula would lose.
 SKRANK_INLINE Vec exp_excess(Vec t, Vec *expm1) {
     Vec p = t * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
     p = p * t + 1.0 / 39916800.0;
@@ -242,6 +244,34 @@ static void divergence_gradients(int kind, const double *documents, int m,
         divergence_gradients_body<ExpectedLikelihood>(documents, m, query, g, L,
                                                       grad_documents, grad_query);
     }
+}
+
+constexpr int GAUSSIAN_CHUNK = 4;  // every document has 2 L numbers
+
+// Documents and queries are rows of 2 L numbers; one value per document.
+static void all_divergences(const Queries &queries, int kind, const double *documents,
+                            const double *query_rows, int L, double *values,
+                            int n_threads) {
+    for_each_query(queries, GAUSSIAN_CHUNK, n_threads, {L, 1},
+                   [=](Query q, Scratch &scratch) {
+                       divergences(kind, documents + 2 * L * q.start, q.size,
+                                   query_rows + 2 * L * q.number, L, scratch.array(0),
+                                   values + q.start);
+                   });
+}
+
+// Gradients of the sum of `weight` times divergence; those of a query without documents
+// stay as they are.
+static void all_divergence_gradients(const Queries &queries, int kind,
+                                     const double *documents, const double *query_rows,
+                                     const double *weight, int L, double *grad_documents,
+                                     double *grad_queries, int n_threads) {
+    for_each_query(queries, GAUSSIAN_CHUNK, n_threads, {}, [=](Query q, Scratch &) {
+        const Index at = 2 * L * q.start, row = 2 * L * q.number;
+        divergence_gradients(kind, documents + at, q.size, query_rows + row,
+                             weight + q.start, L, grad_documents + at,
+                             grad_queries + row);
+    });
 }
 
 }  // namespace skrank

@@ -9,16 +9,18 @@ this query, so results do not depend on the number of threads.
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
-
+from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
 
 cdef extern from "_gaussian.hpp" namespace "skrank" nogil:
-    void divergences(int kind, const double *documents, int m, const double *query,
-                     int L, double *log_v, double *values)
-    void divergence_gradients(int kind, const double *documents, int m,
-                              const double *query, const double *g, int L,
-                              double *grad_documents, double *grad_query)
+    void all_divergences(Queries, int kind, const double *documents,
+                         const double *queries, int L, double *values,
+                         int n_threads) except +
+    void all_divergence_gradients(Queries, int kind, const double *documents,
+                                  const double *queries, const double *weight, int L,
+                                  double *grad_documents, double *grad_queries,
+                                  int n_threads) except +
 
+# In the order of DivergenceKind in _gaussian.hpp.
 DIVERGENCES = ("kl", "reverse_kl", "jensen_shannon", "expected_likelihood")
 
 
@@ -35,7 +37,7 @@ def values(str divergence, const double[:, ::1] documents, const double[:, ::1] 
     queries : ndarray of shape (n_queries, 2 * L)
         Gaussians of queries.
     ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Documents of each query.
+        Pointer array.
     n_threads : int
         Number of threads.
 
@@ -44,19 +46,15 @@ def values(str divergence, const double[:, ::1] documents, const double[:, ::1] 
     ndarray of shape (n_documents,)
         Complexity: O(n_documents * L).
     """
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1
-    cdef int m, L = <int>(queries.shape[1] // 2)
-    cdef int kind = DIVERGENCES.index(divergence)
-    out = np.empty(documents.shape[0])
-    cdef double[::1] value = out
-    cdef double[:, ::1] log_v = np.empty((n_threads, L))
-    with nogil, parallel(num_threads=n_threads):
-        for q in prange(n_queries, schedule="dynamic", chunksize=4):
-            m = <int>(ptr[q + 1] - ptr[q])
-            if m > 0:
-                divergences(kind, &documents[ptr[q], 0], m, &queries[q, 0], L,
-                            &log_v[threadid(), 0], &value[ptr[q]])
-    return out
+    cdef Queries runs = queries_of(ptr)
+    cdef int kind = DIVERGENCES.index(divergence), L = <int>(queries.shape[1] // 2)
+    value = np.empty(documents.shape[0])
+    cdef double *out = out_doubles(value)
+    if documents.shape[0] and L:
+        with nogil:
+            all_divergences(runs, kind, &documents[0, 0], &queries[0, 0], L, out,
+                            n_threads)
+    return value
 
 
 def gradients(str divergence, const double[:, ::1] documents,
@@ -73,32 +71,28 @@ def gradients(str divergence, const double[:, ::1] documents,
     queries : ndarray of shape (n_queries, 2 * L)
         Gaussians of queries.
     ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Documents of each query.
+        Pointer array.
     weight : ndarray of shape (n_documents,)
-        What each divergence is multiplied by.
+        Factor of each divergence.
     n_threads : int
         Number of threads.
 
     Returns
     -------
     document_gradient : ndarray of shape (n_documents, 2 * L)
-        With respect to means and numbers s of documents.
+        Gradient with respect to the rows of ``documents``.
     query_gradient : ndarray of shape (n_queries, 2 * L)
-        The same for queries, summed over their documents. Complexity:
+        Gradient with respect to the rows of ``queries``. Complexity:
         O(n_documents * L).
     """
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1
-    cdef int m, L = <int>(queries.shape[1] // 2)
-    cdef int kind = DIVERGENCES.index(divergence)
-    document_array = np.empty((documents.shape[0], documents.shape[1]))
-    query_array = np.zeros((queries.shape[0], queries.shape[1]))
-    cdef double[:, ::1] document_gradient = document_array
-    cdef double[:, ::1] query_gradient = query_array
-    with nogil, parallel(num_threads=n_threads):
-        for q in prange(n_queries, schedule="dynamic", chunksize=4):
-            m = <int>(ptr[q + 1] - ptr[q])
-            if m > 0:
-                divergence_gradients(kind, &documents[ptr[q], 0], m, &queries[q, 0],
-                                     &weight[ptr[q]], L, &document_gradient[ptr[q], 0],
-                                     &query_gradient[q, 0])
-    return document_array, query_array
+    cdef Queries runs = queries_of(ptr)
+    cdef int kind = DIVERGENCES.index(divergence), L = <int>(queries.shape[1] // 2)
+    document_gradient = np.empty((documents.shape[0], documents.shape[1]))
+    query_gradient = np.zeros((queries.shape[0], queries.shape[1]))
+    cdef double[:, ::1] of_documents = document_gradient, of_queries = query_gradient
+    cdef const double *w = doubles(weight)
+    if documents.shape[0] and L:
+        with nogil:
+            all_divergence_gradients(runs, kind, &documents[0, 0], &queries[0, 0], w, L,
+                                     &of_documents[0, 0], &of_queries[0, 0], n_threads)
+    return document_gradient, query_gradient

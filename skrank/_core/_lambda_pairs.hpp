@@ -61,6 +61,7 @@ SKRANK_INLINE LambdaSums lambda_row(const double *x, const double *e,
         const Vec z = Wide ? exp_clipped(-gap) : load(e + j) * inverse;
         const Vec t1 = 1.0 + z, t2 = 2.0 + z, t12 = t1 * t2;
         const Vec distance = damping.near + damping.steep * gap;
+        // One division serves the sigmoid, the logarithm and the damping.
         const Vec both = 1.0 / (t12 * distance), inv = both * distance;
         const Vec right = t2 * inv, u = z * t1 * inv;
         const Vec wrong = z * right;  // chance that j beats i
@@ -196,7 +197,7 @@ static LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight
     pad(x, m, x[m - 1]);
     pad(gain, m, 0.0);
     if (weight) pad(weight, m, 0.0);
-    if (!(x[0] - x[m - 1] <= 600.0)) {
+    if (!(x[0] - x[m - 1] <= 600.0)) {  // exponentials would leave the range of a double
         return (weight ? lambda_weighted_wide : lambda_plain_wide)(
             cascade, x, x, gain, weight, discount, a, b, rows, m, damping, grad, hess);
     }
@@ -287,7 +288,7 @@ static LambdaSums graded_pairs(double *x, double *gain, const double *weight,
     const Damping damping = damping_between(near, bottom, top);
     pad(x, m, bottom);
     pad(gain, m, 0.0);
-    if (!(top - bottom <= 300.0)) {  // products of two exponentials must fit
+    if (!(top - bottom <= 300.0)) {  // products of two exponentials must fit a double
         return (weight ? graded_weighted_wide : graded_plain_wide)(
             x, x, gain, weight, discount, lower, m, damping, grad, hess);
     }

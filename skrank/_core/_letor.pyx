@@ -40,13 +40,13 @@ cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
         int64_t n_features
         cbool clip
 
-    void measure_text(Text, cbool, ChunkSize*)
-    Fault parse_dense(Text, const int64_t*, Rules, Rows, float*, int*)
-    Fault parse_dense(Text, const int64_t*, Rules, Rows, double*, int*)
+    void measure_text(Text, cbool, ChunkSize*) except +
+    Fault parse_dense(Text, const int64_t*, Rules, Rows, float*, int*) except +
+    Fault parse_dense(Text, const int64_t*, Rules, Rows, double*, int*) except +
     Fault parse_sparse(Text, const int64_t*, const int64_t*, Rules, Rows, float*,
-                       int32_t*, int64_t*, int*, int64_t*)
+                       int32_t*, int64_t*, int*, int64_t*) except +
     Fault parse_sparse(Text, const int64_t*, const int64_t*, Rules, Rows, double*,
-                       int32_t*, int64_t*, int*, int64_t*)
+                       int32_t*, int64_t*, int*, int64_t*) except +
     Fault split_fields(const char*, int64_t, int, int64_t*, int32_t*, int64_t*)
     int32_t parse_token(const char*, const char*, double*)
     void append_features(string&, const float*, const int32_t*, int64_t, cbool)
@@ -212,7 +212,7 @@ def parse_letor(
 
 
 def parse_fields(const unsigned char[::1] text, int n_fields):
-    """Spans of the first fields of every line that says something.
+    """Spans of the first fields of every line that is neither blank nor a comment.
 
     Returns
     -------

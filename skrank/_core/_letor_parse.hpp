@@ -22,6 +22,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "_for_each_query.hpp"
+
 namespace letor {
 
 enum Error : int32_t {
@@ -58,7 +60,7 @@ inline bool ends_token(char c) {
     return (unsigned char)c <= ' ' ? is_blank(c) || ends_line(c) : c == '#';
 }
 
-// End of what a line says: before "\n" and any "\r" in front of it.
+// End of the content of a line: before "\n" and any "\r" in front of it.
 inline const char* line_end(const char* p, const char* end) {
     const char* z = (const char*)memchr(p, '\n', end - p);
     return z ? z : end;
@@ -315,7 +317,7 @@ inline std::vector<const char*> cut(const char* text, int64_t length, int n_chun
     return bounds;
 }
 
-// First character of a line that says something, or null for blank and comment lines.
+// First character of the content of a line, or null for blank lines and comments.
 inline const char* content(const char* p, const char* z) {
     while (p < z && is_blank(*p)) p++;
     return p < z && *p != '#' ? p : nullptr;
@@ -548,11 +550,17 @@ struct Text {
     int n_threads;
 };
 
+template <class Body>
+void for_each_chunk(const Text& text, Body body) {
+    skrank::for_each(text.n_chunks, 1, text.n_threads, {},
+                     [&](skrank::Index k, skrank::Scratch&) { body((int)k); });
+}
+
 inline void measure_text(Text text, bool count_colons, ChunkSize* sizes) {
     std::vector<const char*> bounds = cut(text.start, text.length, text.n_chunks);
-#pragma omp parallel for num_threads(text.n_threads) schedule(dynamic)
-    for (int k = 0; k < text.n_chunks; k++)
+    for_each_chunk(text, [&](int k) {
         sizes[k] = measure(bounds[k], bounds[k + 1], count_colons);
+    });
 }
 
 // Lines from p to end, the first of them as row *r. The text must be readable for MARGIN
@@ -588,9 +596,8 @@ Fault parse_text(Text text, const int64_t* first_rows, Rules rules, Rows rows,
     const IndexWords words(rules.n_features);
     std::vector<Fault> faults(text.n_chunks);
     std::vector<char> integer(text.n_chunks, 1);
-#pragma omp parallel for num_threads(text.n_threads) schedule(dynamic)
-    for (int k = 0; k < text.n_chunks; k++) {
-        if (bounds[k] == bounds[k + 1]) continue;
+    for_each_chunk(text, [&](int k) {
+        if (bounds[k] == bounds[k + 1]) return;
         LineParser<T> parser(text.start, rules, rows, words);
         bool last = bounds[k + 1] == text.start + text.length;
         int64_t r = parse_lines(bounds[k], last ? tail : bounds[k + 1], first_rows[k], parser,
@@ -601,7 +608,7 @@ Fault parse_text(Text text, const int64_t* first_rows, Rules rules, Rows rows,
         }
         faults[k] = parser.fault;
         integer[k] = parser.integer_qids;
-    }
+    });
     *integer_qids = 1;
     for (char all : integer) *integer_qids &= all;
     for (const Fault& fault : faults)

@@ -9,63 +9,34 @@ cut into blocks that depend on the data only, so these results do not.
 import numpy as np
 
 from cython cimport floating
-from cython.parallel cimport prange
 
 cdef extern from "_linear.hpp" namespace "skrank" nogil:
-    void c_matvec "skrank::matvec"(
-        const float*, Py_ssize_t, Py_ssize_t, const double*, double*)
-    void c_matvec64 "skrank::matvec64"(
-        const double*, Py_ssize_t, Py_ssize_t, const double*, double*)
-    void c_rmatvec "skrank::rmatvec"(
-        const float*, Py_ssize_t, Py_ssize_t, const double*, double*)
-    void c_rmatvec64 "skrank::rmatvec64"(
-        const double*, Py_ssize_t, Py_ssize_t, const double*, double*)
-
-cdef Py_ssize_t MAX_BLOCKS = 64
-cdef Py_ssize_t MIN_BLOCK_ENTRIES = 1 << 15
-
-
-cdef Py_ssize_t _n_blocks(Py_ssize_t n, Py_ssize_t d) noexcept nogil:
-    return max(1, min(MAX_BLOCKS, n * max(d, 1) // MIN_BLOCK_ENTRIES))
+    Py_ssize_t count_blocks(Py_ssize_t n, Py_ssize_t d)
+    void matvec_blocks[T](const T*, Py_ssize_t, Py_ssize_t, const double*, double*,
+                          int) except +
+    void rmatvec_blocks[T](const T*, Py_ssize_t, Py_ssize_t, const double*, double*,
+                           int) except +
 
 
 def matvec(const floating[:, ::1] X, const double[::1] w, int n_threads=1):
     """Return ``X @ w`` in float64; X has shape (n, d), w has shape (d,)."""
-    cdef:
-        Py_ssize_t n = X.shape[0], d = X.shape[1], b, lo, hi
-        Py_ssize_t blocks = _n_blocks(n, d)
-        double[::1] out = np.zeros(n)
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1]
+    cdef double[::1] out = np.zeros(n)
     if w.shape[0] != d:
         raise ValueError(f"w has {w.shape[0]} entries for {d} features")
-    if n == 0 or d == 0:
-        return np.asarray(out)
-    for b in prange(blocks, nogil=True, schedule="dynamic",
-                    num_threads=min(n_threads, blocks)):
-        lo = n * b // blocks
-        hi = n * (b + 1) // blocks
-        if floating is float:
-            c_matvec(&X[lo, 0], hi - lo, d, &w[0], &out[lo])
-        else:
-            c_matvec64(&X[lo, 0], hi - lo, d, &w[0], &out[lo])
+    if n and d:
+        with nogil:
+            matvec_blocks(&X[0, 0], n, d, &w[0], &out[0], n_threads)
     return np.asarray(out)
 
 
 def rmatvec(const floating[:, ::1] X, const double[::1] v, int n_threads=1):
     """Return ``X.T @ v`` in float64; X has shape (n, d), v has shape (n,)."""
-    cdef:
-        Py_ssize_t n = X.shape[0], d = X.shape[1], b, lo, hi
-        Py_ssize_t blocks = _n_blocks(n, d)
-        double[:, ::1] sums = np.zeros((blocks, d))
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1]
+    cdef double[:, ::1] sums = np.zeros((count_blocks(n, d), d))
     if v.shape[0] != n:
         raise ValueError(f"v has {v.shape[0]} entries for {n} rows")
-    if n == 0 or d == 0:
-        return np.zeros(d)
-    for b in prange(blocks, nogil=True, schedule="dynamic",
-                    num_threads=min(n_threads, blocks)):
-        lo = n * b // blocks
-        hi = n * (b + 1) // blocks
-        if floating is float:
-            c_rmatvec(&X[lo, 0], hi - lo, d, &v[lo], &sums[b, 0])
-        else:
-            c_rmatvec64(&X[lo, 0], hi - lo, d, &v[lo], &sums[b, 0])
+    if n and d:
+        with nogil:
+            rmatvec_blocks(&X[0, 0], n, d, &v[0], &sums[0, 0], n_threads)
     return np.asarray(sums).sum(axis=0)

@@ -15,6 +15,9 @@ namespace skrank {
 
 using Index = std::ptrdiff_t;
 
+// The vectors of the functions below are kept by each thread from one query to the next:
+// allocating them would take longer than most queries do.
+
 struct Scored {
     double score;
     double key;
@@ -97,8 +100,8 @@ inline void sort_keys(std::vector<std::uint64_t>& keys,
 
 constexpr Index PACKED_LIMIT = 1 << 16;
 
-// Sort 48 bits of the score together with the row; the few scores that agree in 48 bits
-// but not in all are put right afterwards.
+// Sort 48 bits of the score together with the row, because one word moves faster than
+// two; the few scores that agree in 48 bits but not in all are put right afterwards.
 inline void rank_rows_packed(const double* score, Index m, Index* order) {
     static thread_local std::vector<std::uint64_t> keys, space;
     const std::uint64_t row_mask = PACKED_LIMIT - 1;
@@ -332,6 +335,7 @@ struct Selection {
 inline Selection select_top(const double* v, Index m, Index k, double* top, Index* row) {
     static thread_local std::vector<Index> candidate;
     Index c = 0, n_last = 0;
+    // The bound below needs at least k of 16 lanes, and some rows in each to be sharp.
     if (k > 16 || m < 48) {
         for (Index i = 0; i < m; i++) c = insert_top(v, i, k, c, top, row);
         for (Index i = 0; i < m; i++) n_last += v[i] == top[c - 1];

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Kernels of the ranking measures, threaded over queries.
+"""Ranking measures, value per query.
 
 Every function takes arrays grouped by query with a pointer array ``ptr`` and writes one
 value per query, so that the number of threads never changes a bit. "Ranked" arrays hold
@@ -10,57 +10,56 @@ all orders of the block; pass None to take the order as it is.
 
 import numpy as np
 
-from cython.parallel cimport prange
-
 from libcpp cimport bool as cbool
 
-cdef extern from "_measures.hpp" namespace "skrank" nogil:
-    ctypedef Py_ssize_t Index
-    cdef cppclass PairCounts:
-        double concordant
-        double discordant
-        double tied
-    const Index SELECT_LIMIT
-    void c_rank_rows "skrank::rank_rows"(
-        const double*, const double*, Index, Index*)
-    void c_rank_values "skrank::rank_values"(
-        const double*, const double*, const double*, Index, double*, double*)
-    double c_discounted_sum "skrank::discounted_sum"(
-        const double*, const double*, Index, const double*, Index)
-    double c_precision_sum "skrank::precision_sum"(
-        const double*, const double*, Index, const double*, Index)
-    double c_threshold_precision_sum "skrank::threshold_precision_sum"(
-        const double*, const double*, Index, Index)
-    double c_cascade "skrank::cascade"(
-        const double*, const double*, Index, const double*, Index)
-    double c_preference_sum "skrank::preference_sum"(
-        const double*, const double*, Index, double, double)
-    double c_top_dcg "skrank::top_dcg"(
-        const double*, const double*, Index, const double*, Index, cbool, cbool)
-    double c_ideal_dcg "skrank::ideal_dcg"(
-        const double*, Index, const double*, Index, cbool)
-    PairCounts c_count_pairs "skrank::count_pairs"(const double*, const double*, Index)
-    double c_rank_biased_overlap "skrank::rank_biased_overlap"(
-        const double*, const double*, const double*, const double*, Index, double)
+from skrank._core._threads import n_threads_for
 
-# Below this many rows, starting threads costs more than it saves.
-_SMALL = 20_000
+from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
 
+cdef extern from "_measures_of_queries.hpp" namespace "skrank" nogil:
+    const Py_ssize_t SELECT_LIMIT
 
-cdef inline const double* _address(const double[::1] array) noexcept nogil:
-    if array is None or array.shape[0] == 0:
-        return NULL
-    return &array[0]
+    struct RankedRows:
+        Queries queries
+        const double *value
+        const double *score
 
+    struct Discount:
+        const double *of_rank
+        Py_ssize_t n
 
-cdef inline const double* _at(const double* base, Py_ssize_t i) noexcept nogil:
-    if base == NULL:
-        return NULL
-    return base + i
+    struct Blocks:
+        const double *from1
+        const double *to1
+        const double *from2
+        const double *to2
+
+    void rank_all_rows(Queries, const double*, const double*, Py_ssize_t*, int) except +
+    void rank_all_values(RankedRows, const double*, double*, double*, int) except +
+    void discounted_sums(RankedRows, Discount, double*, int) except +
+    void precision_sums(RankedRows, Discount, double*, int) except +
+    void threshold_precision_sums(RankedRows, Py_ssize_t, double*, int) except +
+    void cascades(RankedRows, Discount, double*, int) except +
+    void preference_sums(RankedRows, const double*, const double*, double*, int) except +
+    void top_dcgs(RankedRows, Discount, cbool, cbool, double*, int) except +
+    void ideal_dcgs(RankedRows, Discount, cbool, double*, int) except +
+    void count_all_pairs(RankedRows, double*, int) except +
+    void rank_biased_overlaps(Queries, Blocks, double, double*, int) except +
+
+# About what a measure takes.
+cdef double NANOSECONDS_PER_ROW = 5.0
 
 
-cdef int _threads(Py_ssize_t n_rows, int n_threads) noexcept:
-    return 1 if n_rows < _SMALL else n_threads
+cdef int _threads(const double[::1] rows, int n_threads) except -1:
+    if n_threads == 1:
+        return 1
+    return n_threads_for(NANOSECONDS_PER_ROW * rows.shape[0], n_threads)
+
+
+cdef RankedRows _ranked(
+    const Py_ssize_t[::1] ptr, const double[::1] values, const double[::1] scores
+):
+    return RankedRows(queries_of(ptr), doubles(values), doubles(scores))
 
 
 def select_limit():
@@ -71,18 +70,14 @@ def select_limit():
 def rank_rows(const double[::1] scores, const double[::1] key, const Py_ssize_t[::1] ptr,
               int n_threads=1):
     """Rows of each query by decreasing score, then increasing key, then row."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a, i
+    cdef Queries queries = queries_of(ptr)
     order = np.empty(scores.shape[0], dtype=np.intp)
     cdef Py_ssize_t[::1] out = order
-    cdef const double* k = _address(key)
-    cdef int threads = _threads(scores.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        if ptr[q + 1] > a:
-            c_rank_rows(&scores[a], _at(k, a), ptr[q + 1] - a, &out[a])
-            for i in range(a, ptr[q + 1]):
-                out[i] = out[i] + a
+    cdef const double *k = doubles(key)
+    cdef int threads = _threads(scores, n_threads)
+    if scores.shape[0]:
+        with nogil:
+            rank_all_rows(queries, &scores[0], k, &out[0], threads)
     return order
 
 
@@ -90,22 +85,15 @@ def rank_values(const double[::1] scores, const double[::1] key,
                 const double[::1] values, const Py_ssize_t[::1] ptr, bint with_scores,
                 int n_threads=1):
     """Values, and scores if wanted, in the order of `rank_rows`."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
+    cdef RankedRows rows = _ranked(ptr, values, scores)
     ranked = np.empty(scores.shape[0])
     ranked_scores = np.empty(scores.shape[0]) if with_scores else None
-    cdef double[::1] out = ranked
-    cdef double[::1] out_scores = ranked_scores
-    cdef const double* k = _address(key)
-    cdef double* s = NULL
-    if with_scores:
-        s = &out_scores[0]
-    cdef int threads = _threads(scores.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        if ptr[q + 1] > a:
-            c_rank_values(&scores[a], _at(k, a), &values[a], ptr[q + 1] - a, &out[a],
-                          <double*> _at(s, a))
+    cdef const double *k = doubles(key)
+    cdef double *out = out_doubles(ranked)
+    cdef double *out_scores = out_doubles(ranked_scores)
+    cdef int threads = _threads(scores, n_threads)
+    with nogil:
+        rank_all_values(rows, k, out, out_scores, threads)
     return ranked, ranked_scores
 
 
@@ -113,18 +101,13 @@ def discounted_sum(const double[::1] values, const double[::1] scores,
                    const Py_ssize_t[::1] ptr, const double[::1] discount,
                    int n_threads=1):
     """Sum of ranked values times the discount of their rank, per query."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(values)
-    cdef const double* d = _address(discount)
-    cdef int threads = _threads(values.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_discounted_sum(
-            v + a, _at(s, a), ptr[q + 1] - a, d, discount.shape[0])
+    cdef RankedRows rows = _ranked(ptr, values, scores)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef int threads = _threads(values, n_threads)
+    with nogil:
+        discounted_sums(rows, weights, out, threads)
     return result
 
 
@@ -132,51 +115,38 @@ def precision_sum(const double[::1] relevant, const double[::1] scores,
                   const Py_ssize_t[::1] ptr, const double[::1] discount,
                   int n_threads=1):
     """Sum over relevant ranks of the hits so far times the discount, per query."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(relevant)
-    cdef const double* d = _address(discount)
-    cdef int threads = _threads(relevant.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_precision_sum(
-            v + a, _at(s, a), ptr[q + 1] - a, d, discount.shape[0])
+    cdef RankedRows rows = _ranked(ptr, relevant, scores)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef int threads = _threads(relevant, n_threads)
+    with nogil:
+        precision_sums(rows, weights, out, threads)
     return result
 
 
 def threshold_precision_sum(const double[::1] relevant, const double[::1] scores,
                             const Py_ssize_t[::1] ptr, Py_ssize_t k, int n_threads=1):
     """`precision_sum` where documents of equal score enter the list together."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(relevant)
-    cdef int threads = _threads(relevant.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_threshold_precision_sum(v + a, _at(s, a), ptr[q + 1] - a, k)
+    cdef RankedRows rows = _ranked(ptr, relevant, scores)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef int threads = _threads(relevant, n_threads)
+    with nogil:
+        threshold_precision_sums(rows, k, out, threads)
     return result
 
 
 def cascade(const double[::1] stop, const double[::1] scores,
             const Py_ssize_t[::1] ptr, const double[::1] discount, int n_threads=1):
     """Expected discount of the rank where a user stops, per query."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(stop)
-    cdef const double* d = _address(discount)
-    cdef int threads = _threads(stop.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_cascade(v + a, _at(s, a), ptr[q + 1] - a, d, discount.shape[0])
+    cdef RankedRows rows = _ranked(ptr, stop, scores)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef int threads = _threads(stop, n_threads)
+    with nogil:
+        cascades(rows, weights, out, threads)
     return result
 
 
@@ -184,17 +154,14 @@ def preference_sum(const double[::1] grade, const double[::1] scores,
                    const Py_ssize_t[::1] ptr, const double[::1] n_relevant,
                    const double[::1] n_other, int n_threads=1):
     """Numerator of bpref; grade is 1, 0, or negative for what does not count."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(grade)
-    cdef int threads = _threads(grade.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_preference_sum(
-            v + a, _at(s, a), ptr[q + 1] - a, n_relevant[q], n_other[q])
+    cdef RankedRows rows = _ranked(ptr, grade, scores)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef const double *relevant = doubles(n_relevant)
+    cdef const double *other = doubles(n_other)
+    cdef int threads = _threads(grade, n_threads)
+    with nogil:
+        preference_sums(rows, relevant, other, out, threads)
     return result
 
 
@@ -204,34 +171,26 @@ def top_dcg(const double[::1] grade, const double[::1] scores,
     """DCG at ``len(discount)`` of unranked rows by selection, per query."""
     if discount.shape[0] > SELECT_LIMIT:
         raise ValueError(f"top_dcg takes at most {SELECT_LIMIT} discounts")
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(grade)
-    cdef const double* d = _address(discount)
-    cdef int threads = _threads(grade.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_top_dcg(
-            v + a, s + a, ptr[q + 1] - a, d, discount.shape[0], exp2, average)
+    cdef RankedRows rows = _ranked(ptr, grade, scores)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef int threads = _threads(grade, n_threads)
+    with nogil:
+        top_dcgs(rows, weights, exp2, average, out, threads)
     return result
 
 
 def ideal_dcg(const double[::1] grade, const Py_ssize_t[::1] ptr,
               const double[::1] discount, bint exp2, int n_threads=1):
     """DCG of the best order of each query, for a gain that grows with the grade."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* v = _address(grade)
-    cdef const double* d = _address(discount)
-    cdef int threads = _threads(grade.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_ideal_dcg(v + a, ptr[q + 1] - a, d, discount.shape[0], exp2)
+    cdef RankedRows rows = _ranked(ptr, grade, None)
+    result = np.zeros(rows.queries.count)
+    cdef double *out = out_doubles(result)
+    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef int threads = _threads(grade, n_threads)
+    with nogil:
+        ideal_dcgs(rows, weights, exp2, out, threads)
     return result
 
 
@@ -241,20 +200,12 @@ def count_pairs(const double[::1] grade, const double[::1] scores,
 
     Rows are ranked: the scores of each query decrease.
     """
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty((n_queries, 3))
-    cdef double[:, ::1] out = result
-    cdef PairCounts pairs
-    cdef const double* s = _address(scores)
-    cdef const double* v = _address(grade)
-    cdef int threads = _threads(grade.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        pairs = c_count_pairs(v + a, s + a, ptr[q + 1] - a)
-        out[q, 0] = pairs.concordant
-        out[q, 1] = pairs.discordant
-        out[q, 2] = pairs.tied
+    cdef RankedRows rows = _ranked(ptr, grade, scores)
+    result = np.zeros((rows.queries.count, 3))
+    cdef double *out = out_doubles(result.reshape(-1))
+    cdef int threads = _threads(grade, n_threads)
+    with nogil:
+        count_all_pairs(rows, out, threads)
     return result
 
 
@@ -262,17 +213,13 @@ def rank_biased_overlap(const double[::1] from1, const double[::1] to1,
                         const double[::1] from2, const double[::1] to2,
                         const Py_ssize_t[::1] ptr, double p, int n_threads=1):
     """Extrapolated RBO of two rankings given as blocks of positions, per query."""
-    cdef Py_ssize_t q, n_queries = ptr.shape[0] - 1, a
-    result = np.empty(n_queries)
-    cdef double[::1] out = result
-    cdef const double* f1 = _address(from1)
-    cdef const double* t1 = _address(to1)
-    cdef const double* f2 = _address(from2)
-    cdef const double* t2 = _address(to2)
-    cdef int threads = _threads(from1.shape[0], n_threads)
-    for q in prange(n_queries, nogil=True, num_threads=threads, schedule="dynamic",
-                    chunksize=16):
-        a = ptr[q]
-        out[q] = c_rank_biased_overlap(
-            f1 + a, t1 + a, f2 + a, t2 + a, ptr[q + 1] - a, p)
+    cdef Queries queries = queries_of(ptr)
+    cdef Blocks blocks = Blocks(
+        doubles(from1), doubles(to1), doubles(from2), doubles(to2)
+    )
+    result = np.zeros(queries.count)
+    cdef double *out = out_doubles(result)
+    cdef int threads = _threads(from1, n_threads)
+    with nogil:
+        rank_biased_overlaps(queries, blocks, p, out, threads)
     return result

@@ -9,7 +9,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "_simd.hpp"
+#include "_for_each_query.hpp"
+#include "_log_products.hpp"
 
 namespace skrank {
 
@@ -95,7 +96,8 @@ SKRANK_INLINE void pair_backward_body(const PairQuery &q, const double *pull, do
                 add(theirs, d);
             }
         }
-        for (int h = 0; h < q.n_hidden; h++) grad_u[h * q.stride + j] = sum(load(mine + h * LANES));
+        for (int h = 0; h < q.n_hidden; h++)
+            grad_u[h * q.stride + j] = sum(load(mine + h * LANES));
     }
     for (int h = 0; h < q.n_hidden; h++) grad_params[h] = sum(load(weight + h * LANES));
     grad_params[q.n_hidden] = sum(bias);
@@ -135,7 +137,7 @@ static bool load_pairs(const double *rows, int m, int n_hidden, int64_t stride,
             other = std::max(other, std::fabs(theirs[j]));
         }
         pad(theirs, m, 0.0);
-        wide = wide || !(top + other < MAX_LOG_PRODUCT);
+        wide = wide || !(top + other < MAX_LOG_PRODUCT);  // NaN counts as wide
     }
     if (!wide) {
         for (int h = 0; h < n_hidden; h++) {
@@ -172,6 +174,50 @@ static void pair_gradient(const double *rows, const double *weight, double bias,
             grad_rows[(int64_t)j * 2 * n_hidden + n_hidden + h] = grad_v[h * stride + j];
         }
     }
+}
+
+// The network: weights of the hidden units at the output, and the bias of the output.
+struct PairNetwork {
+    const double *weight;
+    double bias;
+    int n_hidden;
+    bool average;  // divide by the number of other documents
+};
+
+// Sums, or means, over the other documents; rows of 2 n_hidden numbers. The score of a
+// document that is alone in its query stays as it is. Queries are taken one at a time:
+// their work grows with the square of their length, times the hidden units.
+static void pair_potentials(const Queries &queries, const double *rows,
+                            const PairNetwork &net, double *out, int n_threads) {
+    const Index stride = queries.longest() + PADDING, n = net.n_hidden;
+    const Room room = {n * (2 * stride + LANES), 1};
+    for_each_query(queries, HEAVY_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
+        if (q.size < 2) return;
+        double *own = out + q.start;
+        pair_scores(rows + 2 * n * q.start, net.weight, net.bias, q.size, net.n_hidden,
+                    stride, scratch.array(0), own);
+        if (net.average)
+            for (int i = 0; i < q.size; i++) own[i] = own[i] / (q.size - 1);
+    });
+}
+
+// Gradients with respect to the rows and, for each query, to the weights and the bias.
+static void pair_potential_gradients(const Queries &queries, const double *rows,
+                                     const PairNetwork &net, const double *pull,
+                                     double *grad_rows, double *grad_output,
+                                     int n_threads) {
+    const Index stride = queries.longest() + PADDING, n = net.n_hidden;
+    const Index n_work = n * (4 * stride + 3 * LANES);
+    const Room room = {n_work + stride, 1};
+    for_each_query(queries, HEAVY_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
+        if (q.size < 2) return;
+        double *scaled = scratch.array(0) + n_work;
+        const double scale = net.average ? 1.0 / (q.size - 1) : 1.0;
+        for (int i = 0; i < q.size; i++) scaled[i] = scale * pull[q.start + i];
+        pair_gradient(rows + 2 * n * q.start, net.weight, net.bias, q.size, net.n_hidden,
+                      stride, scaled, scratch.array(0), grad_rows + 2 * n * q.start,
+                      grad_output + q.number * (n + 1));
+    });
 }
 
 }  // namespace skrank

@@ -9,17 +9,28 @@ the number of threads.
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
+from libcpp cimport bool as cbool
 
+from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
 
 cdef extern from "_pair_potential.hpp" namespace "skrank" nogil:
-    enum: PADDING
-    enum: LANES
-    void pair_scores(const double *rows, const double *weight, double bias, int m,
-                     int n_hidden, Py_ssize_t stride, double *work, double *out)
-    void pair_gradient(const double *rows, const double *weight, double bias, int m,
-                       int n_hidden, Py_ssize_t stride, const double *pull,
-                       double *work, double *grad_rows, double *grad_params)
+    struct PairNetwork:
+        const double *weight
+        double bias
+        int n_hidden
+        cbool average
+
+    void pair_potentials(Queries, const double *rows, PairNetwork, double *out,
+                         int n_threads) except +
+    void pair_potential_gradients(Queries, const double *rows, PairNetwork,
+                                  const double *pull, double *grad_rows,
+                                  double *grad_output, int n_threads) except +
+
+
+cdef const double *_rows(const double[:, ::1] x):
+    if x.shape[0] == 0 or x.shape[1] == 0:
+        return NULL
+    return &x[0, 0]
 
 
 def scores(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
@@ -47,24 +58,16 @@ def scores(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
         0 in a query of one document. Complexity: O(m² n_hidden) per query of m
         documents, memory O(m n_hidden) per thread.
     """
-    cdef Py_ssize_t q, i, start, n_queries = ptr.shape[0] - 1
-    cdef int m, n_hidden = <int>weight.shape[0]
-    cdef Py_ssize_t stride = int(np.max(np.diff(ptr), initial=1)) + PADDING
-    cdef double[:, ::1] work = np.empty((n_threads, n_hidden * (2 * stride + LANES)))
-    out_array = np.zeros(units.shape[0])
-    cdef double[::1] out = out_array
-    with nogil, parallel(num_threads=n_threads):
-        for q in prange(n_queries, schedule="dynamic", chunksize=1):
-            start = ptr[q]
-            m = <int>(ptr[q + 1] - start)
-            if m < 2:
-                continue
-            pair_scores(&units[start, 0], &weight[0], bias, m, n_hidden, stride,
-                        &work[threadid(), 0], &out[start])
-            if average:
-                for i in range(start, start + m):
-                    out[i] = out[i] / (m - 1)
-    return out_array
+    cdef Queries queries = queries_of(ptr)
+    cdef PairNetwork network = PairNetwork(
+        doubles(weight), bias, <int>weight.shape[0], average
+    )
+    out = np.zeros(units.shape[0])
+    cdef const double *rows = _rows(units)
+    cdef double *o = out_doubles(out)
+    with nogil:
+        pair_potentials(queries, rows, network, o, n_threads)
+    return out
 
 
 def gradient(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
@@ -86,30 +89,20 @@ def gradient(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
     units_gradient : ndarray of shape (n_documents, 2 * n_hidden)
         Gradient with respect to ``units``.
     output_gradient : ndarray of shape (n_queries, n_hidden + 1)
-        What each query adds to the gradient of the weights and the bias. Complexity:
+        Share of each query in the gradient of the weights and the bias. Complexity:
         as for `scores`; hidden units are computed again rather than kept.
     """
-    cdef Py_ssize_t q, i, start, n_queries = ptr.shape[0] - 1
-    cdef int m, n_hidden = <int>weight.shape[0]
-    cdef Py_ssize_t width = int(np.max(np.diff(ptr), initial=1))
-    cdef Py_ssize_t stride = width + PADDING
-    cdef Py_ssize_t n_work = n_hidden * (4 * stride + 3 * LANES)
-    cdef double[:, ::1] work = np.empty((n_threads, n_work + width))
-    units_array = np.zeros((units.shape[0], units.shape[1]))
-    output_array = np.zeros((n_queries, n_hidden + 1))
-    cdef double[:, ::1] of_units = units_array, of_output = output_array
-    cdef double *mine
-    cdef double scale
-    with nogil, parallel(num_threads=n_threads):
-        for q in prange(n_queries, schedule="dynamic", chunksize=1):
-            start = ptr[q]
-            m = <int>(ptr[q + 1] - start)
-            if m < 2:
-                continue
-            mine = &work[threadid(), n_work]
-            scale = 1.0 / (m - 1) if average else 1.0
-            for i in range(m):
-                mine[i] = scale * pull[start + i]
-            pair_gradient(&units[start, 0], &weight[0], bias, m, n_hidden, stride, mine,
-                          &work[threadid(), 0], &of_units[start, 0], &of_output[q, 0])
-    return units_array, output_array
+    cdef Queries queries = queries_of(ptr)
+    cdef PairNetwork network = PairNetwork(
+        doubles(weight), bias, <int>weight.shape[0], average
+    )
+    units_gradient = np.zeros((units.shape[0], units.shape[1]))
+    output_gradient = np.zeros((queries.count, weight.shape[0] + 1))
+    cdef const double *rows = _rows(units)
+    cdef const double *p = doubles(pull)
+    cdef double *of_units = out_doubles(units_gradient.reshape(-1))
+    cdef double *of_output = out_doubles(output_gradient.reshape(-1))
+    with nogil:
+        pair_potential_gradients(queries, rows, network, p, of_units, of_output,
+                                 n_threads)
+    return units_gradient, output_gradient

@@ -36,6 +36,7 @@ __all__ = [
     "NonNegative",
     "NonNegativeInt",
     "NotZero",
+    "NumberOrNaN",
     "Numbers",
     "Parameters",
     "Positive",
@@ -131,6 +132,7 @@ NonNegative = Annotated[float, Interval(0, None)]
 Fraction = Annotated[float, Interval(0, 1, "neither")]
 PositiveInt = Annotated[int, Interval(1, None)]
 NonNegativeInt = Annotated[int, Interval(0, None)]
+NumberOrNaN = Annotated[float, "or NaN"]
 NThreads = Annotated[int, NotZero()] | None
 Numbers = Sequence[float] | np.ndarray
 Seed = NonNegativeInt | np.random.RandomState | None
@@ -323,6 +325,10 @@ def _sequence(arguments) -> _Rule:
 _SIMPLE: dict[Any, _Rule] = {
     Any: (lambda value: True, "anything"),
     float: (_is_number, "a number"),
+    NumberOrNaN: (
+        lambda value: _is_number(value) or (isinstance(value, Real) and value != value),
+        "a number or NaN",
+    ),
     int: (_is_integer, "a whole number"),
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     str: (lambda value: isinstance(value, str), "a string"),

@@ -1,19 +1,20 @@
 """Rows grouped by query.
 
 Every kernel and every loss sees the rows of a query next to each other, with a pointer
-array: the documents of query ``q`` are rows ``ptr[q]`` to ``ptr[q + 1]``. `QueryIndex`
-makes that array from one id per row and remembers how the rows were moved, so that
-input whose queries are adjacent already is never copied.
+array: the documents of query ``q`` are the rows from ``ptr[q]`` up to, not including,
+``ptr[q + 1]``. `QueryIndex` makes that array from one id per row and remembers how the
+rows were moved, so that input whose queries are already adjacent is never copied.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 
 def _factorize_objects(ids):
-    """Code ids of any hashable type by order of first appearance."""
+    """Number ids of any hashable type in the order of their first appearance."""
     codes = np.empty(len(ids), dtype=np.intp)
     seen: dict = {}
     for i, value in enumerate(ids):
@@ -24,9 +25,10 @@ def _factorize_objects(ids):
 
 
 def _factorize(ids):
-    """Return (unique ids, code of each row); sorted where the ids can be ordered."""
+    """Return the distinct ids, sorted if they can be, and the number of each row's."""
     if ids.dtype != object:
         return np.unique(ids, return_inverse=True)
+    # np.unique sorts objects by comparing all of them; here only distinct ids are.
     uniques, codes = _factorize_objects(ids)
     try:
         rank_to_code = np.array(
@@ -40,11 +42,12 @@ def _factorize(ids):
 
 
 def _run_starts(ids):
-    """First row of every run of equal neighbouring ids."""
+    """Return the first row of every run of equal neighbouring ids."""
     return np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1].astype(np.intp)
 
 
-def _distinct(values):
+def _distinct(values) -> bool:
+    """Whether no value occurs twice."""
     try:
         return len(set(values.tolist())) == len(values)
     except TypeError:
@@ -60,9 +63,9 @@ class QueryIndex:
     ptr : ndarray of shape (n_queries + 1,), dtype intp
         Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]`` after `take`.
     order : ndarray of shape (n_documents,), dtype intp, or None
-        The input row of each grouped row; None when the input is grouped as it stands.
+        Input row of each grouped row; None if the input is already grouped.
     ids : ndarray of shape (n_queries,)
-        The id of each query.
+        Id of each query.
     """
 
     ptr: np.ndarray
@@ -70,22 +73,25 @@ class QueryIndex:
     ids: np.ndarray
 
     @classmethod
-    def from_groups(cls, groups, *, canonical=False) -> "QueryIndex":
+    def from_groups(
+        cls, groups: np.ndarray, *, canonical: bool = False
+    ) -> "QueryIndex":
         """Group rows by their id.
 
         Parameters
         ----------
         groups : ndarray of shape (n_documents,)
-            One id per row, as returned by `check_groups`.
+            One query id per row, as returned by `check_groups`.
         canonical : bool, default=False
             If True, queries come in the order of their ids whatever the order of the
             rows, so that results do not depend on it. If False, rows whose queries are
-            adjacent are left where they are.
+            adjacent stay where they are.
 
         Returns
         -------
         QueryIndex
-            Complexity: O(n) when queries are adjacent, O(n log n) otherwise.
+            Index of the queries. Complexity: O(n) if the rows of every query are
+            adjacent, O(n log n) otherwise.
         """
         starts = _run_starts(groups)
         ids = groups[starts]
@@ -98,6 +104,7 @@ class QueryIndex:
         order = np.argsort(codes, kind="stable")
         sizes = np.bincount(codes, minlength=len(uniques))
         ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
+        # Without an order, nothing is copied when rows are taken or restored.
         if np.array_equal(order, np.arange(n)):
             order = None
         return cls(_frozen(ptr), None if order is None else _frozen(order), uniques)
@@ -113,23 +120,23 @@ class QueryIndex:
         return int(self.ptr[-1])
 
     @property
-    def sizes(self):
+    def sizes(self) -> np.ndarray:
         """Number of documents of each query, shape (n_queries,)."""
         return np.diff(self.ptr)
 
     @property
-    def codes(self):
+    def codes(self) -> np.ndarray:
         """Query number of each grouped row, shape (n_documents,)."""
         return np.repeat(np.arange(self.n_queries), self.sizes)
 
-    def take(self, array):
-        """Rows of ``array`` grouped by query; the array itself if nothing moves."""
+    def take(self, array: Any) -> Any:
+        """Return the rows of an array grouped by query, itself if nothing moves."""
         if array is None or self.order is None:
             return array
         return array[self.order]
 
-    def restore(self, array):
-        """Undo `take`: rows of a grouped array in the order of the input."""
+    def restore(self, array: np.ndarray) -> np.ndarray:
+        """Undo `take`: return the rows of a grouped array in their input order."""
         if self.order is None:
             return array
         restored = np.empty_like(array)
@@ -137,21 +144,24 @@ class QueryIndex:
         return restored
 
 
-def _is_ascending(ids):
+def _is_ascending(ids) -> bool:
     try:
         return bool(np.all(ids[1:] > ids[:-1]))
-    except TypeError:  # ids that do not compare keep the order of appearance
+    except TypeError:  # ids that do not compare keep their order of appearance
         return True
 
 
-def _frozen(array):
+def _frozen(array) -> np.ndarray:
+    # Kernels trust the pointers without checking them: nobody may change them later.
     array = np.ascontiguousarray(array, dtype=np.intp)
     array.flags.writeable = False
     return array
 
 
-def rows_of_queries(ptr, queries):
-    """Rows of some queries, and the pointer array of these rows.
+def rows_of_queries(
+    ptr: np.ndarray, queries: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """List the rows of some queries, and make the pointer array of these rows.
 
     Parameters
     ----------
@@ -170,12 +180,13 @@ def rows_of_queries(ptr, queries):
     sizes = (ptr[1:] - ptr[:-1])[queries]
     chosen_ptr = np.zeros(len(queries) + 1, dtype=np.intp)
     np.cumsum(sizes, out=chosen_ptr[1:])
+    # Row numbers are consecutive within a query: one shift per query makes them all.
     shift = np.repeat(ptr[queries] - chosen_ptr[:-1], sizes)
     return np.arange(chosen_ptr[-1], dtype=np.intp) + shift, chosen_ptr
 
 
-def take_rows(array, rows):
-    """Rows of an array, a data frame, a sparse matrix or a list."""
+def take_rows(array: Any, rows: np.ndarray) -> Any:
+    """Return some rows of an array, a data frame, a sparse matrix or a list."""
     if hasattr(array, "iloc"):
         return array.iloc[rows]
     if sparse.issparse(array):

@@ -2,25 +2,30 @@
 """Reductions, sorting and ranks within queries.
 
 Rows of a query stand next to each other; query ``q`` is rows ``ptr[q]:ptr[q + 1]``.
-Every query is handled by one thread, so results do not depend on their number.
+Every query is handled by one thread, so results do not depend on the number of threads.
 """
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
+from skrank._core._for_each_query cimport (
+    Queries, doubles, ints, out_doubles, out_ints, queries_of,
+)
+
+cdef extern from "_segments.hpp" namespace "skrank" nogil:
+    void segment_sums(Queries, const double *x, double *sums)
+    void segment_softmaxes(Queries, const double *x, double *probabilities,
+                           double *logsumexp, int n_threads) except +
+    void segment_orders(Queries, const double *x, int *order, int n_threads) except +
+    void ranks_of_orders(Queries, const int *order, Py_ssize_t *ranks)
+    void lower_places(Queries, const double *y, const int *order, int *lower)
+    void sort_all_ties(Queries, const double *x, const int *order, const int *lower,
+                       int *out, int n_threads) except +
 
 
-cdef extern from "_simd.hpp" namespace "skrank" nogil:
-    double softmax(const double *x, int m, double *out)
-
-cdef extern from "_sort.hpp" namespace "skrank" nogil:
-    enum: SORT_WORK_DOUBLES
-    void sort_descending(const double *x, int m, double *work, double *sorted_x,
-                         int *order)
-
-
-def _largest(const Py_ssize_t[::1] ptr):
-    return int(np.max(np.diff(ptr), initial=1))
+cdef inline Py_ssize_t *_out_places(Py_ssize_t[::1] x):
+    if x.shape[0] == 0:
+        return NULL
+    return &x[0]
 
 
 def segment_sum(const double[::1] x, const Py_ssize_t[::1] ptr):
@@ -37,17 +42,13 @@ def segment_sum(const double[::1] x, const Py_ssize_t[::1] ptr):
     -------
     ndarray of shape (n_queries,)
     """
-    cdef Py_ssize_t q, i, n_queries = ptr.shape[0] - 1
-    cdef double total
-    out = np.empty(n_queries)
-    cdef double[::1] sums = out
+    cdef Queries queries = queries_of(ptr)
+    sums = np.empty(queries.count)
+    cdef const double *values = doubles(x)
+    cdef double *out = out_doubles(sums)
     with nogil:
-        for q in range(n_queries):
-            total = 0.0
-            for i in range(ptr[q], ptr[q + 1]):
-                total = total + x[i]
-            sums[q] = total
-    return out
+        segment_sums(queries, values, out)
+    return sums
 
 
 def segment_softmax(const double[::1] x, const Py_ssize_t[::1] ptr, int n_threads=1):
@@ -69,15 +70,14 @@ def segment_softmax(const double[::1] x, const Py_ssize_t[::1] ptr, int n_thread
     logsumexp : ndarray of shape (n_queries,)
         log of the sum of exp(x); -inf for an empty query.
     """
-    cdef Py_ssize_t q, start, n_queries = ptr.shape[0] - 1
+    cdef Queries queries = queries_of(ptr)
     probabilities = np.empty(x.shape[0])
-    logsumexp = np.full(n_queries, -np.inf)
-    cdef double[::1] p = probabilities, log_total = logsumexp
-    for q in prange(n_queries, nogil=True, schedule="dynamic", chunksize=64,
-                    num_threads=n_threads):
-        start = ptr[q]
-        if ptr[q + 1] > start:
-            log_total[q] = softmax(&x[start], <int>(ptr[q + 1] - start), &p[start])
+    logsumexp = np.full(queries.count, -np.inf)
+    cdef const double *values = doubles(x)
+    cdef double *p = out_doubles(probabilities)
+    cdef double *log_total = out_doubles(logsumexp)
+    with nogil:
+        segment_softmaxes(queries, values, p, log_total, n_threads)
     return probabilities, logsumexp
 
 
@@ -100,20 +100,13 @@ def segment_order(const double[::1] x, const Py_ssize_t[::1] ptr, int n_threads=
     ndarray of shape (n_documents,), dtype int32
         ``order[ptr[q] + r]`` is the document in position r, counted from ``ptr[q]``.
     """
-    cdef Py_ssize_t q, start, n_queries = ptr.shape[0] - 1
-    cdef Py_ssize_t width = _largest(ptr)
-    cdef double[:, ::1] work = np.empty((n_threads, (1 + SORT_WORK_DOUBLES) * width))
-    cdef double *mine
-    out = np.empty(x.shape[0], dtype=np.int32)
-    cdef int[::1] order = out
-    with nogil, parallel(num_threads=n_threads):
-        mine = &work[threadid(), 0]
-        for q in prange(n_queries, schedule="dynamic", chunksize=64):
-            start = ptr[q]
-            if ptr[q + 1] > start:
-                sort_descending(&x[start], <int>(ptr[q + 1] - start), mine + width,
-                                mine, &order[start])
-    return out
+    cdef Queries queries = queries_of(ptr)
+    order = np.empty(x.shape[0], dtype=np.int32)
+    cdef const double *values = doubles(x)
+    cdef int *out = out_ints(order)
+    with nogil:
+        segment_orders(queries, values, out, n_threads)
+    return order
 
 
 def segment_ranks(const double[::1] x, const Py_ssize_t[::1] ptr, int n_threads=1):
@@ -134,16 +127,14 @@ def segment_ranks(const double[::1] x, const Py_ssize_t[::1] ptr, int n_threads=
     -------
     ndarray of shape (n_documents,), dtype intp
     """
-    cdef const int[::1] order = segment_order(x, ptr, n_threads)
-    cdef Py_ssize_t q, r, start
-    out = np.empty(x.shape[0], dtype=np.intp)
-    cdef Py_ssize_t[::1] ranks = out
+    cdef Queries queries = queries_of(ptr)
+    order = segment_order(x, ptr, n_threads)
+    ranks = np.empty(x.shape[0], dtype=np.intp)
+    cdef const int *places = ints(order)
+    cdef Py_ssize_t *out = _out_places(ranks)
     with nogil:
-        for q in range(ptr.shape[0] - 1):
-            start = ptr[q]
-            for r in range(ptr[q + 1] - start):
-                ranks[start + order[start + r]] = r + 1
-    return out
+        ranks_of_orders(queries, places, out)
+    return ranks
 
 
 def label_order(const double[::1] y, const Py_ssize_t[::1] ptr, int n_threads=1):
@@ -166,39 +157,15 @@ def label_order(const double[::1] y, const Py_ssize_t[::1] ptr, int n_threads=1)
         ``lower[ptr[q] + r]`` is the first position of query q whose grade is lower than
         that of position r; the size of the query if there is none.
     """
-    cdef Py_ssize_t q, start
-    cdef int r, size, first
-    order_array = segment_order(y, ptr, n_threads)
-    lower_array = np.empty(y.shape[0], dtype=np.int32)
-    cdef const int[::1] order = order_array
-    cdef int[::1] lower = lower_array
+    cdef Queries queries = queries_of(ptr)
+    order = segment_order(y, ptr, n_threads)
+    lower = np.empty(y.shape[0], dtype=np.int32)
+    cdef const double *grades = doubles(y)
+    cdef const int *places = ints(order)
+    cdef int *out = out_ints(lower)
     with nogil:
-        for q in range(ptr.shape[0] - 1):
-            start = ptr[q]
-            size = <int>(ptr[q + 1] - start)
-            first = size
-            for r in range(size - 1, -1, -1):
-                if (r + 1 < size and y[start + order[start + r]]
-                        > y[start + order[start + r + 1]]):
-                    first = r + 1
-                lower[start + r] = first
-    return order_array, lower_array
-
-
-cdef void _sort_ties(const double *x, const int *order, const int *lower, int m,
-                     double *work, int *permutation, int *out) noexcept nogil:
-    """Sort every run of equal grades by descending score."""
-    cdef int first = 0, size, r
-    cdef double *keys = work
-    cdef double *sort_work = work + 2 * m
-    while first < m:
-        size = lower[first] - first
-        for r in range(size):
-            keys[r] = x[order[first + r]]
-        sort_descending(keys, size, sort_work, keys + m, permutation)
-        for r in range(size):
-            out[first + r] = order[first + permutation[r]]
-        first = first + size
+        lower_places(queries, grades, places, out)
+    return order, lower
 
 
 def sort_ties(const double[::1] x, const int[::1] order, const int[::1] lower,
@@ -221,17 +188,12 @@ def sort_ties(const double[::1] x, const int[::1] order, const int[::1] lower,
     ndarray of shape (n_documents,), dtype int32
         As `segment_order`; documents equal in both keep the order of the rows.
     """
-    cdef Py_ssize_t q, start, n_queries = ptr.shape[0] - 1
-    cdef Py_ssize_t width = _largest(ptr)
-    cdef double[:, ::1] work = np.empty((n_threads, (2 + SORT_WORK_DOUBLES) * width))
-    cdef int[:, ::1] permutation = np.empty((n_threads, width), dtype=np.int32)
-    out = np.empty(x.shape[0], dtype=np.int32)
-    cdef int[::1] result = out
-    for q in prange(n_queries, nogil=True, schedule="dynamic", chunksize=64,
-                    num_threads=n_threads):
-        start = ptr[q]
-        if ptr[q + 1] > start:
-            _sort_ties(&x[start], &order[start], &lower[start],
-                       <int>(ptr[q + 1] - start), &work[threadid(), 0],
-                       &permutation[threadid(), 0], &result[start])
-    return out
+    cdef Queries queries = queries_of(ptr)
+    result = np.empty(x.shape[0], dtype=np.int32)
+    cdef const double *values = doubles(x)
+    cdef const int *places = ints(order)
+    cdef const int *ends = ints(lower)
+    cdef int *out = out_ints(result)
+    with nogil:
+        sort_all_ties(queries, values, places, ends, out, n_threads)
+    return result

@@ -1,7 +1,7 @@
-// Sigmoids of preference pairs, one query at a time.
+// Sigmoid losses of preference pairs, documents in the order of their grades.
 #pragma once
 
-#include "_simd.hpp"
+#include "_graded_queries.hpp"
 
 namespace skrank {
 
@@ -57,12 +57,23 @@ static double sigmoid_pairs(double *x, const int *lower, const double *weight, i
                             double *e, double *grad) {
     double top, bottom;
     find_extremes(x, m, &bottom, &top);
-    if (!(top - bottom <= MAX_FACTORISED_RANGE)) {  // also when the range is infinite
-        pad(x, m, -std::numeric_limits<double>::infinity());
+    // The negation also catches an infinite range and NaN.
+    if (!(top - bottom <= MAX_FACTORISED_RANGE)) {
+        pad(x, m, -INFINITE);
         return sigmoid_wide(x, lower, weight, m, grad);
     }
     exp_shifted(x, bottom + 0.5 * (top - bottom), m, e);
     return sigmoid_factorised(e, lower, weight, m, grad);
+}
+
+static void sigmoid_losses(const GradedQueries &queries, const double *scores,
+                           double beta, double *values, double *gradient,
+                           int n_threads) {
+    sum_graded_losses(queries, scores, beta, 1, n_threads, values, gradient,
+                      [=](const GradedQuery &q, Scratch &scratch) {
+                          return sigmoid_pairs(q.x, q.lower, q.weight, q.size,
+                                               scratch.array(0), q.gradient);
+                      });
 }
 
 }  // namespace skrank

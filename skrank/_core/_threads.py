@@ -1,4 +1,4 @@
-"""How many threads a kernel may use."""
+"""How many threads a computation may use, and how many are worth it."""
 
 import os
 from contextlib import contextmanager
@@ -6,6 +6,12 @@ from functools import cache
 
 import joblib
 from threadpoolctl import ThreadpoolController
+
+# Nanoseconds of work from which several threads finish it sooner than one. Waking the
+# threads of compiled code takes about ten microseconds. Handing blocks to Python's own
+# threads takes fractions of a millisecond per block, and they share one interpreter.
+_WORTH_A_TEAM = 100_000
+_WORTH_A_POOL = 5_000_000
 
 
 @cache
@@ -52,6 +58,46 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
         limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
         return max(1, min(cpus, int(limit))) if limit.isdigit() and int(limit) else cpus
     return max(1, cpus + 1 + n_jobs)
+
+
+def n_threads_for(
+    work: float, n_jobs: int | None = None, *, python_threads: bool = False
+) -> int:
+    """Number of threads that some work is worth.
+
+    Results do not depend on it, so ``work`` may be rough: a number of items times what
+    one of them takes, to a factor of about two.
+
+    Parameters
+    ----------
+    work : float
+        About how many nanoseconds one thread needs.
+    n_jobs : int or None, default=None
+        The parameter of an estimator, or a number of threads; see
+        `effective_n_threads`.
+    python_threads : bool, default=False
+        Whether the threads run Python code instead of one compiled function.
+
+    Returns
+    -------
+    int
+        1 if the work is too small to share, else ``effective_n_threads(n_jobs)``.
+
+    Raises
+    ------
+    ValueError
+        If ``n_jobs`` is 0.
+
+    Examples
+    --------
+    >>> from skrank._core._threads import n_threads_for
+    >>> n_threads_for(5 * 1000, 8)
+    1
+    >>> n_threads_for(5 * 1_000_000, 8)
+    8
+    """
+    worth = _WORTH_A_POOL if python_threads else _WORTH_A_TEAM
+    return 1 if work < worth and n_jobs != 0 else effective_n_threads(n_jobs)
 
 
 @contextmanager

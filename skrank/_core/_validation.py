@@ -1,14 +1,22 @@
-"""Checks of what users pass: queries, relevance grades and weights.
+"""Checks of what users pass: queries, relevance grades, weights and other arguments.
 
-Each check returns an array that the kernels take, or raises an error that names the
-argument, what was found and what is accepted.
+Each check of data returns an array that the kernels take, or raises an error that names
+the argument, what was found and what is accepted. Arguments of functions are checked
+against their annotations, in the words that `Parameters` has for those of classes.
 """
 
+import typing
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
+from skrank._core._parameters import InvalidParameterError, _rule
 
 QID_LEVEL = "qid"
 
@@ -21,33 +29,66 @@ _TWO_WAYS = (
 )
 
 
-def n_rows(array) -> int:
-    """Number of rows of an array, a sparse matrix, a data frame or a list."""
+def check_arguments(function: Callable, **given) -> None:
+    """Check arguments of a function against the annotations of its parameters.
+
+    Parameters
+    ----------
+    function : callable
+        Function whose annotations state what the arguments may be.
+    **given : objects
+        Arguments to check, by name.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an argument is of the wrong type or out of range; both a ValueError and a
+        TypeError.
+    """
+    function = getattr(function, "__func__", function)
+    for name, value in given.items():
+        accepts, accepted = _argument_rule(function, name)
+        if not accepts(value):
+            raise InvalidParameterError(
+                f"{function.__name__}: {name} must be {accepted}, got {value!r:.100}"
+            )
+
+
+@cache
+def _argument_rule(function: Callable, name: str):
+    """Return the test and the description of one argument."""
+    return _rule(typing.get_type_hints(function, include_extras=True)[name])
+
+
+def n_rows(array: Any) -> int:
+    """Return the number of rows of an array, sparse matrix, data frame or list."""
     return array.shape[0] if hasattr(array, "shape") else len(array)
 
 
-def qid_of_index(*containers):
-    """Query ids kept in the index of the first pandas object that has a 'qid' level.
+def qid_of_index(*containers: Any) -> np.ndarray | None:
+    """Find query ids in the index of a pandas object.
 
     Parameters
     ----------
     *containers : objects
-        Asked in turn; anything without an ``index`` that has ``names`` is passed over.
+        Objects to ask in turn, the first whose index has a level ``"qid"`` decides.
+        Anything without an ``index`` that has ``names`` is passed over, so that pandas
+        need not be imported.
 
     Returns
     -------
     ndarray or None
-        One id per row.
+        One id per row; None if no object has any.
     """
     for container in containers:
-        index = getattr(container, "index", None)
+        index: Any = getattr(container, "index", None)
         if QID_LEVEL in (getattr(index, "names", None) or ()):
             return np.asarray(index.get_level_values(QID_LEVEL))
     return None
 
 
-def _sizes_hint(groups, n_samples):
-    """The hint for sizes of queries given where ids are expected."""
+def _sizes_hint(groups, n_samples) -> str:
+    """Return a hint if sizes of queries were given where ids are expected."""
     try:
         sizes = np.asarray(groups)
         if sizes.ndim == 1 and sizes.dtype.kind in "iuf" and sizes.sum() == n_samples:
@@ -60,8 +101,8 @@ def _sizes_hint(groups, n_samples):
     return ""
 
 
-def _as_id_array(groups, name):
-    """One-dimensional array of hashable ids; tuples stay whole."""
+def _as_id_array(groups, name) -> np.ndarray:
+    """Return a one-dimensional array of hashable ids, in which tuples stay whole."""
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
     if isinstance(groups, (list, tuple)):
@@ -100,22 +141,24 @@ def _check_no_missing_id(ids, name):
         )
 
 
-def check_groups(groups, n_samples: int, *, name: str = "groups"):
+def check_groups(
+    groups: npt.ArrayLike, n_samples: int, *, name: str = "groups"
+) -> np.ndarray:
     """Check an array of query ids.
 
     Parameters
     ----------
     groups : array-like of shape (n_samples,)
-        One hashable id per row, in any order.
+        One hashable query id per row, in any order.
     n_samples : int
-        Number of rows that the ids must cover.
+        Number of rows that need an id.
     name : str, default="groups"
-        What error messages call the argument.
+        Name of the argument in error messages.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        The ids; integers, floats, strings and objects keep their type.
+        Query ids; integers, floats, strings and objects keep their type.
 
     Raises
     ------
@@ -140,26 +183,32 @@ def check_groups(groups, n_samples: int, *, name: str = "groups"):
     return ids
 
 
-def resolve_groups(groups, *containers, n_samples: int, caller: str, name="groups"):
-    """Find the query ids of a call: the argument, then a pandas 'qid' index level.
+def resolve_groups(
+    groups: npt.ArrayLike | None,
+    *containers: Any,
+    n_samples: int,
+    caller: str,
+    name: str = "groups",
+) -> np.ndarray:
+    """Find the query ids of a call in its argument or in a pandas index level "qid".
 
     Parameters
     ----------
     groups : array-like of shape (n_samples,) or None
-        What the user passed.
+        Argument of the call, which comes first.
     *containers : objects
-        The original ``y`` and ``X``, whose index may carry the ids.
+        ``y`` and ``X`` as they were passed, whose index may carry the ids.
     n_samples : int
         Number of rows.
     caller : str
-        Who asks, for the error message.
+        Name of the function that needs the ids, for the error message.
     name : str, default="groups"
-        What error messages call the argument.
+        Name of the argument in error messages.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        One id per row.
+        One query id per row.
 
     Raises
     ------
@@ -175,74 +224,90 @@ def resolve_groups(groups, *containers, n_samples: int, caller: str, name="group
     return check_groups(groups, n_samples, name=name)
 
 
-def check_grades(y, *, name: str = "y", n_samples: int | None = None, warn=False):
-    """Check relevance grades: finite and not negative.
+def check_grades(
+    y: npt.ArrayLike,
+    *,
+    name: str = "y",
+    n_samples: int | None = None,
+    warn: bool = False,
+) -> np.ndarray:
+    """Check that relevance grades are finite and not negative.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         One grade per document; binary, graded or real.
     name : str, default="y"
-        What error messages call the argument.
+        Name of the argument in error messages.
     n_samples : int, default=None
-        Expected length, if known.
+        Expected number of grades, if it is known.
     warn : bool, default=False
-        Whether a column vector is worth a DataConversionWarning.
+        Whether a column vector causes a DataConversionWarning.
 
     Returns
     -------
     ndarray of shape (n_samples,), dtype float64
+        Relevance grades.
 
     Raises
     ------
     ValueError
         If a grade is NaN, infinite, negative or not a number, or the length differs.
     """
-    y = column_or_1d(y, warn=warn)
-    if y.dtype.kind not in "biuf":
+    grades = np.asarray(column_or_1d(y, warn=warn))
+    if grades.dtype.kind not in "biuf":
         try:
-            y = y.astype(np.float64)
+            grades = grades.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{name} must hold numeric relevance grades, got dtype {y.dtype}"
+                f"{name} must hold numeric relevance grades, got dtype {grades.dtype}"
             ) from None
-    y = np.ascontiguousarray(y, dtype=np.float64)
-    if n_samples is not None and len(y) != n_samples:
-        raise ValueError(f"{name} has {len(y)} grades for {n_samples} rows")
-    if len(y) == 0:
+    grades = np.ascontiguousarray(grades, dtype=np.float64)
+    if n_samples is not None and len(grades) != n_samples:
+        raise ValueError(f"{name} has {len(grades)} grades for {n_samples} rows")
+    if len(grades) == 0:
         raise ValueError(f"{name} is empty; at least one document is needed")
-    bad = ~np.isfinite(y)
+    bad = ~np.isfinite(grades)
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise ValueError(
             f"{name} must hold finite grades; Input {name} contains "
-            f"{'NaN' if np.isnan(y[first]) else 'infinity'} (first in row {first}, "
-            f"{int(bad.sum())} in all)"
+            f"{'NaN' if np.isnan(grades[first]) else 'infinity'} "
+            f"(first in row {first}, {int(bad.sum())} in all)"
         )
-    if y.min() < 0:
-        first = int(np.flatnonzero(y < 0)[0])
+    if grades.min() < 0:
+        first = int(np.flatnonzero(grades < 0)[0])
         raise ValueError(
-            f"{name} must hold grades >= 0; row {first} has {y[first]:g}. Shift the "
-            "grades, or drop rows that mean 'not judged'."
+            f"{name} must hold grades >= 0; row {first} has {grades[first]:g}. Shift "
+            "the grades, or drop rows that mean 'not judged'."
         )
-    return y
+    return grades
 
 
-def check_scores(y_score, n_samples: int, *, name: str = "y_score"):
-    """Check predicted scores: one number per document, NaN is an error.
+def check_scores(
+    y_score: npt.ArrayLike, n_samples: int, *, name: str = "y_score"
+) -> np.ndarray:
+    """Check that there is one predicted score for every document.
 
     Parameters
     ----------
     y_score : array-like of shape (n_samples,)
-        Scores, higher is better. Infinite scores are allowed: they only order.
+        Scores, higher is better. They may be infinite, since they only order the
+        documents.
     n_samples : int
-        Expected length.
+        Expected number of scores.
     name : str, default="y_score"
-        What error messages call the argument.
+        Name of the argument in error messages.
 
     Returns
     -------
     ndarray of shape (n_samples,), dtype float64
+        Predicted scores.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or the length differs.
     """
     scores = column_or_1d(y_score)
     scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -258,8 +323,10 @@ def check_scores(y_score, n_samples: int, *, name: str = "y_score"):
     return scores
 
 
-def check_weights(sample_weight, n_samples: int, *, name: str = "sample_weight"):
-    """Check row weights: finite, not negative, not all zero.
+def check_weights(
+    sample_weight: npt.ArrayLike | None, n_samples: int, *, name: str = "sample_weight"
+) -> np.ndarray | None:
+    """Check that row weights are finite, not negative and not all zero.
 
     Parameters
     ----------
@@ -269,11 +336,12 @@ def check_weights(sample_weight, n_samples: int, *, name: str = "sample_weight")
     n_samples : int
         Number of rows.
     name : str, default="sample_weight"
-        What error messages call the argument.
+        Name of the argument in error messages.
 
     Returns
     -------
     ndarray of shape (n_samples,), dtype float64, or None
+        Weight of each document; None if there are no weights.
 
     Raises
     ------
@@ -283,10 +351,12 @@ def check_weights(sample_weight, n_samples: int, *, name: str = "sample_weight")
     if sample_weight is None:
         return None
     if np.isscalar(sample_weight):
-        weight = np.full(n_samples, float(sample_weight))
+        weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
     else:
+        # The stated type of dtype is str alone, which is narrower than what it takes.
+        dtype: Any = np.float64
         weight = check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, input_name=name
+            sample_weight, ensure_2d=False, dtype=dtype, input_name=name
         )
     if weight.ndim != 1:
         raise ValueError(

@@ -2,8 +2,8 @@
 
 ``skrank fit | predict | rank | evaluate | compare | export | demo``
 
-Results go to the standard output, progress and problems to the standard error. The exit
-code is 0 for success, 2 for bad input and 130 after an interrupt.
+Results go to the standard output, progress and problems go to the standard error. The
+exit code is 0 for success, 2 for bad input and 130 after an interrupt.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command and return its exit code.
 
     Parameters
     ----------
     argv : sequence of str, default=None
-        Arguments; None takes those of the process.
+        Arguments; None takes the arguments of the process.
 
     Returns
     -------
@@ -37,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from skrank.cli import main
-    >>> main(["fit", "--list"])  # doctest: +ELLIPSIS
-    BoltzRank ...
+    >>> main(["fit", "--list", "--ranker", "RankSVM"])  # doctest: +ELLIPSIS
+    RankSVM: ...
     0
     """
     try:
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args):
-    """Import one command only, so that help and errors come at once."""
+    # Only one command is imported, so that help and errors appear at once.
     importlib.import_module(f"skrank.cli._{args.command}").run(args)
 
 
@@ -88,6 +88,7 @@ def _show_warnings_as_lines():
 
 
 def _discard_stdout():
-    """Keep the interpreter from complaining about the closed pipe at exit."""
-    with contextlib.suppress(OSError, ValueError):  # not a real file, as under a test
+    """Keep the interpreter from complaining about the closed pipe when it exits."""
+    # Under a test, the standard output is no real file.
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,9 @@
 """``skrank compare``: several systems on the same queries."""
 
+import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -13,13 +15,15 @@ from skrank.datasets import judge_run, load_qrels, load_run
 from skrank.metrics import BaseMeasure, compare
 
 
-def run(args):
-    """Compare and print a table."""
+def run(args: argparse.Namespace) -> None:
+    """Compare systems and print a table."""
     _check(args)
     systems = _named_files(args.systems)
     if args.reference is not None and args.reference not in systems:
         known = ", ".join(systems)
-        raise CommandError(f"--reference {args.reference!r} is no system of {known}")
+        raise CommandError(
+            f"--reference {args.reference!r} is none of the systems, which are {known}"
+        )
     read = _read_scores if args.qrels is None else _read_runs
     scores, y, groups = read(args, systems)
     preset = args.preset
@@ -57,8 +61,25 @@ def _check(args):
         )
 
 
-def print_table(table, args, command, extra=None):
-    """Print a comparison in the format that was asked for."""
+def print_table(
+    table: Any,
+    args: argparse.Namespace,
+    command: str,
+    extra: dict[str, Any] | None = None,
+) -> None:
+    """Print a comparison in the format that was asked for.
+
+    Parameters
+    ----------
+    table : ComparisonTable
+        The comparison, or what renders like one.
+    args : Namespace
+        Arguments of the command: ``format`` and ``json``.
+    command : str
+        Name of the command, for the JSON.
+    extra : dict, default=None
+        Further entries of the JSON.
+    """
     document = {**table.to_dict(), **(extra or {})}
     render = {
         "plain": table.to_text,
@@ -72,14 +93,14 @@ def print_table(table, args, command, extra=None):
 
 
 class _OfRetrieved(BaseMeasure):
-    """A measure of runs: documents of score -inf are judged, but not retrieved."""
+    """A measure of a run, in which documents of score -inf were not retrieved."""
 
     def __init__(self, measure):
         self.measure = measure
 
     @property
     def name(self):
-        """Name of the measure."""
+        """Name of the measure that is restricted."""
         return self.measure.name
 
     @property
@@ -93,14 +114,15 @@ class _OfRetrieved(BaseMeasure):
         return self.measure.greater_is_better
 
     def per_query(self, y, y_score, ptr, **options):
-        """Value of each query; the scores of a run have no ties left."""
+        """Return the value of each query; the scores of a run have no ties left."""
         retrieved = np.isfinite(y_score)
-        measure = clone(self.measure).set_params(ties="stable")
+        measure: Any = clone(self.measure)
+        measure.set_params(ties="stable")
         return measure.per_query(y, y_score, ptr, **{**options, "retrieved": retrieved})
 
 
 def _named_files(texts):
-    """Files by name: ``name=file``, or the name of the file without its suffix."""
+    """Files by the name given in ``name=file``, or by their own without suffixes."""
     systems = {}
     for text in texts:
         name, equals, path = text.partition("=")
@@ -129,20 +151,22 @@ def _read_runs(args, systems):
     rows, y, groups = _union(qrels, judged)
     scores = {}
     for name, run in judged.items():
-        # Documents that a run lacks stand below those it has.
+        # Documents that the run lacks come below all documents that it has.
         scores[name] = np.full(len(y), -np.inf)
         keys = zip(run.groups.tolist(), run.docids.tolist())
+        # Positions, not scores: trec_eval's order of ties is settled already.
         position = -np.arange(len(run.y), dtype=np.float64)
         scores[name][[rows[key] for key in keys]] = position
     return scores, y, groups
 
 
 def _union(qrels, judged):
-    """Row number, grade and query of every judged or retrieved document."""
+    """Rows by (query, document), grades and queries of all judged or retrieved ones."""
     grades = {}
     for query, docid, grade in zip(
         qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
     ):
+        # A negative judgement means pooled but not judged, which is not relevant here.
         grades[query, docid] = max(grade, 0.0)
     for run in judged.values():
         for key in zip(run.groups.tolist(), run.docids.tolist()):

@@ -1,5 +1,8 @@
 """``skrank demo``: rankers compared on the embedded data set."""
 
+import argparse
+from typing import Any
+
 import numpy as np
 from sklearn.model_selection import train_test_split
 
@@ -15,7 +18,7 @@ from skrank.metrics import compare
 _BASELINE = "BM25"
 _BASELINE_FEATURE = "whole.bm25"
 
-# Name in the table, class, parameters.
+# Name in the table, name of the class, and parameters as of --set.
 _RANKERS = (
     ("SubsetRegression", "SubsetRegression", ("gain=exp2",)),
     ("LogisticRanker", "LogisticRanker", ("alpha=1e-3",)),
@@ -32,8 +35,8 @@ _RANKERS = (
 )
 
 
-def run(args):
-    """Train, rank and print the comparison."""
+def run(args: argparse.Namespace) -> None:
+    """Train the rankers and print how they compare."""
     check_writable(args.json)
     measures = _measures.parse_metrics(args.metrics, args.preset)
     progress = Progress(args.verbose)
@@ -65,7 +68,7 @@ def run(args):
 
 
 def _halves(data, seed):
-    """Rows of one half of the queries for training, of the other for testing."""
+    """Documents of one half of the queries for training, of the other for testing."""
     queries = np.unique(data.groups)
     if len(queries) < 8:
         raise CommandError(f"--queries must be at least 8, got {len(queries)}")
@@ -86,13 +89,13 @@ def _introduction(train, test):
 
 
 class _Timed:
-    """A comparison table with the time of every ranker beside its name."""
+    """A comparison table that shows the training time of every ranker."""
 
     def __init__(self, table, seconds):
         self.table = table
         self.seconds = seconds
 
-    def to_text(self):
+    def to_text(self) -> str:
         """Render as aligned plain text, with a column of times."""
         lines = self.table.to_text().split("\n")
         n_systems = len(self.table.systems)
@@ -105,16 +108,16 @@ class _Timed:
         ]
         return "\n".join([*head, *lines[len(head) :]])
 
-    def to_markdown(self):
-        """Render as Markdown, the times in a list below."""
+    def to_markdown(self) -> str:
+        """Render as Markdown, with a list of the times below."""
         return f"{self.table.to_markdown()}\n\n{self._list()}"
 
-    def to_latex(self):
-        """Render as LaTeX, the times in a comment below."""
+    def to_latex(self) -> str:
+        """Render as LaTeX, with the times in a comment below."""
         return f"{self.table.to_latex()}\n% {self._list()}"
 
-    def to_dict(self):
-        """Results as plain values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as plain values."""
         return self.table.to_dict()
 
     def _time(self, name):
@@ -122,4 +125,4 @@ class _Timed:
 
     def _list(self):
         times = ", ".join(f"{name} {self._time(name)}" for name in self.seconds)
-        return f"Time of fit: {times}."
+        return f"Training times: {times}."

@@ -2,4 +2,4 @@
 
 
 class CommandError(Exception):
-    """Something the user can put right; its message is one clear line."""
+    """A mistake that the user can put right, described in one clear line."""

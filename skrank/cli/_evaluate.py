@@ -1,8 +1,11 @@
-"""``skrank evaluate``: a run against judgements, or scores against LETOR grades."""
+"""``skrank evaluate``: a run against judgements, or scores against LETOR grades.
+
+The measures, their names and their layout are those of `skrank.metrics.trec_measures`.
+"""
 
 import numpy as np
 
-from skrank.cli import _measures, _trec
+from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
     check_writable,
@@ -11,7 +14,10 @@ from skrank.cli._io import (
     read_scores,
     report,
 )
-from skrank.datasets import judge_run, load_qrels, load_run
+from skrank.cli._trec import read_judgements, read_zscores
+from skrank.datasets import load_run
+from skrank.metrics import trec_measures
+from skrank.metrics._trec import trec_line
 
 
 def run(args):
@@ -28,50 +34,50 @@ def _run_trec(args):
         raise CommandError(
             "evaluate takes a run and judgements, or --letor FILE --scores FILE"
         )
-    measures = _trec.parse_measures(args.measure or ["official"])
-    loaded = load_run(args.run)
-    judgements = load_qrels(args.qrels)
-    joined = judge_run(judgements, loaded, complete=args.complete, depth=args.max_docs)
-    judged = _trec.Judged(joined, args.level)
-    lines = list(_trec.evaluate_run(judged, measures))
-    official = args.measure is None or {"official", "all", "all_trec"} & {*args.measure}
-    text = []
-    if args.per_query:
-        text += _query_lines(judged.queries, lines)
-    if not args.no_summary:
-        head = [("runid", loaded.tag), ("num_q", len(judged.queries))]
-        summary = [(line.name, line.total) for line in lines]
-        summary = (head if official else []) + summary
-        text += [_trec.format_line(name, "all", value) for name, value in summary]
-    document = _document(args, loaded.tag, judged.queries, lines)
-    report("\n".join(text), document, "evaluate", args.json)
+    run = load_run(args.run)
+    result = trec_measures(
+        (run.groups, run.docids, run.scores),
+        read_judgements(args.qrels, args.judgement_format),
+        args.measure or "official",
+        judgement_format=args.judgement_format,
+        relevance_level=args.level,
+        max_results=args.max_docs,
+        complete=args.complete,
+        run_id=run.tag,
+    )
+    if args.zscores is not None:
+        result = result.standardized(read_zscores(args.zscores))
+    lines = list(result.lines(args.per_query))
+    if args.no_summary:
+        lines = lines[: len(lines) - len(result.summary)]
+    document = _trec_document(result, run.tag, args.per_query)
+    report("\n".join(lines), document, "evaluate", args.json)
 
 
-def _query_lines(queries, lines):
-    return [
-        _trec.format_line(line.name, query, line.values[i])
-        for i, query in enumerate(queries)
-        for line in lines
-        if line.for_queries
-    ]
-
-
-def _document(args, tag, queries, lines):
-    """JSON of a run: counts stay integers."""
+def _trec_document(result, tag, per_query):
+    """Summary and values of queries for JSON: counts stay integers."""
+    summary = {k: v for k, v in result.summary.items() if not isinstance(v, str)}
+    measures = {"num_q": len(result.topics), **summary}
     document = {
         "run": tag,
-        "measures": {"num_q": len(queries)} | {x.name: _number(x.total) for x in lines},
+        "measures": {name: _plain(value) for name, value in measures.items()},
     }
-    if args.per_query:
+    if per_query:
         document["queries"] = {
-            str(query): {x.name: _number(x.values[i]) for x in lines if x.for_queries}
-            for i, query in enumerate(queries)
+            str(query): {
+                name: _plain(values[i])
+                for name, values in result.per_query.items()
+                if result.summarised_by[name] != "geometric"
+            }
+            for i, query in enumerate(result.topics)
         }
     return document
 
 
-def _number(value):
-    return int(value) if isinstance(value, np.integer) else plain_number(value)
+def _plain(value):
+    if isinstance(value, str):
+        return str(value)
+    return int(value) if isinstance(value, int | np.integer) else plain_number(value)
 
 
 def _run_letor(args):
@@ -101,7 +107,7 @@ def _letor_text(args, result):
         ]
     if not args.no_summary:
         lines += [(name, "all", mean) for name, mean in zip(result.names, result.means)]
-    return "\n".join(_trec.format_line(*line) for line in lines)
+    return "\n".join(trec_line(*line) for line in lines)
 
 
 def _letor_document(args, result):

@@ -1,6 +1,10 @@
 """``skrank export``: a model for a search engine."""
 
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,30 +26,63 @@ from skrank.export import (
 )
 from skrank.export._scoring import scoring_function
 
-# Options that a format takes beside the model.
-_OPTIONS = {
-    "json": ("features",),
-    "elasticsearch": ("name", "type", "features", "missing"),
-    "ranklib": ("missing",),
-    "solr": ("name", "store", "features", "missing"),
-}
-_WRITERS = {
-    "json": to_json,
-    "elasticsearch": to_elasticsearch,
-    "ranklib": to_ranklib,
-    "solr": to_solr,
+
+@dataclass(frozen=True)
+class _Format:
+    """A format to write models in.
+
+    Attributes
+    ----------
+    write : callable
+        ``write(model, **options)`` returns the text of the model.
+    score : callable
+        ``score(text, X, feature_names)`` returns the scores that a system computes from
+        the text.
+    options : tuple of str
+        Options of the command that the format takes.
+    """
+
+    write: Callable[..., str]
+    score: Callable[[str, Any, Any], np.ndarray]
+    options: tuple[str, ...]
+
+
+def _score_json(text, X, feature_names):
+    return from_json(text).predict(X)
+
+
+def _score_ranklib(text, X, feature_names):
+    return score_ranklib(text, X)
+
+
+def _score_elasticsearch(text, X, feature_names):
+    return score_elasticsearch(text, X, feature_names=feature_names)
+
+
+def _score_solr(text, X, feature_names):
+    return score_solr(text, X, feature_names=feature_names)
+
+
+_FORMATS = {
+    "json": _Format(to_json, _score_json, ("features",)),
+    "elasticsearch": _Format(
+        to_elasticsearch, _score_elasticsearch, ("name", "type", "features", "missing")
+    ),
+    "ranklib": _Format(to_ranklib, _score_ranklib, ("missing",)),
+    "solr": _Format(to_solr, _score_solr, ("name", "store", "features", "missing")),
 }
 
 
-def run(args):
+def run(args: argparse.Namespace) -> None:
     """Write a model in the format of another system, and check it if asked."""
-    options = _options(args)
+    format_ = _FORMATS[args.format]
+    options = _options(args, format_)
     if args.check is not None and args.output is None:
         raise CommandError("--check prints its result, so --output FILE is needed")
     check_writable(args.output)
     model = load_model(args.model)
     names = None if args.features is None else _lines(args.features)
-    if "features" in _OPTIONS[args.format]:
+    if "features" in format_.options:
         names = names or scoring_function(model).feature_names
         if names is None and args.format != "json":
             raise CommandError(
@@ -53,15 +90,15 @@ def run(args):
                 "the model has none"
             )
         options["feature_names"] = names
-    text = _WRITERS[args.format](model, **options)
+    text = format_.write(model, **options)
     write_lines(text.splitlines(), args.output)
     if args.check is not None:
         print(_checked(args, model, text, names))
 
 
-def _options(args):
-    """Options given, by argument of the writing function; others are refused."""
-    allowed = _OPTIONS[args.format]
+def _options(args, format_):
+    """Options that were given, by argument of the writer; others are refused."""
+    allowed = format_.options
     given = {k: getattr(args, k) for k in ("name", "type", "store", "missing")}
     given = {k: v for k, v in given.items() if v is not None}
     for option in (*given, *(["features"] if args.features is not None else [])):
@@ -80,23 +117,15 @@ def _lines(path):
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _served(format_, text, X, names):
-    """Scores as the system computes them."""
-    if format_ == "json":
-        return from_json(text).predict(X)
-    if format_ == "ranklib":
-        return score_ranklib(text, X)
-    score = {"elasticsearch": score_elasticsearch, "solr": score_solr}[format_]
-    return score(text, X, feature_names=names)
-
-
 def _checked(args, model, text, names):
     data = read_letor(args.check, n_features_of_model(model), n_jobs=args.jobs)
     expected = np.asarray(predict_scores(model, data), dtype=np.float64)
-    served = _served(args.format, text, data.X, names).astype(np.float64)
+    score = _FORMATS[args.format].score
+    served = score(text, data.X, names).astype(np.float64)
     index = QueryIndex.from_groups(data.groups)
     starts = index.ptr[:-1]
-    # A constant that is the same for all documents of a query does not matter.
+    # A constant that is the same for all documents of a query does not change ranks,
+    # and some systems have no place for the constant term of a linear model.
     off = index.take(served - expected)
     spread = np.maximum.reduceat(off, starts) - np.minimum.reduceat(off, starts)
     before, after = (

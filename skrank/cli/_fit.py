@@ -1,11 +1,13 @@
-"""``skrank fit``: train a ranker, evaluate it, save it."""
+"""``skrank fit``: train a ranker, evaluate it and save it."""
 
+import argparse
 import inspect
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from skrank._core._parameters import InvalidParameterError
 from skrank.cli import _measures, _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
@@ -24,15 +26,27 @@ from skrank.model_selection import QueryKFold
 
 
 class _Run(NamedTuple):
-    """One training: a single split or a fold."""
+    """One training, on a single split or on a fold.
+
+    Attributes
+    ----------
+    name : str
+        Name of the fold; empty for a single split.
+    seconds : float
+        Duration of the training.
+    sets : dict of str to Evaluation
+        Evaluation on each set of the split, by the name of the set.
+    model : BaseEstimator
+        The fitted model.
+    """
 
     name: str
     seconds: float
-    sets: dict  # name of the set -> Evaluation
-    model: object
+    sets: dict[str, Any]
+    model: Any
 
 
-def run(args):
+def run(args: argparse.Namespace) -> None:
     """Train, evaluate, save and report."""
     if args.list:
         _list(args)
@@ -45,6 +59,7 @@ def run(args):
     if args.save is not None:
         model = runs[0].model
         if args.folds is not None:
+            # The folds estimate the quality; the model to keep learns from all queries.
             data = _read(args, args.train)
             model = train_model(clone(ranker), args.normalize, data, None, progress)[0]
         save_model(model, args.save)
@@ -86,7 +101,7 @@ def _read(args, path, n_features=None):
 
 
 def _folds(args):
-    """Yield (name, sets) for every training; sets by name."""
+    """Yield the name and the sets, by their names, of every training."""
     if args.letor_folds is not None:
         loaded = load_letor_folds(
             args.letor_folds, sparse=args.sparse, n_jobs=args.jobs
@@ -97,7 +112,7 @@ def _folds(args):
         return
     paths = {"train": args.train, "validation": args.validation, "test": args.test}
     paths = {name: path for name, path in paths.items() if path is not None}
-    # One width for all files: the last features may be 0 throughout one of them.
+    # The last features may be 0 throughout one of the files, which then looks narrower.
     width = max(n_features_of(path, args.jobs) for path in paths.values())
     sets = {name: _read(args, path, width) for name, path in paths.items()}
     if args.folds is None:
@@ -120,7 +135,9 @@ def _train(args, ranker, measures, name, sets, progress):
         model, seconds = train_model(
             ranker, args.normalize, sets["train"], sets.get("validation"), progress
         )
-    except (AttributeError, TypeError) as error:  # such as of --set max_iter=many
+    except InvalidParameterError:  # names the ranker and the parameter already
+        raise
+    except (AttributeError, TypeError) as error:
         message = f"{_one_line(ranker)} cannot be trained: {error}"
         raise CommandError(message) from error
     evaluations = {
@@ -187,7 +204,7 @@ def _document(args, ranker, measures, runs):
 
 
 def _list(args):
-    """Print all rankers, or the parameters of one."""
+    """Print all rankers, or the parameters of one of them."""
     known = _names.rankers()
     if args.ranker is None:
         width = max(map(len, known))

@@ -1,8 +1,10 @@
 """Reading data and writing results."""
 
 import json
+import os
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,19 @@ from skrank.export._atomic import atomic_write
 
 
 class Documents(NamedTuple):
-    """Some rows of a data set, with the attributes of `RankingData` used here."""
+    """Documents of a data set, as all commands use them.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_documents, n_features)
+        Features.
+    y : ndarray of shape (n_documents,)
+        Relevance grades.
+    groups : ndarray of shape (n_documents,)
+        Query ids.
+    docids : ndarray of shape (n_documents,) or None
+        Names of the documents, where the file has them.
+    """
 
     X: Any
     y: np.ndarray
@@ -23,22 +37,28 @@ class Documents(NamedTuple):
     docids: np.ndarray | None
 
 
-def rows_of(data, rows) -> Documents:
-    """Rows of a data set, in the order given."""
+def rows_of(data: Any, rows: np.ndarray) -> Documents:
+    """Return some rows of a data set, in the order given."""
     docids = None if data.docids is None else data.docids[rows]
     return Documents(data.X[rows], data.y[rows], data.groups[rows], docids)
 
 
-def read_letor(path, n_features=None, *, sparse=False, n_jobs=None):
-    """Read LETOR text; more features than the model has are an error."""
+def read_letor(
+    path: str | os.PathLike,
+    n_features: int | None = None,
+    *,
+    sparse: bool = False,
+    n_jobs: int | None = None,
+) -> Any:
+    """Read LETOR text; it is an error if it has more than ``n_features``."""
     try:
         return load_letor(path, n_features=n_features, sparse=sparse, n_jobs=n_jobs)
     except UnicodeDecodeError as error:
         raise CommandError(f"{path} is not text: {error}") from None
 
 
-def read_scores(path, n_documents):
-    """Read one score per line."""
+def read_scores(path: str | os.PathLike, n_documents: int) -> np.ndarray:
+    """Read a file with one score per line; blank lines are skipped."""
     scores = np.empty(n_documents)
     count = 0
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -69,8 +89,8 @@ def _score(line, path, number):
     return score
 
 
-def check_writable(path):
-    """Fail before long work if its result could not be written."""
+def check_writable(path: str | None) -> None:
+    """Raise an error before long work whose result could not be written."""
     if path is None or path == "-":
         return
     if Path(path).is_dir():
@@ -79,8 +99,8 @@ def check_writable(path):
         raise CommandError(f"cannot write {path}: there is no folder for it")
 
 
-def write_lines(lines, path=None):
-    """Write lines to a file, which appears only when complete, or print them."""
+def write_lines(lines: Iterable[str], path: str | None = None) -> None:
+    """Write lines to a file, which appears only when it is complete, or print them."""
     if path is None or path == "-":
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
@@ -88,19 +108,21 @@ def write_lines(lines, path=None):
         file.writelines(f"{line}\n" for line in lines)
 
 
-def report(text, document, command, json_path):
-    """Print the text of a result, or its JSON; write the JSON to a file if asked.
+def report(
+    text: str, document: dict[str, Any], command: str, json_path: str | None
+) -> None:
+    """Print a result as text or as JSON; write the JSON to a file if asked.
 
     Parameters
     ----------
     text : str
-        For people.
+        The result for people.
     document : dict
-        For programs; see the help of the command.
+        The result for programs, as described in the help of the command.
     command : str
         Name of the command.
     json_path : str or None
-        File for the JSON; "-" prints it instead of the text.
+        File for the JSON; "-" prints the JSON instead of the text.
     """
     if json_path is not None:
         header = {"command": command, "version": __version__}
@@ -112,48 +134,49 @@ def report(text, document, command, json_path):
     print(text)
 
 
-def plain_number(value):
-    """Float for JSON; None where there is no value."""
+def plain_number(value: float) -> float | None:
+    """Return a float for JSON, which has no NaN: None stands for a missing value."""
     return float(value) if np.isfinite(value) else None
 
 
 class Progress:
-    """Says on the standard error what is going on.
+    """Display on the standard error of what is going on.
 
-    Lines that stay, if ``verbose``; otherwise one line that is overwritten, if the
-    standard error is a terminal; otherwise nothing.
+    It consists of lines that stay if ``verbose``, otherwise of one line that is
+    overwritten if the standard error is a terminal, and otherwise of nothing.
 
     Parameters
     ----------
     verbose : bool
-        Whether to keep every line.
+        Whether every line stays.
     """
 
-    def __init__(self, verbose):
+    def __init__(self, verbose: bool):
         self.verbose = verbose
         self.live = not verbose and sys.stderr.isatty()
         self._shown = 0.0
 
-    def __call__(self, text):
-        """Show what is being done now."""
+    def __call__(self, text: str) -> None:
+        """Show a line that says what is being done now."""
         if self.verbose:
             print(f"skrank: {text}", file=sys.stderr, flush=True)
         elif self.live:
             self._shown = time.monotonic()
             print(f"\r\x1b[K{text[:100]}", end="", file=sys.stderr, flush=True)
 
-    def iteration(self, name):
-        """Return a callback for rankers that shows their iterations."""
+    def iteration(self, name: str) -> Callable[[dict], None] | None:
+        """Return a callback that shows the iterations of a ranker, or None."""
 
         def show(info):
             number = info["iteration"]
+            # Iteration 0 is the start, of which there is nothing to tell.
             due = _is_round(number) if self.verbose else self._is_due()
-            if due:
+            if number and due:
                 self(_iteration_text(name, info))
 
         return show if self.verbose or self.live else None
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove the line that is overwritten."""
         if self.live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -163,7 +186,7 @@ class Progress:
 
 
 def _is_round(number):
-    """1, 2, 5, 10, 20, 50, …"""
+    """Whether a number is one of 1, 2, 5, 10, 20, 50, …"""
     digits = str(number)
     return digits[0] in "125" and not digits[1:].strip("0")
 

@@ -1,14 +1,18 @@
 """Training and applying a ranker together with the normalisation of its features."""
 
-import inspect
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank._core._inner import accepts, name_of, scores_of
 from skrank.cli._errors import CommandError
+from skrank.cli._io import Documents, Progress
 from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 
 _SCALERS = {
@@ -19,27 +23,41 @@ _SCALERS = {
 
 
 class Trained(NamedTuple):
-    """A fitted model and how long fitting took."""
+    """A fitted model and the time that it took to fit.
+
+    Attributes
+    ----------
+    model : BaseEstimator
+        The ranker, or a pipeline that ends in it.
+    seconds : float
+        Duration of the training.
+    """
 
     model: BaseEstimator
     seconds: float
 
 
-def train_model(ranker, normalize, train, validation, progress) -> Trained:
-    """Fit a ranker, after the scaling of features if there is any.
+def train_model(
+    ranker: Any,
+    normalize: str,
+    train: Documents,
+    validation: Documents | None,
+    progress: Progress,
+) -> Trained:
+    """Fit a ranker, on scaled features if that is asked for.
 
     Parameters
     ----------
     ranker : BaseRanker
         Fitted in place.
     normalize : str
-        "none", or a key of the table of scalers.
-    train : RankingData
-        What to learn from.
-    validation : RankingData or None
-        For early stopping.
+        "none" or the name of a scaling.
+    train : Documents
+        Training documents.
+    validation : Documents or None
+        Documents for early stopping.
     progress : Progress
-        Shows the iterations.
+        Display of the iterations.
 
     Returns
     -------
@@ -49,6 +67,7 @@ def train_model(ranker, normalize, train, validation, progress) -> Trained:
     name = type(ranker).__name__
     progress(f"{name}: {train.X.shape[0]} documents, {train.X.shape[1]} features")
     start = time.perf_counter()
+    # Scaled here and not by a pipeline, which could not scale the validation queries.
     scaler = _SCALERS[normalize]() if normalize != "none" else None
     if scaler is not None:
         scaler.fit(train.X)
@@ -60,7 +79,7 @@ def train_model(ranker, normalize, train, validation, progress) -> Trained:
             "groups_val": validation.groups,
         }
     X = _scaled(scaler, train)
-    with _shown_iterations(ranker, progress.iteration(name)):
+    with _reporting(ranker, progress.iteration(name)):
         ranker.fit(X, train.y, train.groups, **extra)
     progress.clear()
     model = ranker
@@ -70,47 +89,51 @@ def train_model(ranker, normalize, train, validation, progress) -> Trained:
 
 
 def _scaled(scaler, data):
-    return data.X if scaler is None else _call(scaler.transform, data.X, data.groups)
+    if scaler is None:
+        return data.X
+    takes_groups = accepts(scaler, "transform", "groups")
+    return scaler.transform(data.X, **({"groups": data.groups} if takes_groups else {}))
 
 
-class _shown_iterations:  # noqa: N801, a context manager
-    """Set ``callback`` for one fit: a model file holds no functions."""
-
-    def __init__(self, ranker, callback):
-        has_callback = "callback" in ranker.get_params(deep=False)
-        self.ranker = ranker if has_callback and callback is not None else None
-        self.callback = callback
-
-    def __enter__(self):
-        if self.ranker is not None:
-            self.ranker.set_params(callback=self.callback)
-
-    def __exit__(self, *exc_info):
-        if self.ranker is not None:
-            self.ranker.set_params(callback=None)
+@contextmanager
+def _reporting(ranker, callback: Callable | None) -> Iterator[None]:
+    """Set ``callback`` for one fit only, because a model file holds no functions."""
+    if callback is None or "callback" not in ranker.get_params(deep=False):
+        yield
+        return
+    ranker.set_params(callback=callback)
+    try:
+        yield
+    finally:
+        ranker.set_params(callback=None)
 
 
-def predict_scores(model, data):
-    """Scores of a model, whose parts are given the queries if they ask for them."""
-    X = data.X
-    steps = model.steps if isinstance(model, Pipeline) else [("ranker", model)]
-    for _, step in steps[:-1]:
-        if step is not None and step != "passthrough":
-            X = _call(step.transform, X, data.groups)
-    ranker = steps[-1][1]
-    if not hasattr(ranker, "predict"):
-        raise CommandError(f"{type(ranker).__name__} has no predict: not a ranker")
-    return _call(ranker.predict, X, data.groups)
+def predict_scores(model: BaseEstimator, data: Documents) -> np.ndarray:
+    """Return the scores of documents; the model is given the queries if it asks.
+
+    Parameters
+    ----------
+    model : BaseEstimator
+        A fitted ranker or a pipeline that ends in one.
+    data : Documents
+        Documents to score.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+
+    Raises
+    ------
+    CommandError
+        If the model is no ranker.
+    """
+    if not hasattr(model, "predict"):
+        raise CommandError(f"{name_of(model)} has no predict, so it is not a ranker")
+    return scores_of(model, data.X, data.groups, response_method="predict")
 
 
-def _call(method, X, groups):
-    if "groups" in inspect.signature(method).parameters:
-        return method(X, groups=groups)
-    return method(X)
-
-
-def n_features_of_model(model):
-    """Number of features that a model was fitted with."""
+def n_features_of_model(model: BaseEstimator) -> int:
+    """Return the number of features that a model was fitted on."""
     n_features = getattr(model, "n_features_in_", None)
     if n_features is None:
         raise CommandError(f"{type(model).__name__} in this file is not fitted")

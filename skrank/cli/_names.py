@@ -3,32 +3,33 @@
 import ast
 import difflib
 import inspect
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from sklearn.base import RegressorMixin
 
-from skrank.base import BaseRanker
 from skrank.cli._errors import CommandError
-from skrank.export._allowed import SKLEARN_CLASSES, class_of_name, skrank_classes
+from skrank.discovery import all_objects
+from skrank.export._allowed import SKLEARN_CLASSES, class_of_name
 
-_PART_PACKAGES = {
-    "energy": "skrank.energies",
-    "loss": "skrank.losses",
-    "solver": "skrank.solvers",
-}
+_Value = TypeVar("_Value")
 
-
-def rankers():
-    """Public rankers by name."""
-    classes = skrank_classes().values()
-    return _constructible(cls for cls in classes if issubclass(cls, BaseRanker))
+# Parameters that hold a part of a ranker are called by the kind of the part.
+_PARTS = ("energy", "loss", "solver")
 
 
-def _constructible(classes):
-    """Classes by name, without base classes and those that need arguments."""
+def rankers() -> dict[str, type]:
+    """Return the rankers that can be constructed from their name alone."""
+    return _constructible(all_objects("ranker").values())
+
+
+def _constructible(classes: Iterable[type]) -> dict[str, type]:
+    """Classes by name, without those that cannot do without arguments."""
     return {
         cls.__name__: cls
         for cls in sorted(classes, key=lambda cls: cls.__name__)
-        if not cls.__name__.startswith("Base") and not _required_parameters(cls)
+        if not _required_parameters(cls)
     }
 
 
@@ -37,41 +38,56 @@ def _required_parameters(cls):
     return [p for p in parameters if p.default is p.empty]
 
 
-def approach(cls):
-    """ "pointwise", "pairwise" or "listwise"; "any" for a free composition."""
+def approach(cls: type) -> str:
+    """Return "pointwise", "pairwise" or "listwise"; "any" for a free composition."""
     value = getattr(cls, "approach", None)
     return value if isinstance(value, str) else "any"
 
 
-def summary(cls):
-    """What a class is, without its name."""
-    line = inspect.getdoc(cls).split("\n", 1)[0]
+def summary(cls: type) -> str:
+    """Return the first line of a docstring without the name of its class."""
+    # Python -OO keeps no docstrings.
+    line = (inspect.getdoc(cls) or "").split("\n", 1)[0]
     line = line.removeprefix(f"{cls.__name__}: ")
-    return line[0].upper() + line[1:]
+    return line[:1].upper() + line[1:]
 
 
-def find(name, known, what):
-    """Return ``known[name]``, whatever the case; the error suggests what was meant.
+def find(name: str, known: Mapping[str, _Value], what: str) -> _Value:
+    """Return the entry of a name, in upper or lower case, or of a short name.
 
     Parameters
     ----------
     name : str
-        What the user wrote.
-    known : dict of str to object
-        What there is.
+        Name as the user wrote it.
+    known : mapping of str to class
+        Classes by name; their short names are accepted as well.
     what : str
-        What error messages call it.
+        Kind of the entries, for error messages.
 
     Returns
     -------
-    object
+    class
+
+    Raises
+    ------
+    CommandError
+        If the name is unknown; the message suggests which one was meant.
     """
     if name in known:
         return known[name]
-    lower = {key.lower(): value for key, value in known.items()}
+    lower = {}
+    for key, value in known.items():
+        for each in (*_other_names(value), key):
+            lower[each.lower()] = value
     if name.lower() in lower:
         return lower[name.lower()]
     raise CommandError(f"unknown {what} {name!r}{_suggestion(name, known)}")
+
+
+def _other_names(cls) -> list[str]:
+    """Short name and aliases of a class; those that it inherits are not its own."""
+    own = vars(cls)
+    return [name for name in (own.get("short_name"), *own.get("aliases", ())) if name]
 
 
 def _suggestion(name, known):
@@ -81,13 +97,18 @@ def _suggestion(name, known):
     return f"{meant} There are: {', '.join(known)}"
 
 
-def make_ranker(name, settings, seed=None, jobs=None):
+def make_ranker(
+    name: str,
+    settings: Sequence[str],
+    seed: int | None = None,
+    jobs: int | None = None,
+) -> Any:
     """Construct a ranker from its name and ``--set`` arguments.
 
     Parameters
     ----------
     name : str
-        Class name.
+        Name of the class.
     settings : sequence of str
         Such as ``"alpha=0.1"``.
     seed : int, default=None
@@ -98,7 +119,12 @@ def make_ranker(name, settings, seed=None, jobs=None):
     Returns
     -------
     BaseRanker
-        Not fitted.
+        The ranker, not fitted.
+
+    Raises
+    ------
+    CommandError
+        If a name is unknown.
     """
     ranker = find(name, rankers(), "ranker")()
     params = dict(map(_parse_setting, settings))
@@ -123,31 +149,54 @@ def _parse_setting(setting):
     try:
         return name, ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return name, _part(name, text)
+        return name, _Word(text)
 
 
-def _part(name, text):
-    """Construct the energy, loss, solver or regressor that a text names."""
-    role = name.rpartition("__")[2]
-    if role in _PART_PACKAGES:
-        package = f"{_PART_PACKAGES[role]}."
-        classes = [c for n, c in skrank_classes().items() if n.startswith(package)]
-    elif role == "estimator":
-        classes = [class_of_name(name) for name in SKLEARN_CLASSES]
-        classes = [cls for cls in classes if issubclass(cls, RegressorMixin)]
+class _Word(str):
+    """A value that is no Python literal: a choice, or the name of a part."""
+
+
+def _value_of(word, owner, parameter, *, has_own_settings):
+    """Object that a word stands for as a parameter: itself, or a part that it names."""
+    # A choice that the owner offers may mean more than the class of that name: "sgd" of
+    # some rankers is the SGD of a paper, with its learning rate. Only an object has
+    # parameters of its own that can be set.
+    if not has_own_settings and word in _choices(_hints(owner).get(parameter)):
+        return str(word)
+    if parameter in _PARTS:
+        classes = all_objects(parameter).values()
+    elif parameter == "estimator":
+        allowed = [class_of_name(name) for name in SKLEARN_CLASSES]
+        classes = [cls for cls in allowed if cls and issubclass(cls, RegressorMixin)]
     else:
-        return text
-    return find(text, _constructible(classes), role)()
+        return str(word)
+    return find(word, _constructible(classes), parameter)()
+
+
+def _hints(owner):
+    return typing.get_type_hints(type(owner))
+
+
+def _choices(hint) -> list[Any]:
+    """Values that an annotation names one by one."""
+    if typing.get_origin(hint) is Literal:
+        return list(typing.get_args(hint))
+    return [value for part in typing.get_args(hint) for value in _choices(part)]
 
 
 def _set_params(ranker, params):
-    """Set parameters, outer ones first; say which name is wrong."""
+    """Set parameters, outer ones first, because they may name the owner of others."""
     for name in sorted(params, key=lambda name: name.count("__")):
-        _check_name(ranker, name)
-        ranker.set_params(**{name: params[name]})
+        owner, value = _owner(ranker, name), params[name]
+        if isinstance(value, _Word):
+            nested = any(other.startswith(f"{name}__") for other in params)
+            parameter = name.rpartition("__")[2]
+            value = _value_of(value, owner, parameter, has_own_settings=nested)
+        ranker.set_params(**{name: value})
 
 
-def _check_name(ranker, name):
+def _owner(ranker, name):
+    """Object that has a parameter; the error says which part of a name is wrong."""
     owner = ranker
     *path, _ = name.split("__")
     for i, part in enumerate(path):
@@ -160,6 +209,7 @@ def _check_name(ranker, name):
                 f"first, as in --set {outer}={_example(part)}"
             )
     _check_known(owner, name.rpartition("__")[2])
+    return owner
 
 
 def _check_known(owner, name):

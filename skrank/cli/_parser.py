@@ -1,6 +1,10 @@
-"""What the command line accepts; nothing heavy is imported here."""
+"""Commands and options of the command line.
+
+Nothing heavy is imported here, so that help and errors of usage appear at once.
+"""
 
 import argparse
+from typing import NoReturn
 
 from skrank._version import __version__
 
@@ -29,22 +33,22 @@ examples:
 JSON: {"command", "version", "ranker", "params", "normalize", "preset", "metrics",
 "runs": [{"name", "seconds", "sets": {"train" | "validation" | "test": {"queries",
 "documents", "metrics": {name: mean}}}}], "mean": {set: {name: mean}}, "model"}.
-A mean without any defined query is null."""
+The mean of a measure that is defined for no query is null."""
 
 _PREDICT = """\
 examples:
   skrank predict model.skrank test.txt -o scores.txt
   skrank predict model.skrank test.txt.gz | head
 
-One score per line, in the order of the lines of the file, with as many digits as
-identify the number."""
+The output has one score per line, in the order of the lines of the file, with as many
+digits as identify the number."""
 
 _RANK = """\
 examples:
   skrank rank model.skrank test.txt -o run.trec --tag ranksvm
 
-A TREC run: query, Q0, document, rank, score, tag. Documents are named by the
-'#docid = ' comments of the file, or by their line ('line12') where there are none."""
+The output is a TREC run: query, Q0, document, rank, score, tag. Documents are named as
+in the '#docid = ' comments of the file, or by their line ('line12') if it has none."""
 
 _EVALUATE = """\
 examples:
@@ -55,8 +59,8 @@ examples:
       --preset letor4
 
 A run and judgements are evaluated as trec_eval does, in its layout. '-m official' (the
-default) prints what trec_eval prints, '-m all' all its measures except infAP, G, Rndcg,
-ndcg_rel and relstring.
+default) prints the measures that trec_eval prints by default, '-m all' all measures for
+the format of the judgements.
 
 JSON: {"command", "version", "run", "measures": {name: value}, "queries": {query:
 {name: value}}}; "queries" only with -q."""
@@ -67,9 +71,10 @@ examples:
   skrank compare a.scores b.scores --letor test.txt --reference a --format markdown
 
 Runs are compared on all judged queries by trec_eval's conventions, unless --preset says
-otherwise; a query that a run lacks counts 0.
+otherwise; a query that a run lacks counts as 0.
 
-JSON: what skrank.metrics.ComparisonTable.to_dict() gives, with "command", "version"."""
+JSON: the result of skrank.metrics.ComparisonTable.to_dict(), with "command" and
+"version"."""
 
 _EXPORT = """\
 examples:
@@ -79,24 +84,26 @@ examples:
       --features names.txt -o body.json --check test.txt
   skrank export model.skrank --format solr --name products --features names.txt
 
-Trees and linear models only; what a system cannot represent is refused. --check scores
-a file by the rule of the system and compares with 'skrank predict'."""
+Rankers of trees and linear rankers can be exported; a model that a system cannot
+represent is refused. --check scores a file by the rule of the system and compares the
+scores with those of 'skrank predict'."""
 
 _DEMO = """\
 example:
   skrank demo
 
-Trains rankers on half of the queries of the embedded data set (queries and documents
-are made of the docstrings of numpy, scipy and scikit-learn) and compares them, and
-BM25, on the other half.
+The demo trains rankers on half of the queries of the embedded data set, whose queries
+and documents are made of the docstrings of numpy, scipy and scikit-learn, and compares
+them with each other and with BM25 on the other half.
 
-JSON: as of 'compare', with "seconds": {ranker: time of fit}."""
+JSON: that of 'compare', with "seconds": {ranker: training time}."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser that reports an error as one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
+        """Leave with a line that names the command whose help explains the usage."""
         self.exit(2, f"skrank: error: {message} (see '{self.prog} --help')\n")
 
 
@@ -139,18 +146,26 @@ def _add_fit(commands):
     parser.add_argument(
         "train", nargs="?", help="training file (.gz and .bz2 are unpacked)"
     )
-    parser.add_argument("--ranker", metavar="NAME", help="class name; see --list")
+    parser.add_argument(
+        "--ranker", metavar="NAME", help="name of the ranker; see --list"
+    )
     parser.add_argument(
         "--set",
         metavar="PARAM=VALUE",
         action="append",
         default=[],
         dest="settings",
-        help="parameter of the ranker, also nested (solver__max_iter=50); repeatable",
+        help="set a parameter, also of a part (solver__max_iter=50); repeatable",
     )
-    parser.add_argument("--validation", metavar="FILE", help="for early stopping")
-    parser.add_argument("--test", metavar="FILE", help="evaluated after training")
-    parser.add_argument("--folds", metavar="K", type=int, help="cross-validate")
+    parser.add_argument(
+        "--validation", metavar="FILE", help="queries for early stopping"
+    )
+    parser.add_argument(
+        "--test", metavar="FILE", help="queries to evaluate the model on"
+    )
+    parser.add_argument(
+        "--folds", metavar="K", type=int, help="cross-validate on K folds"
+    )
     parser.add_argument(
         "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, …"
     )
@@ -158,14 +173,16 @@ def _add_fit(commands):
         "--normalize",
         choices=("none", "query-minmax", "query-standard", "standard"),
         default="none",
-        help="of features; learned with the model and saved with it",
+        help="scaling of the features, which is saved with the model",
     )
     _add_measures(parser)
-    parser.add_argument("--sparse", action="store_true", help="keep features sparse")
-    parser.add_argument("--save", metavar="FILE", help="write the model")
-    parser.add_argument("--seed", type=int, help="of the ranker and of the folds")
     parser.add_argument(
-        "--list", action="store_true", help="list rankers, or one's parameters"
+        "--sparse", action="store_true", help="keep the features sparse"
+    )
+    parser.add_argument("--save", metavar="FILE", help="write the model to this file")
+    parser.add_argument("--seed", type=int, help="seed of the ranker and the folds")
+    parser.add_argument(
+        "--list", action="store_true", help="list the rankers, or the parameters of one"
     )
     _add_json(parser)
     _add_jobs(parser)
@@ -181,13 +198,15 @@ def _add_rank(commands):
     parser = _command(commands, "rank", "write a TREC run of a file", _RANK)
     _add_model_and_data(parser)
     parser.add_argument("--tag", default="skrank", help="name of the run")
-    parser.add_argument("-k", type=int, help="documents per query at most")
+    parser.add_argument("-k", type=int, help="maximum number of documents per query")
 
 
 def _add_model_and_data(parser):
     parser.add_argument("model", help="file written by 'skrank fit --save'")
-    parser.add_argument("data", help="LETOR text")
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: print")
+    parser.add_argument("data", help="LETOR text with the documents")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write; default: print"
+    )
     _add_jobs(parser)
 
 
@@ -204,19 +223,34 @@ def _add_evaluate(commands):
         metavar="MEASURE",
         help="trec_eval's name, with cut-offs as in P.5,10; 'official' or 'all'",
     )
-    parser.add_argument("-q", "--per-query", action="store_true", help="every query")
     parser.add_argument(
-        "-n", "--no-summary", action="store_true", help="no lines for 'all'"
+        "-q", "--per-query", action="store_true", help="also print every query"
     )
     parser.add_argument(
-        "-c", "--complete", action="store_true", help="mean over all judged queries"
+        "-n", "--no-summary", action="store_true", help="print no lines for 'all'"
+    )
+    parser.add_argument(
+        "-c", "--complete", action="store_true", help="average over all judged queries"
     )
     parser.add_argument(
         "-l", "--level", type=int, default=1, help="lowest relevant grade"
     )
     parser.add_argument("-M", "--max-docs", type=int, help="documents per query")
+    parser.add_argument(
+        "-R",
+        "--judgement-format",
+        choices=("qrels", "qrels_jg", "prefs", "qrels_prefs"),
+        default="qrels",
+        help="format of the judgements",
+    )
+    parser.add_argument(
+        "-Z",
+        "--zscores",
+        metavar="FILE",
+        help="print values relative to these means and standard deviations",
+    )
     parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
-    parser.add_argument("--scores", metavar="FILE", help="one score per line")
+    parser.add_argument("--scores", metavar="FILE", help="file with one score per line")
     _add_measures(parser)
     _add_json(parser)
     _add_jobs(parser)
@@ -235,15 +269,21 @@ def _add_compare(commands):
     parser.add_argument("--qrels", metavar="FILE", help="TREC judgements")
     parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
     _add_measures(parser)
-    parser.add_argument("--reference", metavar="NAME", help="compare all with this one")
+    parser.add_argument(
+        "--reference", metavar="NAME", help="compare the systems with this one"
+    )
     parser.add_argument(
         "--test", choices=("fisher", "t", "wilcoxon", "tukey"), default="fisher"
     )
     parser.add_argument(
         "--correction", choices=("holm", "bonferroni", "none"), default="holm"
     )
-    parser.add_argument("--level", type=float, default=0.05, help="of significance")
-    parser.add_argument("--seed", type=int, default=0, help="of the random tests")
+    parser.add_argument(
+        "--level", type=float, default=0.05, help="level of significance"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the randomised tests"
+    )
     parser.add_argument(
         "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
     )
@@ -257,19 +297,23 @@ def _add_export(commands):
     parser.add_argument(
         "--format", choices=("json", "elasticsearch", "ranklib", "solr"), required=True
     )
-    parser.add_argument("--name", help="of the model (elasticsearch, solr)")
+    parser.add_argument("--name", help="name of the model (elasticsearch, solr)")
     parser.add_argument(
         "--features", metavar="FILE", help="names of the features, one per line"
     )
-    parser.add_argument("--type", help="of the definition (elasticsearch)")
+    parser.add_argument("--type", help="type of the definition (elasticsearch)")
     parser.add_argument("--store", help="feature store (solr)")
     parser.add_argument(
         "--missing",
         choices=("learned", "zero"),
-        help="where missing values go; default: learned",
+        help="side of a split that missing values go to; default: learned",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: print")
-    parser.add_argument("--check", metavar="FILE", help="LETOR text to score both ways")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write; default: print"
+    )
+    parser.add_argument(
+        "--check", metavar="FILE", help="LETOR text to score in both ways"
+    )
     _add_jobs(parser)
 
 
@@ -278,8 +322,8 @@ def _add_demo(commands):
         commands, "demo", "train and compare rankers on the embedded data", _DEMO
     )
     _add_measures(parser)
-    parser.add_argument("--queries", type=int, help="use fewer queries")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--queries", type=int, help="number of queries; default: all")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
     parser.add_argument(
         "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
     )
@@ -293,12 +337,12 @@ def _add_measures(parser):
         "--metrics",
         metavar="LIST",
         default="ndcg@10,map",
-        help="such as ndcg@10,map,rbp(p=0.8); default: %(default)s",
+        help="measures such as ndcg@10,map,rbp(p=0.8); default: %(default)s",
     )
     parser.add_argument(
         "--preset",
         metavar="NAME",
-        help="conventions: letor3, letor4, mslr, trec_eval …",
+        help="conventions of the measures: letor3, letor4, mslr, trec_eval …",
     )
 
 
@@ -311,10 +355,12 @@ def _add_json(parser):
 
 
 def _add_jobs(parser):
-    parser.add_argument("--jobs", type=int, metavar="N", help="threads; default: all")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="number of threads; default: all"
+    )
 
 
 def _add_verbose(parser):
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="progress, line by line"
+        "-v", "--verbose", action="store_true", help="show the progress, line by line"
     )

@@ -1,19 +1,24 @@
 """``skrank predict``: one score per line."""
 
-from skrank.cli._io import check_writable, read_letor, write_lines
+import argparse
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skrank.cli._io import Documents, check_writable, read_letor, write_lines
 from skrank.cli._models import n_features_of_model, predict_scores
 from skrank.export import load_model
 
 
-def run(args):
+def run(args: argparse.Namespace) -> None:
     """Score the documents of a file."""
     check_writable(args.output)
     _, _, scores = scored(args)
     write_lines(map(repr, scores.tolist()), args.output)
 
 
-def scored(args):
-    """Model, documents and scores that the arguments name."""
+def scored(args: argparse.Namespace) -> tuple[BaseEstimator, Documents, np.ndarray]:
+    """Return the model and the documents that the arguments name, and their scores."""
     model = load_model(args.model)
     data = read_letor(args.data, n_features_of_model(model), n_jobs=args.jobs)
     return model, data, predict_scores(model, data)

@@ -1,4 +1,6 @@
-"""``skrank rank``: a TREC run."""
+"""``skrank rank``: rankings as a TREC run."""
+
+import argparse
 
 from skrank._core._queries import QueryIndex
 from skrank.cli._errors import CommandError
@@ -8,7 +10,7 @@ from skrank.cli._predict import scored
 from skrank.datasets._trec import trec_order
 
 
-def run(args):
+def run(args: argparse.Namespace) -> None:
     """Rank the documents of every query of a file."""
     check_writable(args.output)
     if args.k is not None and args.k < 1:
@@ -21,7 +23,7 @@ def run(args):
 
 
 def _check_names(data):
-    """A run names each document of a query once."""
+    """Raise an error if a query has two documents of one name."""
     if data.docids is None:
         return
     pairs = list(zip(data.groups.tolist(), document_names(data).tolist()))

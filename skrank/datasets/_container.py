@@ -1,11 +1,12 @@
-"""What the readers return: features, grades, queries and what came with them."""
+"""The container that readers return: features, grades, queries, names and comments."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from types import ModuleType
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from skrank._core._validation import QID_LEVEL
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
-def import_pandas(caller: str):
-    """Import pandas or say how to get it."""
+def import_pandas(caller: str) -> ModuleType:
+    """Import pandas, or tell how to install it."""
     try:
         import pandas
     except ImportError:
@@ -27,12 +28,15 @@ def import_pandas(caller: str):
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One string per row, kept as the bytes of all rows and decoded when asked for.
+    """One string per row, kept as the bytes of all rows and decoded on request.
+
+    Most callers never look at comments, and decoding them costs more than parsing the
+    features.
 
     Attributes
     ----------
     data : bytes
-        The strings one after another, in UTF-8.
+        Strings of all rows, one after another, in UTF-8.
     bounds : ndarray of shape (n_rows + 1,), dtype int64
         String ``i`` is ``data[bounds[i]:bounds[i + 1]]``.
     """
@@ -41,11 +45,11 @@ class TextColumn:
     bounds: np.ndarray
 
     def decode(self) -> np.ndarray:
-        """All strings, as an object array of shape (n_rows,)."""
+        """Return all strings as an object array of shape (n_rows,)."""
         strings = np.empty(len(self.bounds) - 1, dtype=object)
         bounds = self.bounds.tolist()
         text = self.data.decode("utf-8", errors="surrogateescape")
-        if len(text) == len(self.data):  # ASCII: characters are where the bytes are
+        if len(text) == len(self.data):  # ASCII: bytes and characters have one place
             strings[:] = [text[a:b] for a, b in pairwise(bounds)]
         else:
             strings[:] = [
@@ -55,8 +59,8 @@ class TextColumn:
         return strings
 
 
-def _docid_of(comment):
-    """The document id that a LETOR comment names, or ``""``."""
+def _docid_of(comment: str) -> str:
+    """Return the document id that a LETOR comment names, or ``""``."""
     named = _DOCID.search(comment)
     if named:
         return named.group(1)
@@ -77,13 +81,14 @@ class RankingData:
     y : ndarray of shape (n_documents,), or Series
         Relevance grades.
     groups : ndarray of shape (n_documents,)
-        Query id of each row: int64, or str where an id is not an integer.
+        Query id of each row: int64, or str if an id is not an integer.
     feature_names : ndarray of shape (n_features,), dtype object
-        ``"1"``, ``"2"``, … for LETOR text; column names for tables.
+        Names of the features: ``"1"``, ``"2"``, … for LETOR text, the names of the
+        columns for tables.
     comments : ndarray of shape (n_documents,), dtype object, or None
-        What stood behind ``#`` on each line.
+        Text after ``#`` on each line; None if no line had a comment.
     docids : ndarray of shape (n_documents,), dtype object, or None
-        Document ids; ``""`` for a row without one, None if no row has one.
+        Document ids; ``""`` for a row that has none, None if no row has one.
 
     Examples
     --------
@@ -106,17 +111,17 @@ class RankingData:
 
     @property
     def data(self) -> Any:
-        """The features, by the name that scikit-learn's bunches give them."""
+        """Features, under the name that they have in scikit-learn's bunches."""
         return self.X
 
     @property
     def target(self) -> Any:
-        """The grades, by the name that scikit-learn's bunches give them."""
+        """Grades, under the name that they have in scikit-learn's bunches."""
         return self.y
 
     @cached_property
     def comments(self) -> np.ndarray | None:
-        """What stood behind ``#`` on each line, or None if no line had a comment."""
+        """Text after ``#`` on each line, or None if no line had a comment."""
         return None if self._comments is None else self._comments.decode()
 
     @cached_property
@@ -128,16 +133,22 @@ class RankingData:
         docids[:] = [_docid_of(comment) for comment in self.comments]
         return docids if docids.any() else None
 
-    def to_frame(self) -> "RankingData":
-        """The same data with ``X`` a DataFrame and ``y`` a Series.
+    def to_frame(self) -> Self:
+        """Convert the features to a DataFrame and the grades to a Series.
 
-        Both have an index of two levels, ``qid`` and ``row``, so that everything in
-        skrank finds the queries without ``groups=``.
+        Both have an index of two levels, ``qid`` and ``row``, in which all of skrank
+        finds the queries, so that ``groups=`` is not needed. The columns have the names
+        of the features.
 
         Returns
         -------
         RankingData
-            Sparse features become pandas' sparse columns.
+            A copy; the columns of sparse features are sparse.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
         """
         pd = import_pandas("as_frame=True")
         index = pd.MultiIndex.from_arrays(
@@ -151,18 +162,18 @@ class RankingData:
 
 
 def feature_names(n_features: int) -> np.ndarray:
-    """The names ``"1"``, ``"2"``, … that LETOR text gives its features."""
+    """Return the names ``"1"``, ``"2"``, … of the features of LETOR text."""
     return np.array([str(i) for i in range(1, n_features + 1)], dtype=object)
 
 
-def as_text_list(values: Sequence, name: str, forbidden: str) -> list[bytes]:
-    """Strings or numbers of one value per row as UTF-8, checked for separators."""
+def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
+    """Return one string or number per row as UTF-8, after a check for separators."""
     encoded = [str(value).encode(errors="surrogateescape") for value in values]
     pattern = re.compile(forbidden.encode())
     for row, value in enumerate(encoded):
         if pattern.search(value):
             raise ValueError(
                 f"{name} must not contain what separates fields or lines; row {row} "
-                f"has {value.decode()!r}"
+                f"has {value.decode(errors='surrogateescape')!r}"
             )
     return encoded

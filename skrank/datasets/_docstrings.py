@@ -1,7 +1,7 @@
 """The public docstrings of installed packages as a collection of texts.
 
-Packages are imported, not read as files, because ufuncs and compiled functions carry
-their documentation only at run time. Warnings are silenced on the way, modules that
+Packages are imported rather than read as files, because ufuncs and compiled functions
+have their documentation only at run time. Warnings are silenced meanwhile, modules that
 cannot be imported are passed over, and private, test and deprecated modules are not
 looked at. No function of the packages is called.
 """
@@ -11,11 +11,13 @@ import inspect
 import pkgutil
 import re
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from types import ModuleType
 
-# modules that are tests, build tools, deprecated, change global state when imported,
-# or hold generated wrappers by the hundred
+# Modules that are tests, build tools or deprecated, that change global state when they
+# are imported, or that hold hundreds of generated wrappers.
 _SKIPPED_MODULES = frozenset(
     [
         *("blas", "cython_blas", "cython_lapack", "cython_special", "lapack"),
@@ -23,8 +25,8 @@ _SKIPPED_MODULES = frozenset(
         *("compat", "core", "experimental", "externals", "matlib", "tests"),
     ]
 )
-# public only after an import of sklearn.experimental, which is up to the user: left
-# out, so that the collection does not depend on what was imported before
+# These are public only after an import of sklearn.experimental. They are left out, so
+# that the collection does not depend on what a user has imported before.
 _EXPERIMENTAL = frozenset(
     ["HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"]
 )
@@ -42,16 +44,16 @@ class Documented:
     Attributes
     ----------
     name : str
-        Public path, such as ``"numpy.linalg.norm"``: the one in the module that the
-        object names as its own if there is one, the shortest otherwise.
+        Public path, such as ``"numpy.linalg.norm"``: that in the module which the
+        object names as its own, if there is one, and otherwise the shortest path.
     aliases : tuple of str
-        All public paths, ``name`` among them.
+        All public paths, including ``name``.
     summary : str
-        First sentence, on one line.
+        First sentence of the docstring, on one line.
     sections : dict of str to str
         Text of each section by its title; ``""`` is the extended summary.
     see_also : tuple of str
-        Names as written in the section "See Also".
+        Names in the section "See Also", as they are written.
     """
 
     name: str
@@ -61,7 +63,7 @@ class Documented:
     see_also: tuple[str, ...]
 
 
-def collect_docstrings(packages) -> list[Documented]:
+def collect_docstrings(packages: Iterable[str]) -> list[Documented]:
     """Collect the documented public functions and classes of packages.
 
     Parameters
@@ -72,7 +74,7 @@ def collect_docstrings(packages) -> list[Documented]:
     Returns
     -------
     list of Documented
-        In the order of their names.
+        Functions and classes in the order of their names.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def collect_docstrings(packages) -> list[Documented]:
         If a package cannot be imported.
     """
     paths: dict[int, list[str]] = {}
-    objects: dict[int, object] = {}  # keeps them alive, so that ids stay unique
+    objects: dict[int, object] = {}  # keeps the objects alive: their ids stay unique
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for package in packages:
@@ -92,8 +94,8 @@ def collect_docstrings(packages) -> list[Documented]:
     return sorted((entry for entry in found if entry), key=lambda entry: entry.name)
 
 
-def _walk(name, module):
-    """Yield (name, module) of a package and of its public modules."""
+def _walk(name: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
+    """Yield the name and the module of a package and of each of its public modules."""
     yield name, module
     for info in sorted(
         pkgutil.iter_modules(getattr(module, "__path__", ())), key=lambda i: i.name
@@ -102,13 +104,13 @@ def _walk(name, module):
             continue
         try:
             child = importlib.import_module(f"{name}.{info.name}")
-        except Exception:  # an optional dependency is missing, or a broken build
+        except Exception:  # a missing optional dependency, or a broken build
             continue
         yield from _walk(f"{name}.{info.name}", child)
 
 
-def _public_members(module, package):
-    """Yield (name, value) of the functions and classes that a module makes public."""
+def _public_members(module: ModuleType, package: str) -> Iterator[tuple[str, object]]:
+    """Yield the name and the value of each public function and class of a module."""
     for name in sorted(getattr(module, "__all__", None) or dir(module)):
         if name.startswith("_") or name in _EXPERIMENTAL:
             continue
@@ -116,19 +118,19 @@ def _public_members(module, package):
             value = getattr(module, name)
             documented = callable(value) and isinstance(value.__doc__, str)
             home = getattr(value, "__module__", None) or package
-        except Exception:  # lazy attributes may raise anything
+        except Exception:  # lazy attributes may raise any error
             continue
         if documented and not inspect.ismodule(value) and _belongs(home, package):
             yield name, value
 
 
-def _belongs(home, package):
+def _belongs(home: object, package: str) -> bool:
     return isinstance(home, str) and home.split(".")[0] == package
 
 
-def _take_apart(value, paths) -> Documented | None:
-    """Parse the docstring of an object; None without a summary and sections."""
-    summary, sections = parse_docstring(value.__doc__)
+def _take_apart(value: object, paths: list[str]) -> Documented | None:
+    """Parse the docstring of an object; None if it has no summary or no sections."""
+    summary, sections = parse_docstring(value.__doc__ or "")
     if not summary or len(sections) < 2:
         return None
     home = _public_home(value)
@@ -141,8 +143,8 @@ def _take_apart(value, paths) -> Documented | None:
     return Documented(aliases[0], aliases, summary, sections, see_also)
 
 
-def _public_home(value):
-    """Module that an object says it is from, without its private parts."""
+def _public_home(value: object) -> str:
+    """Return the module that an object names as its own, without private parts."""
     home = getattr(value, "__module__", None) or ""
     return ".".join(part for part in home.split(".") if not part.startswith("_"))
 
@@ -153,14 +155,15 @@ def parse_docstring(doc: str) -> tuple[str, dict[str, str]]:
     Parameters
     ----------
     doc : str
-        A docstring; lines with a signature before the summary are skipped.
+        Docstring to split; a signature before the summary is skipped.
 
     Returns
     -------
     summary : str
         First sentence, on one line.
     sections : dict of str to str
-        Text by section title; ``""`` holds what stands before the first title.
+        Text of each section by its title; ``""`` holds the text between the summary and
+        the first title.
     """
     lines = inspect.cleandoc(doc).splitlines()
     titles = [
@@ -178,8 +181,8 @@ def parse_docstring(doc: str) -> tuple[str, dict[str, str]]:
     return summary, sections
 
 
-def _split_head(lines):
-    """First sentence of the first paragraph that is no signature, and the rest."""
+def _split_head(lines: list[str]) -> tuple[str, str]:
+    """Return the first sentence that is no signature, and the rest of the text."""
     paragraphs = re.split(r"\n\s*\n", "\n".join(lines).strip())
     while len(paragraphs) > 1 and _SIGNATURE.match(" ".join(paragraphs[0].split())):
         paragraphs.pop(0)
@@ -188,7 +191,7 @@ def _split_head(lines):
 
 
 def parse_see_also(text: str) -> list[str]:
-    """Names listed in the text of a section "See Also".
+    """List the names in the text of a section "See Also".
 
     Parameters
     ----------
@@ -198,11 +201,11 @@ def parse_see_also(text: str) -> list[str]:
     Returns
     -------
     list of str
-        The names in their order, as they are written.
+        Names in their order, as they are written.
     """
     names = []
     for line in text.splitlines():
-        if not line.strip() or line[0].isspace():  # blank, or a description below
+        if not line.strip() or line[0].isspace():  # blank, or a line of description
             continue
         line = _ROLE.sub(r"\1", line).replace("`", "")
         names += [name.strip() for name in re.split(r"\s:|:\s|:$", line)[0].split(",")]

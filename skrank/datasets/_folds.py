@@ -5,11 +5,12 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any, overload
 
 from skrank.datasets._container import RankingData
 from skrank.datasets._letor import load_letor, n_features_of
 
-# Names under which a part is looked for, best first.
+# Names under which a part is looked for, in this order.
 _PARTS = {
     "train": ("train",),
     "vali": ("vali", "valid", "validation"),
@@ -18,7 +19,7 @@ _PARTS = {
 _SUFFIXES = (".txt", ".txt.gz", ".txt.bz2", "")
 
 
-def _find_part(folder, part):
+def _find_part(folder: Path, part: str) -> Path:
     for name in _PARTS[part]:
         for suffix in _SUFFIXES:
             path = folder / (name + suffix)
@@ -31,14 +32,14 @@ def _find_part(folder, part):
 
 
 class LetorFold:
-    """One fold: its parts are read when they are asked for, and kept.
+    """One fold of a LETOR data set, whose parts are read on request and then kept.
 
     Parameters
     ----------
     folder : path
         Folder with ``train.txt``, ``vali.txt`` and ``test.txt``.
     **load_kwargs : keywords
-        Passed on to `load_letor`.
+        Arguments passed on to `load_letor`.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class LetorFold:
         Files of the parts ``"train"``, ``"vali"`` and ``"test"``.
     """
 
-    def __init__(self, folder: str | os.PathLike, **load_kwargs):
+    def __init__(self, folder: str | os.PathLike, **load_kwargs: Any):
         self.folder = Path(folder)
         self.name = self.folder.name
         self.paths = {part: _find_part(self.folder, part) for part in _PARTS}
@@ -58,45 +59,55 @@ class LetorFold:
         return f"LetorFold({str(self.folder)!r})"
 
     @cached_property
-    def _n_features(self):
-        """One width for all parts: a part may lack the last features."""
+    def _n_features(self) -> int:
+        """Number of features of all parts, since a part may lack the last ones."""
         given = self._load_kwargs.get("n_features")
         if given is not None:
             return given
         n_jobs = self._load_kwargs.get("n_jobs")
         return max(n_features_of(path, n_jobs) for path in self.paths.values())
 
-    def _load(self, part):
+    def _load(self, part: str) -> RankingData:
         kwargs = {**self._load_kwargs, "n_features": self._n_features}
         return load_letor(self.paths[part], **kwargs)
 
     @cached_property
     def train(self) -> RankingData:
-        """Documents to fit on."""
+        """Documents to fit rankers to."""
         return self._load("train")
 
     @cached_property
     def vali(self) -> RankingData:
-        """Documents to choose parameters on."""
+        """Documents to choose parameters with."""
         return self._load("vali")
 
     @cached_property
     def test(self) -> RankingData:
-        """Documents to report on."""
+        """Documents to report results on."""
         return self._load("test")
 
 
-class LetorFolds(Sequence):
-    """The folds of a folder; every access makes a fold that has read nothing yet."""
+class LetorFolds(Sequence[LetorFold]):
+    """The folds of a folder.
 
-    def __init__(self, folders, load_kwargs):
+    Every access makes a new fold that has read nothing yet, so that a loop over the
+    folds holds the data of one of them at a time.
+    """
+
+    def __init__(self, folders: list[Path], load_kwargs: dict[str, Any]):
         self._folders = folders
         self._load_kwargs = load_kwargs
 
     def __len__(self) -> int:
         return len(self._folders)
 
-    def __getitem__(self, i):
+    @overload
+    def __getitem__(self, i: int) -> LetorFold: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> "LetorFolds": ...
+
+    def __getitem__(self, i: int | slice) -> "LetorFold | LetorFolds":
         if isinstance(i, slice):
             return LetorFolds(self._folders[i], self._load_kwargs)
         return LetorFold(self._folders[i], **self._load_kwargs)
@@ -105,18 +116,19 @@ class LetorFolds(Sequence):
         return f"LetorFolds({[str(folder) for folder in self._folders]})"
 
 
-def _fold_number(folder):
+def _fold_number(folder: Path) -> int | None:
     number = re.fullmatch(r"fold[-_ ]?(\d+)", folder.name, flags=re.IGNORECASE)
     return int(number.group(1)) if number and folder.is_dir() else None
 
 
-def _fold_folders(folder):
-    """Folders of the folds, by number."""
+def _fold_folders(folder: Path) -> dict[int, Path]:
+    """Return the folders of the folds by their numbers."""
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder")
     entries = sorted(folder.iterdir())
-    numbered = {_fold_number(entry): entry for entry in entries}
-    numbered.pop(None, None)
+    # By number rather than by name: Fold10 comes after Fold9.
+    numbers = {entry: _fold_number(entry) for entry in entries}
+    numbered = {n: entry for entry, n in numbers.items() if n is not None}
     if numbered:
         return dict(sorted(numbered.items()))
     found = ", ".join(entry.name for entry in entries[:10]) or "nothing"
@@ -127,11 +139,14 @@ def _fold_folders(folder):
 
 
 def load_letor_folds(
-    folder: str | os.PathLike, *, folds: Sequence[int] | None = None, **load_kwargs
+    folder: str | os.PathLike,
+    *,
+    folds: Sequence[int] | None = None,
+    **load_kwargs: Any,
 ) -> Sequence[LetorFold]:
     """Open the folds of a LETOR data set such as MQ2008, OHSUMED or MSLR.
 
-    Nothing is read before a part is asked for, but all files are looked for at once.
+    A part is read when it is asked for, but all files are looked for at once.
 
     Parameters
     ----------
@@ -139,21 +154,22 @@ def load_letor_folds(
         Folder that holds ``Fold1``, ``Fold2``, …, each with ``train.txt``,
         ``vali.txt`` and ``test.txt``, possibly compressed (``.gz``, ``.bz2``).
     folds : sequence of int, default=None
-        Numbers of the folds wanted, counted from 1; None takes all.
+        Numbers of the folds to open, counted from 1; None opens all of them.
     **load_kwargs : keywords
-        Passed on to `load_letor`. Without ``n_features``, the parts of a fold get the
-        width of the widest.
+        Arguments passed on to `load_letor`. Without ``n_features``, all parts of a fold
+        have as many features as the widest of them.
 
     Returns
     -------
     sequence of LetorFold
-        Each has ``name``, ``paths`` and, read when asked for, ``train``, ``vali`` and
-        ``test`` (see `RankingData`).
+        Each fold has ``name``, ``paths`` and, read on request, the `RankingData`
+        ``train``, ``vali`` and ``test``.
 
     Raises
     ------
     FileNotFoundError
-        If the folder, a fold or a part is missing; says what was found instead.
+        If the folder, a fold or a part is missing; the message tells what was found
+        instead.
 
     Examples
     --------
@@ -177,6 +193,6 @@ def load_letor_folds(
             f"{folder} has no fold {missing[0]}; it has {', '.join(map(str, numbered))}"
         )
     result = LetorFolds([numbered[number] for number in wanted], load_kwargs)
-    for _ in result:  # a missing file shows now, not after hours of work
+    for _ in result:  # a missing file is noticed now, not after hours of work
         pass
     return result

@@ -4,15 +4,18 @@ One document per line::
 
     grade qid:query index:value index:value ... # comment
 
-Indices count from 1 and ascend; a feature that is not named is 0. ``NULL`` and ``nan``
-are missing values.
+Indices count from 1 and ascend; a feature that a line does not name is 0. ``NULL`` and
+``nan`` are missing values.
 """
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse as sp
 
 from skrank._core._letor import (
@@ -22,21 +25,22 @@ from skrank._core._letor import (
     largest_index,
     parse_letor,
 )
+from skrank._core._parameters import NonNegativeInt
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_groups
+from skrank._core._validation import check_arguments, check_groups
 from skrank.datasets._container import (
     RankingData,
     TextColumn,
     as_text_list,
     feature_names,
 )
-from skrank.datasets._source import open_for_writing, open_text, source_name
+from skrank.datasets._source import Source, open_for_writing, open_text, source_name
 
-_BLOCK_ROWS = 2048  # rows written at a time
+_BLOCK_ROWS = 2048  # number of rows whose text is in memory at once
 _INT32_MAX = np.iinfo(np.int32).max
 _FEATURE = "a feature 'index:value'"
 
-# What stood there is put into {found}, the given n_features into {limit}.
+# {found} becomes the text at the place of the fault, {limit} the given n_features.
 _MESSAGES = {
     "bad_label": "expected a finite grade at the start of the line, found {found}",
     "no_qid": (
@@ -65,26 +69,28 @@ _MESSAGES = {
 }
 
 
-def line_of(text, offset: int) -> int:
-    """Number of the line, counted from 1, that holds byte ``offset`` of a text."""
-    step = 1 << 24  # a slice of a mapped file is a copy
+def line_of(text: Any, offset: int) -> int:
+    """Return the number, counted from 1, of the line with byte ``offset`` of a text."""
+    step = 1 << 24  # a slice of a mapped file is a copy, so the slices are kept small
     return 1 + sum(
         text[start : min(start + step, offset)].count(b"\n")
         for start in range(0, offset, step)
     )
 
 
-def _token_at(text, offset):
-    """What a message shows of the text at ``offset``."""
+def _token_at(text: Any, offset: int) -> str:
+    """Return the text at ``offset`` as a message shows it."""
     rest = bytes(text[offset : offset + 200])
-    token = re.match(rb"[^\s]*", rest).group().decode("utf-8", errors="replace")
+    token = re.split(rb"\s", rest, maxsplit=1)[0].decode("utf-8", errors="replace")
     if not token:
         return "the end of the line"
     return repr(token if len(token) <= 60 else token[:57] + "...")
 
 
-def _explain(error, text, source, n_features):
-    """The `ValueError` that tells where a LETOR text is malformed and how."""
+def _explain(
+    error: ParseError, text: Any, source: Any, n_features: int | None
+) -> ValueError:
+    """Return the error that tells where a LETOR text is malformed and how."""
     if error.reason == "index_too_large" and n_features is None:
         error = _fault_of_line(text, error)
     limit = _INT32_MAX if n_features is None else f"n_features={n_features}"
@@ -94,11 +100,12 @@ def _explain(error, text, source, n_features):
     return ValueError(f"{source_name(source)}, line {line}: {message}")
 
 
-def _fault_of_line(text, error):
-    """The first fault of a line for any number of features.
+def _fault_of_line(text: Any, error: ParseError) -> ParseError:
+    """Return the first fault of a line that does not depend on the number of features.
 
-    The width is the largest last index of the lines, so an index beyond it stands
-    before a smaller one or before something that is no feature at all.
+    The number of features is found from the last index of every line. An index beyond
+    it therefore stands before a smaller index, or before text that is no feature, and
+    that is the fault to report.
     """
     start = text.rfind(b"\n", 0, error.offset) + 1
     end = text.find(b"\n", error.offset)
@@ -113,16 +120,19 @@ def _span_bytes(text, starts, lengths):
     return [text[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist())]
 
 
-def _query_ids(parsed, text):
-    """int64 ids where every id is a decimal integer in its only spelling, else str."""
+def _query_ids(parsed, text) -> np.ndarray:
+    """Return the ids as int64 if each is a decimal integer in plain form, else as str.
+
+    The ids 7 and 07 are different queries, which only strings tell apart.
+    """
     if parsed.integer_qids:
         return parsed.qid
     ids = _span_bytes(text, parsed.qid_start, parsed.qid_length)
     return np.array([value.decode(errors="surrogateescape") for value in ids])
 
 
-def _comments(parsed, text):
-    """The comments as one column, or None if no line has any."""
+def _comments(parsed, text) -> TextColumn | None:
+    """Return the comments as one column, or None if no line has any."""
     if not parsed.comment_length.any():
         return None
     strings = _span_bytes(text, parsed.comment_start, parsed.comment_length)
@@ -130,10 +140,11 @@ def _comments(parsed, text):
     return TextColumn(b"".join(strings), bounds)
 
 
-def _features(parsed, n_features, sparse):
+def _features(parsed, n_features: int, sparse: bool) -> Any:
     if not sparse:
         return parsed.X
     shape = (parsed.n_rows, n_features)
+    # scikit-learn's solvers take 32-bit indices only, so these are used where possible.
     if len(parsed.data) <= _INT32_MAX:
         parsed.indptr = parsed.indptr.astype(np.int32)
     X = sp.csr_matrix((parsed.data, parsed.indices, parsed.indptr), shape=shape)
@@ -141,75 +152,80 @@ def _features(parsed, n_features, sparse):
     return X
 
 
-def _check_arguments(dtype, n_features):
+def _check_arguments(dtype: npt.DTypeLike, n_features: int | None) -> np.dtype:
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype must be np.float32 or np.float64, got {dtype}")
-    if n_features is not None and not 0 <= n_features <= _INT32_MAX:
-        raise ValueError(f"n_features must be None or at least 0, got {n_features}")
+    check_arguments(load_letor, n_features=n_features)
+    if n_features is not None and n_features > _INT32_MAX:
+        raise ValueError(f"n_features must be at most {_INT32_MAX}, got {n_features}")
     return dtype
 
 
 def load_letor(
-    source: str | os.PathLike,
+    source: Source,
     *,
-    dtype: np.dtype = np.float32,
+    dtype: npt.DTypeLike = np.float32,
     sparse: bool = False,
-    n_features: int | None = None,
+    n_features: NonNegativeInt | None = None,
     clip: bool = False,
     as_frame: bool = False,
     n_jobs: int | None = None,
 ) -> RankingData:
-    """Load a LETOR text: grades, queries, features, comments and document ids.
+    """Load LETOR text: features, grades, queries, document ids and comments.
 
-    Each number becomes the double nearest to its text, rounded once more for float32.
-    Blank lines and lines that start with ``#`` are passed over, ``\\r\\n`` ends a line
-    like ``\\n``, blanks at the end of a line mean nothing.
+    Each number becomes the double that is nearest to its text, which is then rounded to
+    float32 if asked for. Blank lines and lines that start with ``#`` are passed over,
+    ``\\r\\n`` ends a line like ``\\n``, and blanks at the end of a line mean nothing.
 
     Parameters
     ----------
     source : str, path, file object or bytes
-        Where the text is. Compression by gzip or bzip2 is seen from its first bytes.
+        File or text to read. Compression by gzip or bzip2 is recognised by its first
+        bytes.
     dtype : {np.float32, np.float64}, default=np.float32
         Type of the features.
     sparse : bool, default=False
-        If True, ``X`` is a CSR matrix, which leaves zeros out.
+        Whether ``X`` becomes a CSR matrix, in which zeros are not stored.
     n_features : int, default=None
-        Number of columns; None takes the largest index of the file. A larger number
-        adds columns of zeros, so that files of one data set fit together.
+        Number of columns of ``X``; None takes the largest index of the file. A larger
+        number adds columns of zeros, so that files of one data set fit together.
     clip : bool, default=False
-        If True, values beyond the range of ``dtype`` become its largest or smallest
-        number; Istella marks missing values by such a number. If False, they are
-        errors.
+        Whether values beyond the range of ``dtype`` become its largest or smallest
+        number, rather than causing an error. Istella marks missing values by such
+        numbers.
     as_frame : bool, default=False
-        If True, ``X`` is a DataFrame and ``y`` a Series whose index has a level
-        ``qid``. Needs pandas.
+        Whether ``X`` becomes a DataFrame and ``y`` a Series whose index has a level
+        ``"qid"``. Needs pandas.
     n_jobs : int, default=None
-        Threads to parse with; None uses all CPUs. The result does not depend on it.
+        Number of threads that parse; None uses all CPUs. The result does not depend on
+        it.
 
     Returns
     -------
     RankingData
         Unpacks into ``X`` of shape (n_documents, n_features), ``y`` of shape
         (n_documents,), float64, and ``groups`` of shape (n_documents,), int64 if every
-        query id is an integer and str otherwise. Has also ``docids``, ``comments``
-        and ``feature_names``.
+        query id is an integer and str otherwise. Its other attributes are ``docids``,
+        ``comments`` and ``feature_names``.
 
     Raises
     ------
     ValueError
-        If a line is malformed (the message has file, line number, what was expected
-        and what was found), an index exceeds ``n_features``, or there is no document.
+        If an argument is not accepted, a line is malformed (the message names the file
+        and the line, and tells what was expected and what was found), an index exceeds
+        ``n_features``, or there is no document.
 
     See Also
     --------
-    dump_letor : Write such a text.
-    load_letor_folds : The five folds of a LETOR data set.
+    dump_letor : Write LETOR text.
+    load_letor_folds : Open the folds of a LETOR data set.
 
     Notes
     -----
-    Complexity: O(bytes). A file is mapped and read twice, first to find its size; a
-    dense result takes ``n_documents * n_features`` numbers and nothing like it beside.
+    Complexity: O(n) for a text of n bytes. A file is mapped into memory and read twice,
+    the first time to find the size of the result. A dense result takes the memory of
+    ``n_documents * n_features`` numbers, and nothing of that order beside it.
 
     Examples
     --------
@@ -238,14 +254,14 @@ def load_letor(
     return data.to_frame() if as_frame else data
 
 
-def n_features_of(source, n_jobs=None) -> int:
-    """Largest feature index of a LETOR text, found without parsing it."""
+def n_features_of(source: Source, n_jobs: int | None = None) -> int:
+    """Find the largest feature index of a LETOR text without parsing the values."""
     with open_text(source) as text:
         return largest_index(text, effective_n_threads(n_jobs))[1]
 
 
-def _check_features(X):
-    """Features as a C-contiguous float array or canonical CSR, finite or NaN."""
+def _check_features(X: Any) -> Any:
+    """Return features as a C-contiguous float array or canonical CSR, not infinite."""
     if sp.issparse(X):
         X = sp.csr_matrix(X, copy=False)
         if not X.has_canonical_format:
@@ -257,23 +273,24 @@ def _check_features(X):
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
-    if np.isinf(X.data if sp.issparse(X) else X).any():
+    values: np.ndarray = X.data if sp.issparse(X) else X
+    if np.isinf(values).any():
         raise ValueError("X must not contain infinity, which LETOR text cannot hold")
     return X if sp.issparse(X) else np.ascontiguousarray(X)
 
 
-def _check_labels(y, n_rows):
+def _check_labels(y: npt.ArrayLike, n_rows: int) -> np.ndarray:
     y = np.ascontiguousarray(y, dtype=np.float64)
     if y.shape != (n_rows,):
         raise ValueError(
-            f"y has shape {y.shape}, expected {(n_rows,)}: one per row of X"
+            f"y has shape {y.shape}, expected {(n_rows,)}: one grade per row of X"
         )
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
     return y
 
 
-def _check_query_ids(groups, n_rows):
+def _check_query_ids(groups: npt.ArrayLike, n_rows: int) -> list[bytes]:
     groups = check_groups(groups, n_rows)
     if groups.dtype.kind not in "iuUO":
         raise TypeError(
@@ -286,8 +303,12 @@ def _check_query_ids(groups, n_rows):
     return ids
 
 
-def _tails(docids, comments, n_rows):
-    """What follows the features of each row."""
+def _tails(
+    docids: Sequence[str] | np.ndarray | None,
+    comments: Sequence[str] | np.ndarray | None,
+    n_rows: int,
+) -> list[bytes]:
+    """Return the text that follows the features of each row."""
     tails = [b""] * n_rows
     for values, name, forbidden, pattern in (
         (docids, "docids", r"\s|^$", b"docid = %b"),
@@ -305,8 +326,10 @@ def _tails(docids, comments, n_rows):
     return tails
 
 
-def _blocks(X, y, ids, tails, skip_zeros):
-    """The text of the rows, some at a time."""
+def _blocks(
+    X: Any, y: np.ndarray, ids: list[bytes], tails: list[bytes], skip_zeros: bool
+) -> Iterator[bytes]:
+    """Yield the text of the rows, some at a time."""
     for start in range(0, X.shape[0], _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
         if not sp.issparse(X):
@@ -325,44 +348,44 @@ def _blocks(X, y, ids, tails, skip_zeros):
 
 
 def dump_letor(
-    X,
-    y,
-    groups,
+    X: Any,
+    y: npt.ArrayLike,
+    groups: npt.ArrayLike,
     path: str | os.PathLike,
     *,
-    docids=None,
-    comments=None,
+    docids: Sequence[str] | np.ndarray | None = None,
+    comments: Sequence[str] | np.ndarray | None = None,
     skip_zeros: bool = False,
 ) -> None:
-    """Write documents as LETOR text that `load_letor` reads back bit by bit.
+    """Write documents as LETOR text, which `load_letor` reads back bit by bit.
 
-    Each number is written with the fewest digits that give the same value of its type
-    back. The file appears only when it is complete.
+    Each number is written with the fewest digits from which the same value of its type
+    is read again. The file appears only when it is complete.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_documents, n_features)
         Features; NaN is written as ``nan``, infinity is an error.
     y : array-like of shape (n_documents,)
-        Grades.
+        Relevance grades.
     groups : array-like of shape (n_documents,)
-        Query ids, integers or strings without blanks and ``#``.
+        Query ids, which are integers, or strings without blanks and ``#``.
     path : str or path
-        File to write; a name that ends in ``.gz`` or ``.bz2`` is compressed.
+        File to write; it is compressed if its name ends in ``.gz`` or ``.bz2``.
     docids : array-like of shape (n_documents,), default=None
         Document ids without blanks, written as ``#docid = id``.
     comments : array-like of shape (n_documents,), default=None
-        Text for the end of each line, ``""`` for none. The ``comments`` of
-        `load_letor` contain the document ids already.
+        Text for the end of each line, ``""`` for none. The ``comments`` that
+        `load_letor` returns already contain the document ids.
     skip_zeros : bool, default=False
-        If True, zeros of a dense ``X`` are left out, as those of a sparse one always
-        are; then the number of columns and the sign of zeros are not kept.
+        Whether to leave out the zeros of a dense ``X``, as is always done for a sparse
+        one. The number of columns and the signs of zeros are not kept then.
 
     Raises
     ------
     ValueError
-        If lengths differ, a value is not finite, or an id or a comment contains what
-        separates fields or lines.
+        If lengths differ, a feature is infinite, a grade is not finite, or an id or a
+        comment contains what separates fields or lines.
     TypeError
         If ``groups`` holds neither integers nor strings.
 
@@ -381,7 +404,9 @@ def dump_letor(
     ids = _check_query_ids(groups, n_rows)
     tails = _tails(docids, comments, n_rows)
     path = Path(path)
-    part = path.with_name(f".part-{os.getpid()}-{path.name}")  # keeps the suffix
+    # A reader must never see half a file, so another name is used until it is whole.
+    # The suffix stays, because it decides on the compression.
+    part = path.with_name(f".part-{os.getpid()}-{path.name}")
     try:
         with open_for_writing(part) as file:
             for block in _blocks(X, y, ids, tails, skip_zeros):

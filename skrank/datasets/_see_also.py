@@ -1,19 +1,22 @@
-"""A real retrieval task made of what is installed anyway: load_see_also."""
+"""A real retrieval task made of the docstrings of installed packages."""
 
 import importlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from numbers import Integral
 from os import PathLike
+from typing import Annotated, Any
 
 import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._core._parameters import Interval, PositiveInt, Seed
 from skrank._core._queries import rows_of_queries
+from skrank._core._validation import check_arguments
 from skrank.datasets._container import RankingData
-from skrank.datasets._docstrings import collect_docstrings
+from skrank.datasets._docstrings import Documented, collect_docstrings
 from skrank.text import BM25, InvertedIndex, LetorFeatures
 
 _PARAMETER_SECTIONS = (
@@ -42,12 +45,12 @@ Judgements: the "See Also" sections, written by the authors of these packages.
     1  listed in the "See Also" section of a document of grade 2
     0  everything else
 
-The sentence itself and the "See Also" sections are taken out of all documents, so that
-neither gives the answer away. The rows of a query are what a first search (BM25 over
-whole documents) finds, at most {n_candidates} documents in the order of their names.
-{n_without} queries for which that search finds no document of grade 1 or more were left
-out. Judged documents that it misses are not added: they would be recognised by their
-low scores (Minka and Robertson, "Selection bias in the LETOR datasets", 2008).
+The sentences and the "See Also" sections are taken out of all documents, so that
+neither gives the answer away. The rows of a query are the documents that a first search
+(BM25 over whole documents) finds, at most {n_candidates} of them, in the order of their
+names. {n_without} queries for which that search finds no document of grade 1 or more
+were left out. Judged documents that it misses are not added: they would be recognised
+by their low scores (Minka and Robertson, "Selection bias in the LETOR datasets", 2008).
 
 Grades of the {n_rows} rows: {grades}.
 """
@@ -55,14 +58,14 @@ Grades of the {n_rows} rows: {grades}.
 
 @dataclass(frozen=True, eq=False)
 class SeeAlsoData(RankingData):
-    """What `load_see_also` returns; unpacks as ``X, y, groups``.
+    """Data set of `load_see_also`, which unpacks as ``X, y, groups``.
 
     Attributes
     ----------
     query_texts : dict of str to str
-        The sentence of each query.
+        Sentence of each query, by query id.
     DESCR : str
-        How the data were made, and counts.
+        Description of the data and the way they were made.
     """
 
     query_texts: dict[str, str] = field(default_factory=dict, repr=False)
@@ -71,7 +74,7 @@ class SeeAlsoData(RankingData):
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """All queries of the task; rows are grouped by query."""
+    """All queries of the task, with rows grouped by query."""
 
     X: np.ndarray
     y: np.ndarray
@@ -87,24 +90,25 @@ class _Task:
 def load_see_also(
     *,
     packages: tuple[str, ...] = ("numpy", "scipy", "sklearn"),
-    n_queries: int | None = None,
-    n_candidates: int = 30,
-    random_state=0,
+    n_queries: PositiveInt | None = None,
+    n_candidates: Annotated[int, Interval(2, None)] = 30,
+    random_state: Seed = 0,
     as_frame: bool = False,
     data_home: str | PathLike | None = None,
 ) -> SeeAlsoData:
     """Load a retrieval task made of the docstrings of installed packages.
 
     Queries are the first sentences of docstrings. Documents are the docstrings of all
-    public functions and classes without these sentences. A document whose own sentence
-    the query is has grade 3; what its section "See Also" lists has grade 2; what these
-    list in turn has grade 1. Features are those of `skrank.text.LetorFeatures` over
-    four fields (name, description, parameters, examples) and the whole document.
+    public functions and classes, without these sentences. A document whose own sentence
+    is the query has grade 3; documents that its section "See Also" lists have grade 2;
+    documents that these list in turn have grade 1. Features are those of
+    `skrank.text.LetorFeatures` over four fields (name, description, parameters,
+    examples) and the whole document.
 
-    The documents of a query are the first ``n_candidates`` found by BM25 over whole
-    documents, so that the task is to rank better than BM25 does. Nothing is downloaded,
-    and nothing is written unless ``data_home`` is given. The same versions of the
-    packages give the same data.
+    The documents of a query are the first ``n_candidates`` that BM25 finds among whole
+    documents, so that the task is to rank them better than BM25 does. Nothing is
+    downloaded, and nothing is written unless ``data_home`` is given. The same versions
+    of the packages give the same data.
 
     Parameters
     ----------
@@ -113,9 +117,10 @@ def load_see_also(
     n_queries : int, default=None
         Number of queries to draw; None takes all, about 1,600 for the default packages.
     n_candidates : int, default=30
-        Largest number of documents per query.
+        Maximum number of documents of a query, at least 2.
     random_state : int, RandomState instance or None, default=0
-        Draws the queries where ``n_queries`` is given. They keep their order.
+        Source of randomness of the draw, where ``n_queries`` is given. The chosen
+        queries keep their order.
     as_frame : bool, default=False
         Whether features and grades are pandas objects whose index has a level
         ``"qid"``.
@@ -127,17 +132,23 @@ def load_see_also(
     -------
     SeeAlsoData
         Unpacks as ``X, y, groups``. ``X`` holds the features, its column
-        ``"whole.bm25"`` the score of the first search; ``y`` grades 0 to 3; ``groups``
-        the query of each row, which is the name of the first object with the sentence.
-        ``docids`` are public names of documents, ``feature_names`` the columns,
-        ``query_texts`` the sentences and ``DESCR`` a description with counts.
+        ``"whole.bm25"`` the score of the first search; ``y`` holds grades from 0 to 3;
+        ``groups`` holds the query of each row, named after the first object that has
+        the sentence. ``docids`` holds the public names of the documents,
+        ``feature_names`` the names of the columns, ``query_texts`` the sentences, and
+        ``DESCR`` a description of the data.
 
     Raises
     ------
     ImportError
         If a package is not installed.
     ValueError
-        If there are fewer queries than asked for, or the packages yield none.
+        If an argument is not accepted, there are fewer queries than asked for, or the
+        packages yield no query at all.
+
+    References
+    ----------
+    [Minka2008]_, for the choice of documents by the first search alone.
 
     Examples
     --------
@@ -152,7 +163,12 @@ def load_see_also(
     ['name.covered', 'name.covered_ratio']
     """
     packages = (packages,) if isinstance(packages, str) else tuple(packages)
-    _check_count(n_candidates, "n_candidates", minimum=2)
+    check_arguments(
+        load_see_also,
+        n_queries=n_queries,
+        n_candidates=n_candidates,
+        random_state=random_state,
+    )
     task = _cached_task(packages, n_candidates, data_home)
     chosen = _choose_queries(len(task.ptr) - 1, n_queries, random_state)
     rows, ptr = rows_of_queries(task.ptr, chosen)
@@ -170,15 +186,12 @@ def load_see_also(
     return data.to_frame() if as_frame else data
 
 
-def _check_count(value, name, minimum):
-    if not isinstance(value, Integral) or value < minimum:
-        raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}")
-
-
-def _choose_queries(n_available, n_queries, random_state):
+def _choose_queries(
+    n_available: int, n_queries: int | None, random_state: Seed
+) -> np.ndarray:
+    """Return the numbers of the chosen queries, ascending."""
     if n_queries is None:
         return np.arange(n_available)
-    _check_count(n_queries, "n_queries", minimum=1)
     if n_queries > n_available:
         raise ValueError(
             f"n_queries={n_queries} is more than the {n_available} queries that the "
@@ -188,7 +201,13 @@ def _choose_queries(n_available, n_queries, random_state):
     return np.sort(rng.permutation(n_available)[:n_queries])
 
 
-def _describe(task, packages, n_candidates, chosen, y):
+def _describe(
+    task: _Task,
+    packages: tuple[str, ...],
+    n_candidates: int,
+    chosen: np.ndarray,
+    y: np.ndarray,
+) -> str:
     counts = np.bincount(y.astype(int), minlength=4)
     grades = ", ".join(f"{count} of grade {g}" for g, count in enumerate(counts))
     return _DESCRIPTION.format(
@@ -205,7 +224,7 @@ def _describe(task, packages, n_candidates, chosen, y):
     )
 
 
-def _versions(packages):
+def _versions(packages: Sequence[str]) -> tuple[tuple[str, str], ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tuple(
@@ -214,20 +233,25 @@ def _versions(packages):
         )
 
 
-def _cached_task(packages, n_candidates, data_home):
+def _cached_task(
+    packages: tuple[str, ...], n_candidates: int, data_home: str | PathLike | None
+) -> _Task:
     if data_home is None:
         return _task_in_memory(packages, n_candidates)
-    memory = joblib.Memory(data_home, verbose=0)
+    memory: Any = joblib.Memory(data_home, verbose=0)
     return memory.cache(_build_task)(_versions(packages), n_candidates)
 
 
 @lru_cache(maxsize=2)
-def _task_in_memory(packages, n_candidates):
+def _task_in_memory(packages: tuple[str, ...], n_candidates: int) -> _Task:
     return _build_task(_versions(packages), n_candidates)
 
 
-def _build_task(versions, n_candidates):
-    """Collect, judge, index, search and describe; versions are for the cache's key."""
+def _build_task(versions: tuple[tuple[str, str], ...], n_candidates: int) -> _Task:
+    """Collect, judge and index the documents, then search and compute features.
+
+    The versions of the packages are not used but are part of the key of the cache.
+    """
     documents = collect_docstrings([name for name, _ in versions])
     grades_of = _judge(documents)
     if not grades_of:
@@ -262,8 +286,8 @@ def _build_task(versions, n_candidates):
     )
 
 
-def _fields(documents):
-    """Searchable fields of documents, without summaries and "See Also"."""
+def _fields(documents: list[Documented]) -> dict[str, list[str]]:
+    """Return the fields to search, without summaries and "See Also" sections."""
     special = (*_PARAMETER_SECTIONS, *_EXAMPLE_SECTIONS, *_LEFT_OUT)
 
     def text(document, titles):
@@ -282,11 +306,11 @@ def _fields(documents):
     }
 
 
-def without_output(examples):
-    """Text and code of examples, without what the code prints.
+def without_output(examples: str) -> str:
+    """Remove the output of the code from the text of examples.
 
-    Some of SciPy's examples are put together at import with numbers drawn anew, and
-    the data set must not depend on them.
+    Some of SciPy's examples are put together at import with newly drawn numbers, on
+    which the data set must not depend.
 
     Parameters
     ----------
@@ -296,7 +320,8 @@ def without_output(examples):
     Returns
     -------
     str
-        Its lines but those between code and the next code or empty line.
+        Text without the lines between a line of code and the next line of code or the
+        next empty line.
     """
     kept, printing = [], False
     for line in examples.splitlines():
@@ -307,22 +332,25 @@ def without_output(examples):
     return "\n".join(kept)
 
 
-def _search(index, texts, n_candidates):
-    """Candidates of every query by BM25: (query, document) in ascending order."""
+def _search(
+    index: InvertedIndex, texts: list[str], n_candidates: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of queries and documents that BM25 finds, in ascending order."""
     found, scores = BM25().fit(index).retrieve(texts, n_candidates)
     query_of = np.repeat(np.arange(len(texts)), found.shape[1])
     matched = scores.ravel() > 0
     query_of, document_of = query_of[matched], found.ravel()[matched]
-    # by name, so that the order of rows says nothing about relevance
+    # Documents are sorted by name, so that the order of the rows tells nothing about
+    # their relevance.
     order = np.lexsort((document_of, query_of))
     return query_of[order], document_of[order]
 
 
-def _judge(documents) -> dict[str, dict[int, int]]:
-    """Grades of documents for each query text, from the "See Also" sections.
+def _judge(documents: list[Documented]) -> dict[str, dict[int, int]]:
+    """Grade documents for each query text by the "See Also" sections.
 
-    Objects that share a first sentence share a query and are all of grade 3. Queries
-    come in the order of the name of their first object.
+    Objects that share a first sentence share a query and all have grade 3. Queries come
+    in the order of the name of their first object.
     """
     links = _resolve_links(documents)
     owners_of: dict[str, list[int]] = {}
@@ -340,12 +368,13 @@ def _judge(documents) -> dict[str, dict[int, int]]:
     return grades_of
 
 
-def _owners(grades):
+def _owners(grades: dict[int, int]) -> list[int]:
+    """Return the documents whose own sentence is the query."""
     return [number for number, grade in grades.items() if grade == _SAME]
 
 
-def _resolve_links(documents) -> list[set[int]]:
-    """Numbers of the documents that each document's "See Also" lists."""
+def _resolve_links(documents: list[Documented]) -> list[set[int]]:
+    """Return the documents that the "See Also" section of each document lists."""
     number_of: dict[str, int] = {}
     for number, document in enumerate(documents):
         for alias in document.aliases:
@@ -357,11 +386,12 @@ def _resolve_links(documents) -> list[set[int]]:
     return links
 
 
-def _resolve(name, document, number_of):
-    """Number of the document that a name means, as seen from another document.
+def _resolve(name: str, document: Documented, number_of: dict[str, int]) -> int | None:
+    """Return the number of the document that a name means in another document.
 
-    A name is looked up as it stands, then in the modules of the document from the
-    innermost outwards; None if it is not in the collection, as methods are.
+    A name is looked up as it stands, then in the modules of the other document, from
+    the innermost outwards. Names that are not in the collection, such as methods, give
+    None.
     """
     if name.startswith("np."):
         name = "numpy." + name[3:]

@@ -1,25 +1,29 @@
-"""Text from wherever it comes: a path, a compressed file, an open file, or bytes."""
+"""Text from any source: a path, a compressed file, an open file, or bytes."""
 
 import bz2
 import gzip
 import mmap
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
+
+Source = str | os.PathLike | bytes | bytearray | memoryview | IO
 
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
-def source_name(source) -> str:
-    """What error messages call a source."""
+def source_name(source: Any) -> str:
+    """Return the name of a source in error messages."""
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source)
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else "<text>"
 
 
-def _decompressed(text):
-    """The text itself, unpacked if it begins like a gzip or a bzip2 file."""
+def _decompressed(text: Any) -> Any:
+    """Return the text, unpacked if it begins like a gzip or a bzip2 file."""
     start = bytes(text[:3])
     if start[:2] == _GZIP:
         return gzip.decompress(text)
@@ -28,7 +32,7 @@ def _decompressed(text):
     return text
 
 
-def _bytes_of(source):
+def _bytes_of(source: Any) -> bytes:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if not hasattr(source, "read"):
@@ -41,25 +45,26 @@ def _bytes_of(source):
 
 
 @contextmanager
-def open_text(source):
-    """Yield the bytes of a source; a plain file is mapped, not copied.
+def open_text(source: Source) -> Iterator[Any]:
+    """Yield the bytes of a source; a plain file is mapped rather than copied.
 
     Parameters
     ----------
     source : str, path, file object or bytes
-        Compression by gzip or bzip2 is seen from the first bytes.
+        File or text to read. Compression by gzip or bzip2 is recognised by its first
+        bytes.
 
     Yields
     ------
     bytes or mmap
-        The text.
+        Text of the source.
 
     Raises
     ------
     ValueError
-        If there is no text at all.
+        If the source is empty.
     TypeError
-        If the source is none of these.
+        If the source is neither a path, a file object nor bytes.
     """
     if not isinstance(source, (str, os.PathLike)):
         text = _decompressed(_bytes_of(source))
@@ -75,16 +80,17 @@ def open_text(source):
             yield text
 
 
-def _check_not_empty(text, source):
+def _check_not_empty(text: Any, source: Any) -> None:
     if not len(text):
         raise ValueError(f"{source_name(source)} is empty")
 
 
-def open_for_writing(path):
+def open_for_writing(path: str | os.PathLike) -> Any:
     """Open a file for writing bytes, compressed if its name ends in .gz or .bz2."""
     suffix = Path(path).suffix
     if suffix == ".gz":
-        return gzip.GzipFile(path, "wb", mtime=0)  # the same bytes at any time
+        # A constant time stamp makes the same bytes of the same data.
+        return gzip.GzipFile(path, "wb", mtime=0)
     if suffix == ".bz2":
         return bz2.BZ2File(path, "wb")
     return Path(path).open("wb")

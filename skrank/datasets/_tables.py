@@ -3,8 +3,11 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from skrank._core._validation import check_groups
 from skrank.datasets._container import RankingData, import_pandas
@@ -12,7 +15,7 @@ from skrank.datasets._container import RankingData, import_pandas
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 
 
-def _read(pd, path):
+def _read(pd: ModuleType, path: str | os.PathLike) -> Any:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
@@ -29,7 +32,7 @@ def _read(pd, path):
     )
 
 
-def _check_columns(frame, path, wanted):
+def _check_columns(frame: Any, path: str | os.PathLike, wanted: Sequence[str]) -> None:
     missing = [column for column in wanted if column not in frame.columns]
     if missing:
         columns = ", ".join(map(str, frame.columns[:20]))
@@ -38,7 +41,7 @@ def _check_columns(frame, path, wanted):
         )
 
 
-def _check_numeric(frame, path, columns):
+def _check_numeric(frame: Any, path: str | os.PathLike, columns: Sequence[str]) -> None:
     for column in columns:
         if frame[column].dtype.kind not in "biuf":
             raise ValueError(
@@ -54,7 +57,7 @@ def load_table(
     qid: str,
     docid: str | None = None,
     features: Sequence[str] | None = None,
-    dtype: np.dtype = np.float32,
+    dtype: npt.DTypeLike = np.float32,
     as_frame: bool = False,
 ) -> RankingData:
     """Load ranking data from a CSV, TSV or Parquet table with one row per document.
@@ -62,26 +65,28 @@ def load_table(
     Parameters
     ----------
     path : str or path
-        File whose name ends in ``.csv``, ``.tsv`` or ``.parquet``; text may be
-        compressed (``.csv.gz``).
+        File whose name ends in ``.csv``, ``.tsv`` or ``.parquet``. Text may be
+        compressed, as in ``.csv.gz``.
     label : str
-        Column of relevance grades.
+        Name of the column of relevance grades.
     qid : str
-        Column of query ids.
+        Name of the column of query ids.
     docid : str, default=None
-        Column of document ids.
+        Name of the column of document ids.
     features : sequence of str, default=None
-        Columns of features; None takes all others, which must be numeric.
+        Names of the columns of features. None takes all remaining columns, which must
+        be numeric.
     dtype : {np.float32, np.float64}, default=np.float32
         Type of the features. Empty cells become NaN.
     as_frame : bool, default=False
-        If True, ``X`` is a DataFrame and ``y`` a Series whose index has a level
-        ``qid``.
+        Whether ``X`` becomes a DataFrame and ``y`` a Series whose index has a level
+        ``"qid"``.
 
     Returns
     -------
     RankingData
-        Unpacks into ``X, y, groups``; has also ``docids`` and ``feature_names``.
+        Unpacks into ``X, y, groups``. Its attributes ``feature_names`` and ``docids``
+        hold the names of the columns and the document ids.
 
     Raises
     ------
@@ -123,8 +128,8 @@ def load_table(
     return data.to_frame() if as_frame else data
 
 
-def _ids(column):
-    """Ids as NumPy holds them: numbers stay numbers, text becomes str."""
+def _ids(column: Any) -> np.ndarray:
+    """Return ids as an array, in which numbers stay numbers and text becomes str."""
     ids = column.to_numpy()
     if ids.dtype == object and all(isinstance(value, str) for value in ids):
         return ids.astype(str)

@@ -1,8 +1,8 @@
-"""TREC files: judgements (qrels), ranked results (runs), and the two joined.
+"""TREC files: judgements (qrels), ranked results (runs), and runs with judgements.
 
 A line of a qrels file is ``query iteration document grade``, a line of a run
-``query Q0 document rank score tag``. Fields are separated by any blanks; blank lines
-and lines whose first character is ``#`` are passed over, as trec_eval does.
+``query Q0 document rank score tag``. Fields are separated by any number of blanks.
+Blank lines and lines whose first character is ``#`` are passed over, as trec_eval does.
 """
 
 import os
@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
+from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_scores
+from skrank._core._validation import check_arguments, check_scores, n_rows
 from skrank.datasets._container import as_text_list
 from skrank.datasets._letor import line_of
-from skrank.datasets._source import open_for_writing, open_text, source_name
+from skrank.datasets._source import Source, open_for_writing, open_text, source_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,8 @@ class Qrels:
     docids : ndarray of shape (n,), dtype object
         Document ids.
     y : ndarray of shape (n,), dtype float64
-        Grades; a negative one means pooled but not judged.
+        Relevance grades; a negative grade means that the document was pooled but not
+        judged.
     """
 
     groups: np.ndarray
@@ -42,7 +46,7 @@ class Qrels:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Retrieved documents, one row each, in the order of the file.
+    """Retrieved documents of a system, one row each, in the order of the file.
 
     Attributes
     ----------
@@ -51,9 +55,9 @@ class Run:
     docids : ndarray of shape (n,), dtype object
         Document ids.
     scores : ndarray of shape (n,), dtype float64
-        Scores, higher is better; they alone order the documents.
+        Scores, higher is better. They alone order the documents; ranks are ignored.
     tag : str
-        Name of the run, from its first line.
+        Name of the run, taken from its first line.
     """
 
     groups: np.ndarray
@@ -62,8 +66,8 @@ class Run:
     tag: str
 
 
-def _strings(text, starts, lengths):
-    """The strings at some spans of a text."""
+def _strings(text: Any, starts: np.ndarray, lengths: np.ndarray) -> list[str]:
+    """Return the strings at some spans of a text."""
     raw = bytes(text)
     spans = zip(starts.tolist(), (starts + lengths).tolist())
     if raw.isascii():
@@ -72,14 +76,16 @@ def _strings(text, starts, lengths):
     return [raw[a:b].decode("utf-8", errors="surrogateescape") for a, b in spans]
 
 
-def _objects(strings):
+def _objects(strings: list[str]) -> np.ndarray:
     array = np.empty(len(strings), dtype=object)
     array[:] = strings
     return array
 
 
-def _read(source, layout, number_field):
-    """Query ids, document ids and the numbers of a TREC file, and its first tag."""
+def _read(
+    source: Source, layout: str, number_field: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Return query ids, document ids and numbers of a TREC file, and its first tag."""
     fields = layout.split()
     with open_text(source) as text:
         try:
@@ -105,7 +111,10 @@ def _read(source, layout, number_field):
     return groups, docids, numbers, tag
 
 
-def _explain(error, text, source, layout, number_field):
+def _explain(
+    error: ParseError, text: Any, source: Source, layout: str, number_field: int
+) -> ValueError:
+    """Return the error that tells where a TREC file is malformed and how."""
     end = text.find(b"\n", error.offset)
     words = bytes(text[error.offset : end if end >= 0 else len(text)]).split()
     line = line_of(text, error.offset)
@@ -122,8 +131,10 @@ def _explain(error, text, source, layout, number_field):
     return ValueError(f"{source_name(source)}, line {line}: {problem}")
 
 
-def _first_duplicate(groups, docids):
-    """First row whose query and document occurred before, or None."""
+def _first_duplicate(groups: np.ndarray, docids: np.ndarray) -> int | None:
+    """Return the first row whose query and document occurred before, or None."""
+    # The lines of a query need not be adjacent, and sets of whole queries are compared
+    # first: a Python loop over rows is left to the queries that have a duplicate.
     index = QueryIndex.from_groups(groups)
     grouped, ptr = index.take(docids).tolist(), index.ptr.tolist()
     rows = []
@@ -138,25 +149,25 @@ def _first_duplicate(groups, docids):
     return min(rows, default=None)
 
 
-def load_qrels(source: str | os.PathLike) -> Qrels:
+def load_qrels(source: Source) -> Qrels:
     """Load TREC relevance judgements.
 
     Parameters
     ----------
     source : str, path, file object or bytes
-        Lines ``query iteration document grade``; may be compressed (gzip, bzip2). The
-        iteration is not used; what follows the grade is not read.
+        Lines ``query iteration document grade``, possibly compressed by gzip or bzip2.
+        The iteration is not used, and text after the grade is not read.
 
     Returns
     -------
     Qrels
-        Arrays ``groups``, ``docids`` and ``y`` of shape (n_judgements,).
+        Judgements, as arrays ``groups``, ``docids`` and ``y`` of shape (n_judgements,).
 
     Raises
     ------
     ValueError
         If a line has too few fields, a grade is not a finite number, or a document is
-        judged twice for a query; says file and line.
+        judged twice for a query. The message names the file and the line.
 
     Examples
     --------
@@ -169,27 +180,27 @@ def load_qrels(source: str | os.PathLike) -> Qrels:
     return Qrels(groups, docids, grades)
 
 
-def load_run(source: str | os.PathLike) -> Run:
+def load_run(source: Source) -> Run:
     """Load a TREC run: the documents that a system retrieved.
 
     Parameters
     ----------
     source : str, path, file object or bytes
-        Lines ``query Q0 document rank score tag``; may be compressed (gzip, bzip2).
-        As in trec_eval, the score alone orders the documents, not the rank, and
-        what follows the tag is not read.
+        Lines ``query Q0 document rank score tag``, possibly compressed by gzip or
+        bzip2. As in trec_eval, documents are ordered by the score rather than the rank,
+        and text after the tag is not read.
 
     Returns
     -------
     Run
-        Arrays ``groups``, ``docids`` and ``scores`` of shape (n_retrieved,), in the
-        order of the file, and the ``tag`` of its first line.
+        Retrieved documents, as arrays ``groups``, ``docids`` and ``scores`` of shape
+        (n_retrieved,) in the order of the file, and the ``tag`` of its first line.
 
     Raises
     ------
     ValueError
         If a line has too few fields, a score is not a finite number, or a document is
-        retrieved twice for a query; says file and line.
+        retrieved twice for a query. The message names the file and the line.
 
     Examples
     --------
@@ -201,12 +212,13 @@ def load_run(source: str | os.PathLike) -> Run:
     return Run(*_read(source, "query Q0 document rank score tag", 4))
 
 
-def _plain(number):
-    """Shortest text of a float, without ``.0``."""
+def _plain(number: float) -> str:
+    """Return the shortest text of a float, without ``.0``."""
     return repr(number).removesuffix(".0")
 
 
-def _check_fields(groups, docids, n_rows):
+def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
+    """Return query ids and document ids as strings that can be written."""
     columns = []
     for values, name in ((groups, "groups"), (docids, "docids")):
         if len(values) != n_rows:
@@ -216,7 +228,8 @@ def _check_fields(groups, docids, n_rows):
     return columns
 
 
-def _write(path, lines):
+def _write(path: str | os.PathLike, lines: list[str]) -> None:
+    """Write a file that appears only when it is complete."""
     path = Path(path)
     part = path.with_name(f".part-{os.getpid()}-{path.name}")
     try:
@@ -227,7 +240,12 @@ def _write(path, lines):
         part.unlink(missing_ok=True)
 
 
-def dump_qrels(groups, docids, y, path: str | os.PathLike) -> None:
+def dump_qrels(
+    groups: npt.ArrayLike,
+    docids: npt.ArrayLike,
+    y: npt.ArrayLike,
+    path: str | os.PathLike,
+) -> None:
     """Write TREC relevance judgements.
 
     Parameters
@@ -237,7 +255,7 @@ def dump_qrels(groups, docids, y, path: str | os.PathLike) -> None:
     docids : array-like of shape (n,)
         Document id of each row.
     y : array-like of shape (n,)
-        Grades.
+        Relevance grades.
     path : str or path
         File to write; compressed if its name ends in ``.gz`` or ``.bz2``.
 
@@ -266,12 +284,17 @@ def dump_qrels(groups, docids, y, path: str | os.PathLike) -> None:
 
 
 def dump_run(
-    groups, docids, scores, path: str | os.PathLike, *, tag: str = "skrank"
+    groups: npt.ArrayLike,
+    docids: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    path: str | os.PathLike,
+    *,
+    tag: str = "skrank",
 ) -> None:
-    """Write a TREC run, best document first within each query.
+    """Write a TREC run with the best document of each query first.
 
-    Documents with equal scores come in trec_eval's order, larger id first, so that the
-    written ranks are those that trec_eval will give them.
+    Documents with equal scores come in trec_eval's order, the larger id first, so that
+    the written ranks are those that trec_eval will give them.
 
     Parameters
     ----------
@@ -302,17 +325,17 @@ def dump_run(
     301 Q0 b 1 0.75 skrank
     301 Q0 a 2 0.5 skrank
     """
-    scores = check_scores(scores, len(groups), name="scores")
-    if np.isinf(scores).any():
+    checked = check_scores(scores, n_rows(groups), name="scores")
+    if np.isinf(checked).any():
         raise ValueError("scores must be finite to be written to a run")
     as_text_list([tag], "tag", r"\s|^$")
-    queries, names = _check_fields(groups, docids, len(scores))
+    queries, names = _check_fields(groups, docids, len(checked))
     _, codes = np.unique(np.array(queries), return_inverse=True)
     first = np.full(codes.max(initial=-1) + 1, len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
     codes = first[codes]  # queries keep the order of their first row
-    order = trec_order(codes, scores, np.array(names, dtype=object))
-    values, lines, rank, previous = scores.tolist(), [], 0, None
+    order = trec_order(codes, checked, np.array(names, dtype=object))
+    values, lines, rank, previous = checked.tolist(), [], 0, None
     for i in order.tolist():
         rank = rank + 1 if queries[i] == previous else 1
         previous = queries[i]
@@ -320,11 +343,11 @@ def dump_run(
     _write(path, lines)
 
 
-def trec_order(codes, scores, docids) -> np.ndarray:
-    """The order in which trec_eval ranks documents.
+def trec_order(codes: np.ndarray, scores: np.ndarray, docids: np.ndarray) -> np.ndarray:
+    """Sort documents in the order in which trec_eval ranks them.
 
-    By query, then by falling score, then by falling document id. Scores are compared
-    in single precision, which is what trec_eval keeps of them.
+    This is by query, then by descending score, then by descending document id. Scores
+    are compared in single precision, which is all that trec_eval keeps of them.
 
     Parameters
     ----------
@@ -338,14 +361,17 @@ def trec_order(codes, scores, docids) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n,), dtype intp
-        Rows in that order. Complexity: O(n log n).
+        Row numbers in this order. Complexity: O(n log n).
     """
+    # Scores beyond the range of single precision become infinite, and tied.
     with np.errstate(over="ignore"):
         single = scores.astype(np.float32)
     order = np.lexsort((-single, codes))
     tied = (single[order][1:] == single[order][:-1]) & (
         codes[order][1:] == codes[order][:-1]
     )
+    # Ids are compared as strings only where scores are tied: sorting all rows by them
+    # would take most of the time.
     edges = np.flatnonzero(np.diff(np.r_[False, tied, False].astype(np.int8)))
     for start, stop in edges.reshape(-1, 2):
         rows = order[start : stop + 1]
@@ -358,8 +384,8 @@ class JudgedRun:
     """A run with its judgements, in trec_eval's sense and order.
 
     The retrieved documents of evaluated query ``q`` are rows ``ptr[q]:ptr[q + 1]`` of
-    the first arrays, best first; the documents that were judged for it but not
-    retrieved are rows ``missing_ptr[q]:missing_ptr[q + 1]`` of the ``missing`` ones.
+    the first arrays, best first. The documents that were judged for it but not
+    retrieved are rows ``missing_ptr[q]:missing_ptr[q + 1]`` of the ``missing`` arrays.
 
     Attributes
     ----------
@@ -368,25 +394,25 @@ class JudgedRun:
     ptr : ndarray of shape (n_queries + 1,), dtype intp
         Pointers to the rows of each query; a query may have none under ``complete``.
     y : ndarray of shape (n_retrieved,), dtype float64
-        Grades; 0 for a document that was not judged.
+        Relevance grades; 0 for a document that was not judged.
     scores : ndarray of shape (n_retrieved,), dtype float64
         Scores of the run.
     groups : ndarray of shape (n_retrieved,), dtype str
-        Query ids.
+        Query id of each retrieved document.
     docids : ndarray of shape (n_retrieved,), dtype object
         Document ids.
     judged : ndarray of shape (n_retrieved,), dtype bool
-        Whether the document was judged (grade of at least 0 in the qrels).
+        Whether the document was judged, which means a grade of at least 0 in the qrels.
     missing_ptr : ndarray of shape (n_queries + 1,), dtype intp
         Pointers to the rows of each query among the documents not retrieved.
     missing_y : ndarray of shape (n_missing,), dtype float64
         Grades of documents that were judged but not retrieved.
     missing_docids : ndarray of shape (n_missing,), dtype object
-        Their ids.
+        Document ids of these documents.
     unjudged_queries : ndarray of str
-        Queries of the run without judgements; they are not evaluated.
+        Queries of the run that have no judgements; they are not evaluated.
     unretrieved_queries : ndarray of str
-        Judged queries that the run lacks; evaluated only under ``complete``.
+        Judged queries that the run lacks; they are evaluated only under ``complete``.
     """
 
     queries: np.ndarray
@@ -423,21 +449,22 @@ class JudgedRun:
         Returns
         -------
         ndarray of shape (n_queries,), dtype intp
+            Number of relevant documents.
         """
         return _count(self.y >= level, self.ptr) + _count(
             self.missing_y >= level, self.missing_ptr
         )
 
     def with_missing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Retrieved documents and, after them, the judged ones not retrieved.
+        """Return the retrieved documents and, after them, the other judged ones.
 
-        Ideal rankings and recall need all of them. Those not retrieved get the score
-        −inf; a measure that gives credit at any rank must leave them out of it.
+        Ideal rankings and recall need all of them. Documents that were not retrieved
+        get the score −inf; a measure that gives credit at any rank must leave them out.
 
         Returns
         -------
         y, scores, groups : ndarrays of shape (n_retrieved + n_missing,)
-            Sorted by query, best first.
+            Grades, scores and query ids, sorted by query, best first.
         retrieved : ndarray of shape (n_retrieved + n_missing,), dtype bool
             Whether the run has the document.
         """
@@ -450,37 +477,38 @@ class JudgedRun:
         return y[order], scores[order], self.queries[codes[order]], retrieved[order]
 
 
-def _codes(ptr):
+def _codes(ptr: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
 
 
-def _count(mask, ptr):
+def _count(mask: np.ndarray, ptr: np.ndarray) -> np.ndarray:
     return np.diff(np.r_[0, np.cumsum(mask, dtype=np.intp)][ptr])
 
 
-def _rows_by_query(groups):
-    """Row numbers of each query id."""
+def _rows_by_query(groups: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the row numbers of each query id."""
     index = QueryIndex.from_groups(groups)
     rows = np.arange(len(groups)) if index.order is None else index.order
     bounds = zip(index.ptr[:-1], index.ptr[1:])
     return {query: rows[a:b] for query, (a, b) in zip(index.ids.tolist(), bounds)}
 
 
-def _pointer(pieces):
+def _pointer(pieces: Sequence[np.ndarray]) -> np.ndarray:
     return np.cumsum([0, *map(len, pieces)], dtype=np.intp)
 
 
-def _concatenate(pieces, empty):
+def _concatenate(pieces: Sequence[np.ndarray], empty: np.ndarray) -> np.ndarray:
+    # NumPy refuses to concatenate nothing.
     return np.concatenate([empty, *pieces])
 
 
 def judge_run(
-    qrels: Qrels, run: Run, *, complete: bool = False, depth: int | None = None
+    qrels: Qrels, run: Run, *, complete: bool = False, depth: PositiveInt | None = None
 ) -> JudgedRun:
-    """Join a run with judgements, ready for evaluation in trec_eval's sense.
+    """Join a run with judgements for evaluation in trec_eval's sense.
 
     Retrieved documents without a judgement, or with a negative one, count as not
-    relevant; judged documents that were not retrieved are kept apart, since recall
+    relevant. Judged documents that were not retrieved are kept apart, because recall
     and ideal rankings need them.
 
     Parameters
@@ -490,21 +518,22 @@ def judge_run(
     run : Run
         Retrieved documents.
     complete : bool, default=False
-        If True, judged queries that the run lacks are evaluated too, with nothing
+        Whether judged queries that the run lacks are evaluated as well, with nothing
         retrieved (trec_eval's ``-c``).
     depth : int, default=None
-        Keep only this many documents of each query, the best ones (trec_eval's
-        ``-M``); None keeps all.
+        Number of best documents of each query to keep (trec_eval's ``-M``); None keeps
+        all documents.
 
     Returns
     -------
     JudgedRun
-        Aligned arrays, sorted by query and then as trec_eval ranks.
+        Retrieved documents with their grades, sorted by query and then in the order in
+        which trec_eval ranks them.
 
     Raises
     ------
     ValueError
-        If no query is both judged and in the run, or ``depth`` is less than 1.
+        If ``depth`` is not accepted, or no query is both judged and in the run.
 
     Notes
     -----
@@ -523,8 +552,7 @@ def judge_run(
     >>> judged.unretrieved_queries.tolist()
     ['q2']
     """
-    if depth is not None and depth < 1:
-        raise ValueError(f"depth must be None or at least 1, got {depth}")
+    check_arguments(judge_run, depth=depth)
     judged_rows, run_rows = _rows_by_query(qrels.groups), _rows_by_query(run.groups)
     common = sorted(judged_rows.keys() & run_rows.keys())
     if not common:
@@ -561,22 +589,25 @@ def judge_run(
 
 
 def _sample(rows: dict) -> str:
-    names: Sequence[str] = sorted(rows)[:3]
+    names = sorted(rows)[:3]
     return ", ".join(map(repr, names)) + (", ..." if len(rows) > 3 else "")
 
 
-def _ranked(rows, run, depth):
-    """Rows of one query as trec_eval ranks them."""
+def _ranked(rows: np.ndarray, run: Run, depth: int | None) -> np.ndarray:
+    """Return the rows of one query in the order in which trec_eval ranks them."""
     same_query = np.zeros(len(rows), np.intp)
     order = trec_order(same_query, run.scores[rows], run.docids[rows])
     return rows[order][:depth]
 
 
-def _join(qrels, judged, run, retrieved):
-    """Grade of each retrieved row (−1 unjudged), and judged rows not retrieved."""
+def _join(
+    qrels: Qrels, judged: np.ndarray, run: Run, retrieved: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return grades of retrieved rows, −1 if unjudged, and the other judged rows."""
+    # Every judged row that is found is taken out, so that the rest was not retrieved.
     row_of = dict(zip(qrels.docids[judged].tolist(), judged.tolist()))
     found = [row_of.pop(docid, -1) for docid in run.docids[retrieved].tolist()]
-    found = np.array(found, dtype=np.intp)
-    grades = np.where(found >= 0, qrels.y[found], -1.0)
+    row = np.array(found, dtype=np.intp)
+    grades = np.where(row >= 0, qrels.y[row], -1.0)
     left = np.fromiter(row_of.values(), np.intp, len(row_of))
     return grades, left[qrels.y[left] >= 0]

@@ -1,4 +1,4 @@
-"""Models as files, and for search engines: safe to load, checked, exact to the bit."""
+"""Model files that are safe to load, and models for search engines."""
 
 from skrank.export._elasticsearch import score_elasticsearch, to_elasticsearch
 from skrank.export._json import FrozenRanker, from_json, to_json

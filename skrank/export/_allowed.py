@@ -1,6 +1,6 @@
-"""Which classes a model file may name.
+"""The classes that a model file may name.
 
-Loading a file constructs objects of the classes listed here and of no others, so a
+Loading a file constructs objects of the classes listed here and of no others, so that a
 file from an untrusted source cannot run code.
 """
 
@@ -60,7 +60,7 @@ def _public_packages():
 
 @functools.cache
 def skrank_classes() -> dict[str, type]:
-    """Public estimators, losses, energies, solvers and measures, by public name."""
+    """Return the public estimators, losses, energies, solvers and measures by name."""
     classes = {}
     for package in _public_packages():
         for name in getattr(package, "__all__", ()):
@@ -78,22 +78,23 @@ def _names():
 
 
 def _import(name):
+    # Called for names of the list above only, never for one that comes from a file.
     module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
 
 def name_of_class(cls: type) -> str | None:
-    """Public name of an allowed class, None for any other class.
+    """Return the public name of an allowed class, None for any other class.
 
     Parameters
     ----------
     cls : type
-        Class of an object to be saved.
+        Class of an object that is to be saved.
 
     Returns
     -------
     str or None
-        Such as ``"skrank.rankers.RankNet"``.
+        Public name, such as ``"skrank.rankers.RankNet"``.
     """
     return _names().get(cls)
 
@@ -104,7 +105,7 @@ def class_of_name(name: str) -> type | None:
     Parameters
     ----------
     name : str
-        As written by `name_of_class`. Nothing is imported for unknown names.
+        Name as returned by `name_of_class`. Nothing is imported for unknown names.
 
     Returns
     -------

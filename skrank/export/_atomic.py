@@ -4,24 +4,27 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 
 @contextmanager
-def atomic_write(path, mode: str = "w") -> Iterator[IO]:
+def atomic_write(
+    path: str | os.PathLike, mode: Literal["w", "wb"] = "w"
+) -> Iterator[IO]:
     """Open a new file that replaces ``path`` only if the block succeeds.
 
     Parameters
     ----------
     path : str or path-like
-        The file to write; an existing one stays as it is until the end.
+        File to write; an existing one stays as it is until the end.
     mode : {"w", "wb"}, default="w"
-        Text is written as UTF-8 with ``\\n`` as line end.
+        Mode of the file; text is written as UTF-8 with ``\\n`` at line ends.
 
     Yields
     ------
     file
-        A temporary file in the same folder.
+        A temporary file in the same folder, because only within one file system a
+        file can replace another in one step.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -1,12 +1,15 @@
-"""From JSON values and named arrays back to objects; see `_encode` for the forms."""
+"""From JSON values and named arrays to objects; `_encode` lists the forms."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import sklearn
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from skrank.export._allowed import class_of_name
+from skrank.export._renamed import current_name
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE = {
@@ -24,24 +27,30 @@ class Decoder:
     Parameters
     ----------
     read_array : callable
-        Returns the array of a member name.
+        Returns the array that is stored under a member name.
+    complete : bool, default=True
+        Whether every parameter of a class must be in the file. Files of other versions
+        may lack parameters that were added later; these get their defaults.
     """
 
-    def __init__(self, read_array: Callable[[str], np.ndarray]):
+    def __init__(
+        self, read_array: Callable[[str], np.ndarray], *, complete: bool = True
+    ):
         self._read_array = read_array
+        self._complete = complete
 
-    def decode(self, value):
-        """Object of a JSON value.
+    def decode(self, value: Any) -> Any:
+        """Return the object that a JSON value describes.
 
         Parameters
         ----------
         value : object
-            As written by `Encoder.encode`.
+            Value as returned by `Encoder.encode`.
 
         Returns
         -------
         object
-            Equal to what was encoded.
+            Object equal to the one that was encoded.
 
         Raises
         ------
@@ -57,17 +66,35 @@ class Decoder:
             raise ValueError(f"unknown kind of value {value.get('type')!r}")
         return decode(self, value)
 
-    def estimator(self, value):
-        """Estimator of a JSON value."""
-        name = value["class"]
-        cls = class_of_name(name) if isinstance(name, str) else None
-        if cls is None:
-            raise ValueError(f"class {name!r} is not allowed in a model file")
+    def estimator(self, value: dict[str, Any]) -> BaseEstimator:
+        """Return the estimator that a JSON value describes.
+
+        Parameters
+        ----------
+        value : dict
+            Value as returned by `Encoder.estimator`.
+
+        Returns
+        -------
+        BaseEstimator
+            Estimator with the parameters and the fitted attributes that were encoded.
+
+        Raises
+        ------
+        ValueError
+            If the class is not allowed, or parameters or attributes are not its own.
+        """
+        name, cls = _class_of(value["class"])
         params = self._attributes(value["params"])
         known = set(cls._get_param_names())
-        if set(params) != known:
-            odd = ", ".join(sorted(set(params) ^ known))
-            raise ValueError(f"parameters of {name} do not match this version: {odd}")
+        odd = set(params) - known
+        if self._complete:
+            odd |= known - set(params)
+        if odd:
+            raise ValueError(
+                f"parameters of {name} do not match this version: "
+                f"{', '.join(sorted(odd))}"
+            )
         estimator = cls(**params)
         for attribute, content in self._attributes(value["state"]).items():
             _check_attribute(cls, attribute)
@@ -112,7 +139,7 @@ class Decoder:
     def _object_array(self, value):
         items = self.decode(value["items"])
         array = np.empty(len(items), dtype=object)
-        for i, item in enumerate(items):  # a slice would take tuples apart
+        for i, item in enumerate(items):  # assigning a slice would take tuples apart
             array[i] = item
         return array.reshape(value["shape"])
 
@@ -129,7 +156,7 @@ class Decoder:
         cls = _SPARSE[value["format"], value["array"]]
         parts = [self._read_array(value[n]) for n in ("data", "indices", "indptr")]
         matrix = cls(tuple(parts), shape=tuple(value["shape"]))
-        # SciPy's compiled loops trust the indices.
+        # SciPy's compiled loops trust the indices: wrong ones read foreign memory.
         matrix.check_format(full_check=True)
         return matrix
 
@@ -137,6 +164,7 @@ class Decoder:
         state = self.decode(value["state"])
         if state["bit_generator"] not in _BIT_GENERATORS:
             raise ValueError(f"unknown bit generator {state['bit_generator']!r}")
+        # The name was compared with a list: getattr must not reach anything else.
         source = getattr(np.random, state["bit_generator"])()
         if value["legacy"]:
             random_state = np.random.RandomState(source)
@@ -165,8 +193,21 @@ _DECODERS: dict[str | None, Callable] = {
 }
 
 
+def _class_of(name) -> tuple[str, type]:
+    """Present name and class of the name that a file gives."""
+    if isinstance(name, str):
+        # The name itself comes first: a class that goes by an old name again would
+        # otherwise be out of reach.
+        for known in (name, current_name(name)):
+            cls = class_of_name(known)
+            if cls is not None:
+                return known, cls
+    raise ValueError(f"class {name!r} is not allowed in a model file")
+
+
 def _check_attribute(cls, name):
-    """Fitted attributes only: nothing that shadows a method or a special name."""
+    """Refuse names that would shadow a method or change how the object behaves."""
+    # Setting __class__, for one, would turn the object into one of another class.
     if not name.isidentifier() or name.startswith("__"):
         raise ValueError(f"{name!r} is not an attribute of {cls.__name__}")
     if callable(getattr(cls, name, None)):

@@ -1,6 +1,8 @@
 """Models for the learning-to-rank plugins of Elasticsearch and OpenSearch."""
 
 import json
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from skrank.export._ranklib import score_ranklib, to_ranklib
 from skrank.export._scoring import required_feature_names, scoring_function
 from skrank.export._server_trees import (
     LARGEST,
+    Missing,
     columns_of,
     leaf_values,
     server_trees,
@@ -22,38 +25,38 @@ _SERVER = "Elasticsearch"
 
 
 def to_elasticsearch(
-    model,
+    model: Any,
     name: str,
     *,
-    type: str | None = None,
-    feature_names=None,
-    missing: str = "learned",
+    type: Literal["model/xgboost+json", "model/ranklib", "model/linear"] | None = None,
+    feature_names: Sequence[str] | None = None,
+    missing: Missing = "learned",
 ) -> str:
     """Write a ranker for the LTR plugin of Elasticsearch or OpenSearch.
 
     The text is the body of ``POST _ltr/_featureset/FEATURES/_createmodel``. Thresholds
     are moved to single precision such that every feature value, which the plugin holds
-    in single precision, goes the way it goes here; scores are equal up to the rounding
-    of single precision. The constant of a linear model has no place in "model/linear"
-    and is left out: it does not change the order of documents.
+    in single precision, goes the same way at every split; scores are equal up to the
+    rounding of single precision. The constant term of a linear model has no place in
+    "model/linear" and is left out: it does not change the order of documents.
 
     Parameters
     ----------
     model : BaseRanker or Pipeline
-        Fitted ranker of trees or linear ranker, the latter also behind scalers.
+        A fitted ranker of trees, or a linear ranker, which may stand behind scalers.
     name : str
         Name of the model.
     type : {"model/xgboost+json", "model/ranklib", "model/linear"}, default=None
         Format of the definition; None means "model/xgboost+json" for trees and
-        "model/linear" for linear models. RankLib takes the features by their number,
+        "model/linear" for linear models. "model/ranklib" addresses features by number,
         so the feature set must hold them in the order of the columns.
     feature_names : sequence of str, default=None
         Names of the features in the feature set, one for each column; None takes the
         column names of the data frame that the model was fitted on.
     missing : {"learned", "zero"}, default="learned"
-        Where missing values go: as learned (versions that ignore it send them to the
-        right), or where 0 goes, as is right if the plugin logged the training data
-        with 0 for features that did not match.
+        Side of a split that missing values go to: the learned one (versions of the
+        plugin that ignore it send them to the right), or that of 0, which is right if
+        the plugin logged the training data with 0 for features that did not match.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def to_elasticsearch(
     True
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"name must be a str that is not empty, got {name!r}")
+        raise ValueError(f"name must be a string that is not empty, got {name!r}")
     function = scoring_function(model)
     if type is None:
         type = XGBOOST if function.kind == "trees" else LINEAR
@@ -133,7 +136,8 @@ def _tree(tree, names):
             continue
         left, right = tree.left[k], tree.left[k] + 1
         if tree.all_left(k):
-            # No threshold is above every number, but all are at least the lowest one.
+            # No threshold is above every number, but every number is at least the
+            # lowest one: the children change places.
             yes, no, threshold = right, left, -LARGEST
         else:
             yes, no, threshold = left, right, _next_above(tree.threshold[k])
@@ -151,24 +155,26 @@ def _tree(tree, names):
 
 
 def _next_above(number):
-    with np.errstate(over="ignore"):  # from minus infinity
+    with np.errstate(over="ignore"):  # the number may be minus infinity
         return np.nextafter(number, np.float32(np.inf))
 
 
-def score_elasticsearch(text: str, X, *, feature_names=None):
+def score_elasticsearch(
+    text: str, X: Any, *, feature_names: Sequence[str] | None = None
+) -> np.ndarray:
     """Score documents as the plugin will, from the text that is sent to it.
 
-    Features, thresholds and sums are single precision; a split goes left if and only if
-    ``threshold > x``, and missing values go where the split says.
+    Features, thresholds and sums are in single precision. A split goes left if and only
+    if ``threshold > x``, and missing values go where the split says.
 
     Parameters
     ----------
     text : str
-        What `to_elasticsearch` returned.
+        Text as returned by `to_elasticsearch`.
     X : array-like of shape (n_documents, n_features)
         One row per document; NaN is a missing value.
     feature_names : sequence of str, default=None
-        Names of the columns of ``X``; None takes those of a data frame.
+        Names of the columns of ``X``; None takes the column names of a data frame.
 
     Returns
     -------
@@ -178,7 +184,7 @@ def score_elasticsearch(text: str, X, *, feature_names=None):
     Raises
     ------
     ValueError
-        If the text is no model or asks for a feature that ``X`` lacks.
+        If the text is no model, or the model asks for a feature that ``X`` lacks.
 
     Examples
     --------
@@ -227,7 +233,7 @@ def score_elasticsearch(text: str, X, *, feature_names=None):
 
 
 def _asked(root):
-    """Names of the features of a tree."""
+    """Names of the features that a tree asks for."""
     stack, names = [root], set()
     while stack:
         node = stack.pop()

@@ -1,7 +1,7 @@
 """From objects to JSON values and named arrays.
 
-JSON has fewer types than Python. Values without a JSON counterpart become an object
-with the key ``"type"``; the forms are:
+JSON has fewer types than Python. A value without a counterpart in JSON becomes an
+object with the key ``"type"``. The forms are:
 
 ====================  =====================================================
 type                  other keys
@@ -26,6 +26,7 @@ type                  other keys
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -44,7 +45,7 @@ _SPARSE = {
 
 
 class Encoder:
-    """Turns an estimator into a JSON value; arrays are put aside.
+    """Turns an estimator into a JSON value; arrays are collected beside it.
 
     Attributes
     ----------
@@ -55,25 +56,25 @@ class Encoder:
     def __init__(self):
         self.arrays: dict[str, np.ndarray] = {}
 
-    def encode(self, value, where: str):
-        """JSON value of an object.
+    def encode(self, value: Any, where: str) -> Any:
+        """Return the JSON value of an object.
 
         Parameters
         ----------
         value : object
-            What to encode.
+            Object to encode.
         where : str
-            How to reach it from the model, for error messages.
+            Path from the model to the object, for error messages.
 
         Returns
         -------
         object
-            Made of dict, list, str, int, float, bool and None.
+            Value made of dict, list, str, int, float, bool and None.
 
         Raises
         ------
         TypeError
-            If a part of it has no safe form.
+            If a part of the object has no safe form.
         """
         encode = _ENCODERS.get(type(value))
         if encode is not None:
@@ -88,8 +89,27 @@ class Encoder:
             return self.estimator(value, where)
         raise TypeError(f"{where} cannot be saved: {_why(value)}")
 
-    def estimator(self, estimator, where: str) -> dict:
-        """JSON value of an estimator: its class, parameters and other attributes."""
+    def estimator(self, estimator: BaseEstimator, where: str) -> dict[str, Any]:
+        """Return the JSON value of an estimator.
+
+        Parameters
+        ----------
+        estimator : BaseEstimator
+            Object of an allowed class.
+        where : str
+            Path from the model to the estimator, for error messages.
+
+        Returns
+        -------
+        dict
+            Class, parameters and other attributes.
+
+        Raises
+        ------
+        TypeError
+            If the class is not allowed, or an attribute has no safe form.
+        """
+        # The exact class counts: a subclass of the user has code that no file can hold.
         name = name_of_class(type(estimator))
         if name is None:
             raise TypeError(f"{where} cannot be saved: {_why(estimator)}")
@@ -120,7 +140,8 @@ class Encoder:
         return value
 
     def _float(self, value, where):
-        # JSON numbers are written with as many digits as identify the float.
+        # Python writes JSON numbers with as many digits as identify the float, so only
+        # those that JSON does not know need a form of their own.
         return value if math.isfinite(value) else {"type": "float", "value": str(value)}
 
     def _bytes(self, value, where):
@@ -132,7 +153,8 @@ class Encoder:
     def _items(self, value, where):
         kind = type(value).__name__
         if isinstance(value, (set, frozenset)):
-            value = sorted(value, key=repr)  # the same file in every process
+            # The order of a set of strings differs from process to process.
+            value = sorted(value, key=repr)
         return {"type": kind, "items": self._list(value, where)}
 
     def _dict(self, value, where):
@@ -207,7 +229,7 @@ def _dtype_name(dtype, where):
 
 
 def _requests(requests, where):
-    """Metadata requests that an estimator was given by ``set_*_request``."""
+    """Metadata requests that were set by ``set_*_request``, by method."""
     methods = vars(requests).items()
     asked = {k: v.requests for k, v in methods if k != "owner" and v.requests}
     for method, params in asked.items():
@@ -227,7 +249,7 @@ def _why(value):
     if isinstance(value, BaseEstimator):
         return (
             f"{name} is not one of the classes that model files may hold (public "
-            "classes of skrank and some of scikit-learn); they never hold code"
+            "classes of skrank and some of scikit-learn)"
         )
     if callable(value):
         label = getattr(value, "__qualname__", name)

@@ -8,16 +8,16 @@ key                value
 ``format``         "skrank-scoring-function"
 ``format_version`` 1
 ``versions``       of skrank, which wrote it
-``ranker``         class that learned the function
+``ranker``         name of the class that learned the function
 ``n_features``     number of features
 ``feature_names``  their names, or null
 ``kind``           "linear" or "trees"
 ``coef``           linear: a number for each feature
 ``intercept``      linear: a number
-``baseline``       trees: what the trees add to
-``categories``     trees: known values, ascending, by number of the feature
+``baseline``       trees: number to which the trees add
+``categories``     trees: known values, ascending, by the number of the feature
 ``precision``      trees: "single" or "double", of the known values
-``trees``          trees: list of objects with one entry per node in each list
+``trees``          trees: list of objects of lists with one entry per node
 ================== =========================================================
 
 A row starts at node 0 of each tree and adds the ``value`` of the leaf it ends in. A
@@ -31,10 +31,14 @@ known value are compared in the lower of their precisions.
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import field
 from itertools import pairwise
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from skrank._core._parameters import NThreads, Parameters
 from skrank._core._threads import effective_n_threads
 from skrank._version import __version__
 from skrank.base import BaseRanker
@@ -59,7 +63,7 @@ _MAX_CATEGORIES = 255
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
 
-class FrozenRanker(BaseRanker):
+class FrozenRanker(BaseRanker, Parameters):
     """A scoring function that was read by `from_json`: it ranks but does not learn.
 
     Parameters
@@ -70,11 +74,11 @@ class FrozenRanker(BaseRanker):
     Attributes
     ----------
     function_ : object
-        The scoring function.
+        Scoring function.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where the text has them.
+        Names of the features, if the text has them.
 
     Examples
     --------
@@ -89,15 +93,22 @@ class FrozenRanker(BaseRanker):
 
     approach = "any"
 
-    def __init__(self, n_jobs: int | None = None):
-        self.n_jobs = n_jobs
+    n_jobs: NThreads = field(default=None, kw_only=False)
 
-    def fit(self, X, y, groups=None, **more):
-        """Raise an error: a frozen ranker does not learn."""
+    def fit(self, X: Any, y: Any = None, groups: Any = None, **more: Any) -> NoReturn:
+        """Raise an error, because a frozen ranker does not learn."""
         raise TypeError(
             "a FrozenRanker holds a scoring function that was read from JSON and "
             "cannot be fitted; fit the ranker that it came from"
         )
+
+    def _hold(self, function: LinearFunction | TreeFunction) -> Self:
+        """Become the ranker of a scoring function."""
+        self.function_ = function
+        self.n_features_in_ = function.n_features
+        if function.feature_names is not None:
+            self.feature_names_in_ = np.array(function.feature_names, dtype=object)
+        return self
 
     @property
     def _accepts_missing(self):
@@ -108,15 +119,16 @@ class FrozenRanker(BaseRanker):
         return not hasattr(self, "function_") or self.function_.accepts_sparse
 
     def _predict(self, X):
+        self._check_parameters()
         return self.function_.scores(X, effective_n_threads(self.n_jobs))
 
 
-def to_json(model, *, feature_names=None) -> str:
+def to_json(model: Any, *, feature_names: Sequence[str] | None = None) -> str:
     """Write the scoring function of a ranker as JSON.
 
-    The text is a few lines of another program away from being scored anywhere; its
-    parts are listed in the guide. `from_json` reads it back, and of a ranker of trees
-    or of a linear energy it predicts the same bits. Scalers before a linear ranker are
+    A few lines in any language can score documents from the text, whose parts are
+    listed in the guide. `from_json` reads it back; the scores of a ranker of trees or
+    of a linear ranker are then the same to the bit. Scalers before a linear ranker are
     folded into its coefficients, so that scores of a pipeline are equal up to rounding.
 
     Parameters
@@ -124,8 +136,8 @@ def to_json(model, *, feature_names=None) -> str:
     model : BaseRanker or Pipeline
         Fitted ranker of trees or linear ranker, the latter also behind scalers.
     feature_names : sequence of str, default=None
-        Names of the columns; None takes those of the data frame that the model was
-        fitted on, if it was.
+        Names of the columns; None takes the column names of the data frame that the
+        model was fitted on, if it was one.
 
     Returns
     -------
@@ -141,7 +153,7 @@ def to_json(model, *, feature_names=None) -> str:
 
     See Also
     --------
-    save_model : Keeps all of any model, such as parameters and training curves.
+    save_model : Keeps any model with its parameters and training curves.
 
     Examples
     --------
@@ -214,13 +226,13 @@ def _write_tree(ensemble, start, end):
 
 
 def _members(words):
-    """Numbers in a bit set of four words, lowest first."""
+    """Numbers in bit sets of four words, ascending."""
     shifts = np.arange(64, dtype=np.uint64)
     return np.flatnonzero((words[:, None] >> shifts) & np.uint64(1))
 
 
 def _words(members):
-    """Bit set of numbers."""
+    """Four words that hold a set of numbers, one bit for each."""
     words = [0, 0, 0, 0]
     for number in members:
         words[number >> 6] |= 1 << (number & 63)
@@ -230,8 +242,8 @@ def _words(members):
 def from_json(text: str) -> FrozenRanker:
     """Read a scoring function that `to_json` wrote.
 
-    Everything is checked, so that a text from an untrusted source either becomes a
-    scoring function or an error; it never runs code.
+    Everything is checked: a text from an untrusted source becomes a scoring function or
+    raises an error, and it never runs code.
 
     Parameters
     ----------
@@ -241,13 +253,13 @@ def from_json(text: str) -> FrozenRanker:
     Returns
     -------
     FrozenRanker
-        A ranker with the scores of the one that was written.
+        A ranker that predicts the scores of the one that was written.
 
     Raises
     ------
     ValueError
-        If the text is damaged, of another format or version, or describes no scoring
-        function: lists of wrong length, numbers that are not finite, trees with cycles.
+        If the text is damaged, has another format or version, or describes no scoring
+        function, as with lists of wrong length, numbers that are not finite or cycles.
 
     Examples
     --------
@@ -274,13 +286,9 @@ def from_json(text: str) -> FrozenRanker:
     _check_keys(document, _KEYS[kind], "the model")
     n_features = _integer(document["n_features"], 1, 2**31 - 1, "n_features")
     read = _read_linear if kind == "linear" else _read_trees
-    ranker = FrozenRanker()
-    ranker.function_ = read(document, n_features, _names(document, n_features))
-    ranker.n_features_in_ = n_features
-    if ranker.function_.feature_names is not None:
-        names = np.array(ranker.function_.feature_names, dtype=object)
-        ranker.feature_names_in_ = names
-    return ranker
+    return FrozenRanker()._hold(
+        read(document, n_features, _names(document, n_features))
+    )
 
 
 def _refuse_constant(name):
@@ -288,6 +296,7 @@ def _refuse_constant(name):
 
 
 def _unique(pairs):
+    # JSON leaves open which of two equal keys counts, so readers would disagree.
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key occurs more than once")
@@ -315,6 +324,7 @@ def _check_keys(found, expected, where, optional=frozenset()):
 
 
 def _integer(value, low, high, where):
+    # Not isinstance: True is an int in Python, but not a number in JSON.
     if type(value) is not int or not low <= value <= high:
         raise ValueError(
             f"{where} must be an integer from {low} to {high}, got {value!r:.40}"
@@ -401,6 +411,7 @@ def _read_categories(found, n_features, dtype):
         if str(j) != key or j >= n_features:
             raise ValueError(f"{where}: there is no such feature")
         numbers = [_number(v, where) for v in _list(values, None, where)]
+        # Values that the precision cannot hold would never equal a feature.
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=dtype)
         exact = values.tolist() == numbers and all(a < b for a, b in pairwise(numbers))
@@ -415,7 +426,7 @@ def _read_categories(found, n_features, dtype):
 
 def _read_tree(tree, where, n_features, categories, nodes, sets, ensemble):
     """Append the nodes of a tree, with children counted from the first of all."""
-    _check_keys(tree, _TREE_KEYS, where, optional={"categories"})
+    _check_keys(tree, _TREE_KEYS, where, optional=frozenset({"categories"}))
     n = len(_list(tree["feature"], None, f"{where}: feature"))
     for key in _TREE_KEYS:
         _list(tree[key], n, f"{where}: {key}")
@@ -435,7 +446,7 @@ def _read_tree(tree, where, n_features, categories, nodes, sets, ensemble):
             node["left"] += start
         _read_choice(node, chosen.get(str(k)), categories, sets, f"{where}, node {k}")
         nodes.append(node)
-    # Children come after their parents, so one parent each leaves no room for cycles.
+    # Children come after their parents, so if each has one parent, there is no cycle.
     if n_parents[1:] != [1] * (n - 1):
         raise ValueError(
             f"{where}: every node but the first must be a child of one node"
@@ -446,6 +457,7 @@ def _read_tree(tree, where, n_features, categories, nodes, sets, ensemble):
 def _read_node(tree, k, n, n_features, where):
     feature = _integer(tree["feature"][k], -1, n_features - 1, f"{where}: feature")
     is_leaf = feature < 0
+    # Both children come after their parent and exist, so that scoring always ends.
     low, high = (-1, -1) if is_leaf else (k + 1, n - 2)
     if not is_leaf and low > high:
         raise ValueError(f"{where}: left has no room for two children")
@@ -465,7 +477,7 @@ def _read_node(tree, k, n, n_features, where):
 
 
 def _read_choice(node, chosen, categories, sets, where):
-    """Set of categories that go left, for splits by category and for them alone."""
+    """Read the set of categories that go left; splits by category alone have one."""
     known = categories.get(node["feature"])
     if (chosen is None) != (known is None):
         raise ValueError(

@@ -1,7 +1,7 @@
 """Reading and writing model files.
 
 A model file is a zip archive. ``model.json`` holds a header and the model as a tree of
-plain values; arrays stand beside it in NumPy's .npy format, without pickles.
+plain values; arrays are stored beside it in NumPy's .npy format, without pickles.
 """
 
 import io
@@ -21,8 +21,12 @@ from skrank.export._decode import Decoder
 from skrank.export._encode import Encoder
 
 FORMAT = "skrank-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Version 1 has the same layout, but older names of classes and fewer parameters.
+_READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
+# Exceptions that damaged files cause on the way. They must not reach the user as if
+# they were mistakes of skrank.
 _INVALID = (
     AttributeError,
     IndexError,
@@ -32,23 +36,24 @@ _INVALID = (
     RecursionError,
     TypeError,
 )
-_DATE = (1980, 1, 1, 0, 0, 0)  # equal models make equal files
+_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
 
 def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
     """Write an estimator to a file that is safe to load.
 
     The file is a zip archive of ``model.json`` and .npy arrays, with a format version;
-    it holds no pickle and no code. What is saved is saved exactly: the loaded model
-    predicts the same bits.
+    it holds no pickle and no code. Numbers are saved exactly: the scores of the loaded
+    model are the same to the bit.
 
     Parameters
     ----------
     model : BaseEstimator
-        A public class of skrank, a pipeline, or one of the scikit-learn preprocessors
-        and linear models that consist of arrays and plain values; fitted or not.
+        An object of a public class of skrank, a pipeline, or one of those preprocessors
+        and linear models of scikit-learn that consist of arrays and plain values; it
+        need not be fitted.
     path : str or path-like
-        Replaced if it exists; left alone if saving fails.
+        File to write; an existing one is replaced, unless saving fails.
 
     Raises
     ------
@@ -80,6 +85,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
         "versions": _versions(),
         "model": encoder.estimator(model, type(model).__name__),
     }
+    # All is encoded before the file is touched: what has no safe form leaves it alone.
     text = json.dumps(document, indent=1, allow_nan=False)
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         _write_member(archive, _JSON, text.encode())
@@ -90,7 +96,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
 
 
 def load_model(path: str | os.PathLike) -> BaseEstimator:
-    """Read an estimator from a file written by `save_model`.
+    """Read an estimator from a file that `save_model` wrote.
 
     Only public classes of skrank and a fixed list of scikit-learn classes are
     constructed, so loading a file from an untrusted source does not run code.
@@ -98,12 +104,14 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     Parameters
     ----------
     path : str or path-like
-        A model file.
+        File to read.
 
     Returns
     -------
     BaseEstimator
-        The model.
+        The model that was saved. Classes that have been renamed since then are
+        found under their present names, and parameters that have been added have their
+        defaults.
 
     Raises
     ------
@@ -121,8 +129,9 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             document = json.loads(archive.read(_JSON))
-            _check_header(document)
-            return Decoder(_array_reader(archive)).estimator(document["model"])
+            complete = _check_header(document)
+            decoder = Decoder(_array_reader(archive), complete=complete)
+            return decoder.estimator(document["model"])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise ValueError(f"{path} is damaged or not a model file: {error}") from None
     except _INVALID as error:
@@ -153,14 +162,16 @@ def _array_reader(archive):
     return read
 
 
-def _check_header(document):
+def _check_header(document) -> bool:
+    """Check the header; return whether this very version wrote the file."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{_JSON} has no header of format {FORMAT!r}")
     version = document.get("format_version")
-    if version != FORMAT_VERSION:
+    if version not in _READABLE_VERSIONS:
+        readable = " and ".join(map(str, _READABLE_VERSIONS))
         raise ValueError(
             f"format version {version!r} is unknown; this version of skrank reads "
-            f"version {FORMAT_VERSION}"
+            f"versions {readable}"
         )
     written_by = document["versions"]["skrank"]
     if written_by != __version__:
@@ -170,3 +181,4 @@ def _check_header(document):
             UserWarning,
             stacklevel=3,
         )
+    return version == FORMAT_VERSION and written_by == __version__

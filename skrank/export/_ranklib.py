@@ -1,12 +1,15 @@
 """Models in the text format of RankLib."""
 
+from typing import Any, SupportsFloat
 from xml.etree import ElementTree
 
 import numpy as np
+import numpy.typing as npt
 
 from skrank.export._scoring import scoring_function
 from skrank.export._server_trees import (
     LARGEST,
+    Missing,
     leaf_values,
     server_trees,
     single_rows,
@@ -16,20 +19,21 @@ from skrank.export._server_trees import (
 _TREES, _LINEAR = "## LambdaMART", "## Linear Regression"
 
 
-def to_ranklib(model, *, missing: str = "learned") -> str:
+def to_ranklib(model: Any, *, missing: Missing = "learned") -> str:
     """Write a ranker as RankLib does.
 
-    RankLib, and the plugins of search engines that contain it, know features by their
+    RankLib, and the plugins of search engines that contain it, address features by
     number: the first column is feature 1. Trees become a "LambdaMART" model, whatever
-    they were learned by, and linear models "Linear Regression".
+    ranker learned them, and linear models become "Linear Regression".
 
     Parameters
     ----------
     model : BaseRanker or Pipeline
-        Fitted ranker of trees or linear ranker, the latter also behind scalers.
+        A fitted ranker of trees, or a linear ranker, which may stand behind scalers.
     missing : {"learned", "zero"}, default="learned"
-        RankLib reads a missing value as 0. With "learned", a ranker whose missing
-        values go elsewhere is refused; with "zero", they go where 0 goes.
+        Side of a split that missing values go to. RankLib reads a missing value as 0:
+        with "learned", a ranker that sends missing values elsewhere is refused; with
+        "zero", they go where 0 goes.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def to_ranklib(model, *, missing: str = "learned") -> str:
     trees = server_trees(function, missing, "RankLib")
     lines = [_TREES, "<ensemble>"]
     for number, tree in enumerate(trees, 1):
-        # White space between elements would end up among the nodes that are read.
+        # RankLib would read white space between elements as nodes.
         lines.append(f'<tree id="{number}" weight="1.0">{_tree(tree)}</tree>')
     return "\n".join([*lines, "</ensemble>", ""])
 
@@ -101,15 +105,15 @@ def _check_missing(tree, k):
         )
 
 
-def java_float(number):
-    """Digits that any parser of Java reads back as the same single precision number."""
+def java_float(number: SupportsFloat) -> str:
+    """Write a number such that Java reads back the same single precision number."""
     number = float(number)
     if np.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
     return repr(number)
 
 
-def score_ranklib(text: str, X):
+def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     """Score documents as RankLib will, from the text of a model file.
 
     A split goes left if and only if ``x <= threshold`` in single precision; a missing
@@ -118,7 +122,7 @@ def score_ranklib(text: str, X):
     Parameters
     ----------
     text : str
-        What `to_ranklib` returned.
+        Text as returned by `to_ranklib`.
     X : array-like of shape (n_documents, n_features)
         One row per document; NaN is a missing value.
 
@@ -165,6 +169,7 @@ def score_ranklib(text: str, X):
             children=lambda node: (node[2], node[3]),
             value=lambda node: np.float32(node[0].text),
         )
+        # RankLib multiplies in double precision and keeps the sum in single precision.
         weight = np.float64(np.float32(tree.attrib["weight"]))
         total = (total + values * weight).astype(np.float32)
     return total

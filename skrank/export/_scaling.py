@@ -1,10 +1,12 @@
-"""Scaling that a linear model can absorb.
+"""Scalings that a linear model can absorb.
 
 An affine step :math:`x' = (x - m) / s` or :math:`x' = s x + m` followed by
 :math:`w^T x' + b` is a linear model of the raw features.
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import (
@@ -16,10 +18,11 @@ from sklearn.preprocessing import (
 
 
 def _centred(coef, intercept, centre, scale):
-    """Absorb ``(x - centre) / scale``; None stands for a part that is switched off."""
+    """Absorb ``(x - centre) / scale``; None means that a part is switched off."""
     if scale is not None:
         coef = coef / scale
     if centre is not None:
+        # The products may be large and cancel, so they are summed without rounding.
         intercept = math.fsum([intercept, *(-coef * centre)])
     return coef, intercept
 
@@ -50,24 +53,26 @@ _FOLDS = {
 }
 
 
-def fold_scaling(steps, coef, intercept):
+def fold_scaling(
+    steps: Sequence[tuple[str, Any]], coef: np.ndarray, intercept: float
+) -> tuple[np.ndarray, float]:
     """Absorb the steps of a pipeline into a linear model.
 
     Parameters
     ----------
-    steps : list of (str, estimator)
-        Fitted steps before the ranker, in their order.
+    steps : sequence of (str, estimator)
+        Names and fitted steps before the ranker, in their order.
     coef : ndarray of shape (n_features,)
         Coefficients of the scaled features.
     intercept : float
-        Constant.
+        Constant term.
 
     Returns
     -------
     coef : ndarray of shape (n_features,)
         Coefficients of the raw features.
     intercept : float
-        Constant.
+        Constant term.
 
     Raises
     ------

@@ -1,10 +1,12 @@
-"""What other systems need of a ranker: its scoring function.
+"""Scoring functions: the part of a ranker that other systems need.
 
-A scoring function is linear or a sum of trees, of the raw features. Everything that
-has another form is refused here, once for all formats.
+A scoring function of the raw features is linear or a sum of trees. Rankers whose scores
+have another form are refused here, once for all formats.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -18,36 +20,36 @@ from skrank.trees import BinMapper, TreeEnsemble
 
 @dataclass(frozen=True)
 class LinearFunction:
-    """Scores ``coef @ x + intercept``.
+    """The scoring function ``coef @ x + intercept``.
 
     Attributes
     ----------
     coef : ndarray of shape (n_features,)
         Coefficients.
     intercept : float
-        Constant.
+        Constant term.
     feature_names : tuple of str or None
-        Names of the features, where the model knows them.
+        Names of the features, if the model knows them.
     ranker : str
-        Class that learned it.
+        Name of the class that learned the function.
     """
 
     coef: np.ndarray
     intercept: float
-    feature_names: tuple | None
+    feature_names: tuple[str, ...] | None
     ranker: str
 
-    kind = "linear"
+    kind: ClassVar[Literal["linear"]] = "linear"
     accepts_missing = False
     accepts_sparse = True
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Number of features."""
         return len(self.coef)
 
-    def scores(self, X, n_threads):
-        """Scores of rows."""
+    def scores(self, X: Any, n_threads: int) -> np.ndarray:
+        """Return the scores of rows."""
         has_intercept = self.intercept != 0.0
         params = np.append(self.coef, self.intercept) if has_intercept else self.coef
         energy = LinearEnergy(fit_intercept=has_intercept, n_jobs=n_threads)
@@ -56,43 +58,44 @@ class LinearFunction:
 
 @dataclass(frozen=True)
 class TreeFunction:
-    """Scores ``baseline`` plus the sum of trees.
+    """The scoring function ``baseline`` plus the sum of trees.
 
     Attributes
     ----------
     ensemble : TreeEnsemble
         The trees, of one output.
     baseline : float
-        Score before the first tree.
+        Score to which the trees add.
     categories : dict of int to ndarray
         Known values of each categorical feature, ascending, all of one precision.
     n_features : int
         Number of features.
     feature_names : tuple of str or None
-        Names of the features, where the model knows them.
+        Names of the features, if the model knows them.
     ranker : str
-        Class that learned it.
+        Name of the class that learned the function.
     """
 
     ensemble: TreeEnsemble
     baseline: float
-    categories: dict
+    categories: dict[int, np.ndarray]
     n_features: int
-    feature_names: tuple | None
+    feature_names: tuple[str, ...] | None
     ranker: str
 
-    kind = "trees"
+    kind: ClassVar[Literal["trees"]] = "trees"
     accepts_missing = True
     accepts_sparse = False
 
-    def scores(self, X, n_threads):
-        """Scores of rows."""
+    def scores(self, X: Any, n_threads: int) -> np.ndarray:
+        """Return the scores of rows."""
+        # Trees add to the baseline one by one, which rounds as in the ranker itself.
         raw = np.full((X.shape[0], 1), self.baseline)
         self.ensemble.add_to(raw, self._encoded(X), n_threads=n_threads)
         return raw[:, 0]
 
     def _encoded(self, X):
-        """Rows with categories as their numbers; unknown ones are missing."""
+        """Rows with numbers in place of categories, and NaN for unknown ones."""
         if not self.categories:
             return X
         columns = list(self.categories)
@@ -102,7 +105,7 @@ class TreeFunction:
 
 
 def _mapper(categories):
-    """Bins of categorical features alone."""
+    """Mapper of categorical features alone."""
     mapper = BinMapper()
     known = list(categories.values())
     mapper.n_bins_ = np.array([len(values) for values in known])
@@ -114,13 +117,13 @@ def _mapper(categories):
     return mapper
 
 
-def scoring_function(model):
-    """Scoring function of a fitted ranker or of a pipeline that ends in one.
+def scoring_function(model: Any) -> LinearFunction | TreeFunction:
+    """Return the scoring function of a ranker or of a pipeline that ends in one.
 
     Parameters
     ----------
     model : BaseRanker or Pipeline
-        Fitted model.
+        A fitted model.
 
     Returns
     -------
@@ -131,7 +134,7 @@ def scoring_function(model):
     TypeError
         If the model is no ranker.
     ValueError
-        If its scores are neither linear nor a sum of trees.
+        If the scores are neither linear nor a sum of trees.
     """
     ranker, steps = _ranker_and_steps(model)
     check_is_fitted(ranker)
@@ -190,7 +193,7 @@ def _linear_function(ranker, steps, names):
 
 
 def _check_linear(ranker, coef, intercept):
-    """Compare on a few rows: coefficients may be inside a link or a kernel."""
+    # Coefficients may be those of a link or a kernel, so scores of a few rows tell.
     rows = _probes(len(coef))
     expected = rows @ coef + intercept
     size = np.abs(rows) @ np.abs(coef) + abs(intercept)
@@ -200,6 +203,7 @@ def _check_linear(ranker, coef, intercept):
 
 
 def _probes(n_features):
+    # Zeros and ones tell a constant and a sum apart, normal values all the rest.
     rng = np.random.default_rng(0)
     ends = np.repeat([[0.0], [1.0]], n_features, axis=1)
     return np.concatenate([ends, rng.normal(size=(6, n_features))])
@@ -224,33 +228,36 @@ def _tree_function(ranker, names):
         feature_names=names,
         ranker=type(ranker).__name__,
     )
+    # A class may do more than add its trees; then the scores of a few rows differ.
     rows = _probes(function.n_features)
     if not np.array_equal(ranker._predict(rows), function.scores(rows, 1)):
         raise _neither(ranker, "its scores are not the sum of its trees")
     return function
 
 
-def check_feature_names(names, function):
-    """Names of the features of a function.
+def check_feature_names(
+    names: Sequence[str] | None, function: LinearFunction | TreeFunction
+) -> list[str] | None:
+    """Check the names of the features of a scoring function.
 
     Parameters
     ----------
     names : sequence of str or None
-        As given by the user; None takes those that the model knows.
+        Names given by the user; None takes those that the model knows.
     function : LinearFunction or TreeFunction
-        Scoring function.
+        The scoring function.
 
     Returns
     -------
     list of str or None
-        None if nobody knows them.
+        The names; None if nobody knows them.
 
     Raises
     ------
     ValueError
-        If there are too many or too few, or one is empty or repeated.
+        If there are too many or too few names, or one is empty or repeated.
     TypeError
-        If one is no string.
+        If a name is no string.
     """
     if names is None:
         known = function.feature_names
@@ -274,12 +281,16 @@ def check_feature_names(names, function):
     return names
 
 
-def required_feature_names(names, function, server):
-    """Like `check_feature_names`, for systems that address features by name."""
-    names = check_feature_names(names, function)
-    if names is None:
+def required_feature_names(
+    names: Sequence[str] | None,
+    function: LinearFunction | TreeFunction,
+    server: str,
+) -> list[str]:
+    """Check the names like `check_feature_names`; raise an error if there are none."""
+    checked = check_feature_names(names, function)
+    if checked is None:
         raise ValueError(
             f"feature_names is missing: {server} addresses features by name, and the "
             "model was fitted on rows without names"
         )
-    return names
+    return checked

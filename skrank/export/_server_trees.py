@@ -1,49 +1,54 @@
-"""Trees in single precision, as serving systems hold them.
+"""Trees in single precision, as search engines hold them.
 
-A system holds features and thresholds as 32-bit floats. For such a feature,
+A search engine holds features and thresholds as 32-bit floats. For such a feature,
 :math:`x \\le t` is the same as :math:`x \\le t'` with the largest 32-bit float
-:math:`t' \\le t`, so every feature value goes the way it goes here.
+:math:`t' \\le t`, so that every feature value goes the same way in both systems.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
+
+from skrank.export._scoring import TreeFunction
 
 LARGEST = np.finfo(np.float32).max
-MISSING = ("learned", "zero")
+Missing = Literal["learned", "zero"]
 
 
 @dataclass(frozen=True)
 class ServerTree:
-    """One tree; children are indices of its own nodes.
+    """One tree, whose children are indices of its own nodes.
 
     Attributes
     ----------
     feature : list of int
-        Feature of a node, -1 for a leaf.
+        Feature of each node, -1 for a leaf.
     threshold : ndarray of float32
-        A value that is at most this goes left; infinite or the largest float where
+        Largest value that goes left at each node; infinite or the largest float where
         every value does.
     left : list of int
-        Left child; the right one is the next node.
+        Left child of each node; the right child is the node after it.
     missing_left : list of bool
-        Whether a missing value goes left.
+        Whether a missing value goes left at each node.
     value : ndarray of float32
-        Of leaves.
+        Value of each leaf.
     """
 
-    feature: list
+    feature: list[int]
     threshold: np.ndarray
-    left: list
-    missing_left: list
+    left: list[int]
+    missing_left: list[bool]
     value: np.ndarray
 
-    def all_left(self, k):
-        """Whether every value goes left at a node."""
+    def all_left(self, k: int) -> bool:
+        """Return whether every value goes left at a node."""
         return bool(self.threshold[k] >= LARGEST)
 
-    def from_leaves_up(self):
-        """Nodes in an order in which children come before their parents."""
+    def from_leaves_up(self) -> list[int]:
+        """Return the nodes in an order in which children come before their parents."""
         order, stack = [], [0]
         while stack:
             k = stack.pop()
@@ -52,8 +57,8 @@ class ServerTree:
                 stack += [self.left[k], self.left[k] + 1]
         return order[::-1]
 
-    def depths(self):
-        """Depth of every node."""
+    def depths(self) -> list[int]:
+        """Return the depth of every node."""
         depth = [0] * len(self.feature)
         for k in reversed(self.from_leaves_up()):
             if self.feature[k] >= 0:
@@ -61,17 +66,18 @@ class ServerTree:
         return depth
 
 
-def round_down(thresholds):
-    """Largest single precision numbers that are not above the given ones."""
+def round_down(thresholds: npt.ArrayLike) -> np.ndarray:
+    """Return the largest single precision numbers that are not above the given ones."""
     with np.errstate(over="ignore"):
         rounded = np.asarray(thresholds).astype(np.float32)
-    above = rounded.astype(np.float64) > thresholds
+    # The conversion rounds to the nearest number, which may lie above.
+    above = rounded.astype(np.float64) > np.asarray(thresholds)
     rounded[above] = np.nextafter(rounded[above], np.float32(-np.inf))
     return rounded
 
 
-def single(values, what):
-    """Values in single precision, which must be able to hold them."""
+def single(values: npt.ArrayLike, what: str) -> np.ndarray:
+    """Convert to single precision; raise an error if a value does not fit into it."""
     with np.errstate(over="ignore"):
         rounded = np.asarray(values, dtype=np.float64).astype(np.float32)
     if not np.all(np.isfinite(rounded)):
@@ -79,17 +85,19 @@ def single(values, what):
     return rounded
 
 
-def server_trees(function, missing, server):
-    """Trees of a function; the first is a leaf with the baseline if there is any.
+def server_trees(
+    function: TreeFunction, missing: Missing, server: str
+) -> list[ServerTree]:
+    """Return the trees of a function; a baseline becomes a first tree of one leaf.
 
     Parameters
     ----------
     function : TreeFunction
-        Scoring function.
+        The scoring function.
     missing : {"learned", "zero"}
-        Where missing values go: as learned, or where 0 goes.
+        Side that missing values go to: the learned one, or that of 0.
     server : str
-        For error messages.
+        Name of the search engine, for error messages.
 
     Returns
     -------
@@ -98,16 +106,16 @@ def server_trees(function, missing, server):
     Raises
     ------
     ValueError
-        If a split is by category, or a value cannot be held.
+        If a split is by category, or a number does not fit into single precision.
     """
-    if missing not in MISSING:
+    if missing not in get_args(Missing):
         raise ValueError(f"missing must be 'learned' or 'zero', got {missing!r}")
-    ensemble = function.ensemble
+    ensemble: Any = function.ensemble
     by_category = np.flatnonzero(ensemble.category_ >= 0)
     if len(by_category):
         raise ValueError(
             f"feature {ensemble.feature_[by_category[0]]} is categorical, and {server} "
-            "knows no splits by category; encode the feature as numbers, as by "
+            "has no splits by category; encode the feature as numbers, as by "
             "OneHotEncoder, and fit without categorical_features"
         )
     threshold = round_down(ensemble.threshold_)
@@ -135,8 +143,8 @@ def _constant(score):
     return ServerTree([-1], np.zeros(1, dtype=np.float32), [-1], [False], value)
 
 
-def single_rows(X):
-    """Rows in single precision, as a system receives them."""
+def single_rows(X: npt.ArrayLike) -> np.ndarray:
+    """Return the rows in single precision, as a search engine receives them."""
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got shape {X.shape}")
@@ -144,26 +152,29 @@ def single_rows(X):
         return np.ascontiguousarray(X, dtype=np.float32)
 
 
-def columns_of(names, feature_names, X):
-    """Column of each name.
+def columns_of(
+    names: Iterable[str], feature_names: Sequence[str] | None, X: Any
+) -> dict[str, int]:
+    """Return the column of each feature.
 
     Parameters
     ----------
     names : iterable of str
-        Features that a model asks for.
+        Names of the features that a model asks for.
     feature_names : sequence of str or None
         Names of the columns; None takes those of a data frame.
     X : array-like of shape (n_documents, n_features)
-        Rows.
+        Rows to score.
 
     Returns
     -------
     dict of str to int
+        Columns by the names of the features.
 
     Raises
     ------
     ValueError
-        If a feature is unknown.
+        If the columns have no names, or the model asks for an unknown feature.
     """
     if feature_names is None:
         feature_names = getattr(X, "columns", None)
@@ -180,29 +191,38 @@ def columns_of(names, feature_names, X):
     return columns
 
 
-def leaf_values(root, n_rows, goes_left, is_leaf, children, value):
-    """Value of the leaf of each row.
+def leaf_values(
+    root: Any,
+    n_rows: int,
+    goes_left: Callable[[Any, np.ndarray], np.ndarray],
+    is_leaf: Callable[[Any], bool],
+    children: Callable[[Any], tuple[Any, Any]],
+    value: Callable[[Any], Any],
+) -> np.ndarray:
+    """Return the value of the leaf that each row ends in.
 
     Parameters
     ----------
     root : object
-        First node.
+        Root of the tree.
     n_rows : int
         Number of rows.
     goes_left : callable
-        From a node and row numbers to a mask.
+        ``goes_left(node, rows)`` returns a mask of the rows, given by their numbers.
     is_leaf : callable
-        Whether a node is a leaf.
+        ``is_leaf(node)`` returns whether a node is a leaf.
     children : callable
-        Left and right child of a node.
+        ``children(node)`` returns the left and the right child.
     value : callable
-        Value of a leaf.
+        ``value(node)`` returns the value of a leaf.
 
     Returns
     -------
-    ndarray of float32
+    ndarray of shape (n_rows,), dtype float32
+        Values of the leaves.
     """
     found = np.empty(n_rows, dtype=np.float32)
+    # A stack instead of recursion: trees may be deeper than Python allows calls.
     stack = [(root, np.arange(n_rows))]
     while stack:
         node, rows = stack.pop()
@@ -215,14 +235,16 @@ def leaf_values(root, n_rows, goes_left, is_leaf, children, value):
     return found
 
 
-def sum_of_products(X, weights):
-    """Sum of products in single precision, one after another as a server adds."""
+def sum_of_products(X: np.ndarray, weights: Iterable[float]) -> np.ndarray:
+    """Return sums of products in single precision, added column by column."""
+    # Servers add one product after another. NumPy would add in pairs, which rounds
+    # otherwise.
     total = np.zeros(len(X), dtype=np.float32)
     for j, weight in enumerate(weights):
         total += X[:, j] * np.float32(weight)
     return total
 
 
-def without_missing(rows):
-    """Rows with 0 for missing values."""
+def without_missing(rows: np.ndarray) -> np.ndarray:
+    """Return the rows with 0 for missing values."""
     return np.where(np.isnan(rows), np.float32(0), rows)

@@ -1,6 +1,8 @@
 """Models for the learning-to-rank module of Solr."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from skrank.export._ranklib import java_float
 from skrank.export._scoring import required_feature_names, scoring_function
 from skrank.export._server_trees import (
     LARGEST,
+    Missing,
     columns_of,
     leaf_values,
     server_trees,
@@ -19,45 +22,45 @@ from skrank.export._server_trees import (
 
 _PACKAGE = "org.apache.solr.ltr.model."
 _TREES, _LINEAR = _PACKAGE + "MultipleAdditiveTreesModel", _PACKAGE + "LinearModel"
-_SLACK = np.float32(1e-6)  # what Solr adds to a threshold
-_STEPS = 3  # neighbours tried on each side
-_NO_SLACK = 5  # the slack changes nothing above two to this
-_MAX_SHIFT = 126  # the divisor is a normal number
+_SLACK = np.float32(1e-6)  # Solr adds it to every threshold
+_STEPS = 3  # number of neighbouring floats to try on each side
+_NO_SLACK = 5  # above 2**5, half the distance of two floats is more than the slack
+_MAX_SHIFT = 126  # 2**-126 is the smallest divisor that is a normal float
 _NORMALIZER = "org.apache.solr.ltr.norm.StandardNormalizer"
 
 
 def to_solr(
-    model,
+    model: Any,
     name: str,
     *,
     store: str | None = None,
-    feature_names=None,
-    missing: str = "learned",
+    feature_names: Sequence[str] | None = None,
+    missing: Missing = "learned",
 ) -> str:
     """Write a ranker for the LTR module of Solr.
 
-    The text is what ``PUT /schema/model-store`` takes: a MultipleAdditiveTreesModel or
-    a LinearModel. Solr adds 1e-6 to every threshold; what is written makes up for it,
-    if need be with a normalizer that multiplies a feature of small values by a power of
-    two. So every feature value, which Solr holds in single precision, goes the way it
-    goes here, and scores are equal up to the rounding of single precision. The constant
-    of a linear model has no place in Solr and is left out: it does not change the order
-    of documents.
+    The text is the body of ``PUT /schema/model-store``: a MultipleAdditiveTreesModel or
+    a LinearModel. Solr adds 1e-6 to every threshold; the text makes up for that, if
+    need be with a normalizer that multiplies a feature of small values by a power of
+    two. So every feature value, which Solr holds in single precision, goes the same way
+    at every split, and scores are equal up to the rounding of single precision. The
+    constant term of a linear model has no place in Solr and is left out: it does not
+    change the order of documents.
 
     Parameters
     ----------
     model : BaseRanker or Pipeline
-        Fitted ranker of trees or linear ranker, the latter also behind scalers.
+        A fitted ranker of trees, or a linear ranker, which may stand behind scalers.
     name : str
         Name of the model.
     store : str, default=None
-        Feature store of the features; None leaves Solr's default.
+        Name of the feature store; None leaves Solr's default.
     feature_names : sequence of str, default=None
         Names of the features in the feature store, one for each column; None takes the
         column names of the data frame that the model was fitted on.
     missing : {"learned", "zero"}, default="learned"
-        Where missing values of trees go: as learned, which needs Solr 9.2 and features
-        with a default value of NaN, or where 0 goes, as in any version.
+        Side of a split that missing values go to: the learned one, which needs Solr 9.2
+        and features with a default value of NaN, or that of 0, as in any version.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def to_solr(
     True
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"name must be a str that is not empty, got {name!r}")
+        raise ValueError(f"name must be a string that is not empty, got {name!r}")
     function = scoring_function(model)
     names = required_feature_names(feature_names, function, "Solr")
     if function.kind == "linear":
@@ -98,7 +101,8 @@ def to_solr(
     else:
         trees = server_trees(function, missing, "Solr")
         shifts = _shifts(trees, names)
-        # A feature costs time even if no split asks for it; none at all is an error.
+        # Solr computes every feature that is listed, even if no split asks for it, but
+        # refuses a model without any.
         used = shifts or {0: 0}
         features = [_feature(names[j], shift) for j, shift in used.items()]
         kind, params = _TREES, _params(trees, names, shifts, missing == "learned")
@@ -115,7 +119,7 @@ def to_solr(
 
 
 def _params(trees, names, shifts, with_missing):
-    params = {"isNullSameAsZero": False} if with_missing else {}
+    params: dict[str, Any] = {"isNullSameAsZero": False} if with_missing else {}
     params["trees"] = [
         {"weight": "1", "root": _tree(tree, names, shifts, with_missing)}
         for tree in trees
@@ -142,7 +146,7 @@ def _tree(tree, names, shifts, with_missing):
 
 
 def _feature(name, shift):
-    """A feature, multiplied by a power of two if need be."""
+    """Entry of a feature, with a normalizer that multiplies it by a power of two."""
     if not shift:
         return {"name": name}
     params = {"avg": "0.0", "std": java_float(2.0**-shift)}
@@ -150,11 +154,11 @@ def _feature(name, shift):
 
 
 def _shifts(trees, names):
-    """Powers of two by which features are multiplied, by feature that is used.
+    """Exponents of the powers of two that multiply the features in use.
 
     Not every small threshold is the sum of a single precision number and Solr's slack.
-    Of a threshold above 32 the slack is less than the rounding, and a multiplication by
-    a power of two rounds nothing.
+    For thresholds above 32, the slack is lost in rounding, and a multiplication by a
+    power of two rounds nothing.
     """
     feature = np.concatenate([tree.feature for tree in trees])
     threshold = np.concatenate([tree.threshold for tree in trees])
@@ -179,26 +183,26 @@ def _shifts(trees, names):
 
 
 def _shifted(threshold, power):
-    """Thresholds times powers of two; those above all values are the largest number."""
+    """Thresholds times powers of two; those above all values become the largest one."""
     with np.errstate(over="ignore"):
         moved = np.ldexp(threshold, power)
     return np.where(threshold < LARGEST, np.minimum(moved, LARGEST), LARGEST)
 
 
-def before_slack(wanted):
-    """Numbers to which Solr adds its slack, to get thresholds.
+def before_slack(wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers that become given thresholds when Solr adds its slack.
 
     Parameters
     ----------
     wanted : ndarray of float32
-        Thresholds.
+        Thresholds to reach.
 
     Returns
     -------
     before : ndarray of float32
-        Numbers whose sums with the slack are the thresholds, where there are any.
+        Numbers whose sums with the slack are the thresholds, where such numbers exist.
     exact : ndarray of bool
-        Whether there are.
+        Whether such a number exists.
     """
     start = (wanted.astype(np.float64) - np.float64(_SLACK)).astype(np.float32)
     before, exact = start, start + _SLACK == wanted
@@ -212,7 +216,9 @@ def before_slack(wanted):
     return before, exact
 
 
-def score_solr(text: str, X, *, feature_names=None):
+def score_solr(
+    text: str, X: Any, *, feature_names: Sequence[str] | None = None
+) -> np.ndarray:
     """Score documents as Solr will, from the text that is sent to it.
 
     Features go through their normalizers first. A split goes left if and only if
@@ -222,11 +228,11 @@ def score_solr(text: str, X, *, feature_names=None):
     Parameters
     ----------
     text : str
-        What `to_solr` returned.
+        Text as returned by `to_solr`.
     X : array-like of shape (n_documents, n_features)
         One row per document; NaN is a missing value.
     feature_names : sequence of str, default=None
-        Names of the columns of ``X``; None takes those of a data frame.
+        Names of the columns of ``X``; None takes the column names of a data frame.
 
     Returns
     -------
@@ -236,7 +242,7 @@ def score_solr(text: str, X, *, feature_names=None):
     Raises
     ------
     ValueError
-        If the text is no model or asks for a feature that ``X`` lacks.
+        If the text is no model, or the model asks for a feature that ``X`` lacks.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Displays: pictures of rankings, of training and of what features contribute."""
+"""Pictures of rankings, of training and of what the features contribute."""
 
 from skrank.inspection._energy_surface import EnergySurfaceDisplay
 from skrank.inspection._energy_training import EnergyTrainingDisplay

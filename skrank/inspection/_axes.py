@@ -1,15 +1,19 @@
-"""Access to matplotlib, which is optional."""
+"""Access to matplotlib, which is optional and therefore imported late."""
+
+from typing import Any
+
+import numpy as np
 
 
-def axes_or_new(ax, caller: str):
+def axes_or_new(ax: Any, caller: str) -> Any:
     """Return the axes to draw on.
 
     Parameters
     ----------
     ax : matplotlib axes or None
-        What the user passed; None makes a new figure.
+        The axes that the user passed; None makes a new figure.
     caller : str
-        Who asks, for the error message.
+        Name of the calling method, for the error message.
 
     Returns
     -------
@@ -28,3 +32,26 @@ def axes_or_new(ax, caller: str):
             f"{caller} needs matplotlib; install it with: pip install skrank[plot]"
         ) from error
     return plt.subplots()[1] if ax is None else ax
+
+
+def grade_colors(cmap: str, n_grades: int, lightest: float) -> np.ndarray:
+    """Return a colour for each grade, the highest grade being the darkest.
+
+    Parameters
+    ----------
+    cmap : str
+        Name of a colour map that runs from dark to light.
+    n_grades : int
+        Number of grades.
+    lightest : float
+        Place of the lowest grade on the map, from 0 to 1; below 1 because the lightest
+        end of a colour map is hard to see on white.
+
+    Returns
+    -------
+    ndarray of shape (n_grades, 4)
+        Red, green, blue and opacity of each grade, ascending.
+    """
+    import matplotlib as mpl
+
+    return mpl.colormaps[cmap](np.linspace(lightest, 0.0, n_grades))

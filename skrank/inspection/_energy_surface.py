@@ -1,18 +1,22 @@
-"""The energy surface before and after training."""
+"""The energy surface of a ranker before and after its training."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_grades, resolve_groups
-from skrank.inspection._axes import axes_or_new
+from skrank.inspection._axes import axes_or_new, grade_colors
 from skrank.inspection._readings import query_means
 from skrank.inspection._watch import TrainingWatch
 
-# More distinct grades than this are drawn as this many groups of equal size.
+# More distinct grades than this are joined to this many ranges of equal size, because
+# more violins than these, twice, cannot be told apart.
 _MAX_GROUPS = 7
 _MAX_TICKS = 10
+_LIGHTEST = 0.82  # place of the lowest grade on the colour map
 _TITLES = "before training", "after training"
 
 
@@ -21,12 +25,13 @@ class EnergySurfaceDisplay:
 
     For energies of documents, the picture shows how :math:`E(q, d)` is distributed for
     the documents of each grade, relative to the mean of their query: training digs
-    holes under good documents and builds hills under the others. The upright bar spans
-    the middle half of the energies and the dot is their median.
+    holes under good documents and raises hills under the others. The vertical bar spans
+    the middle half of the energies, and the dot is their median.
 
     For energies that depend on the label, it shows :math:`E(q, d, r)` over the labels
     r, as means over the documents of each grade: training lowers the energy of the
-    documents' own label, which a ring marks, against those of the other labels.
+    documents' own label, which is marked by a ring, against the energies of the other
+    labels.
 
     Make one with `from_training` or `from_energies`; the constructor only holds data.
 
@@ -37,12 +42,12 @@ class EnergySurfaceDisplay:
     after : array-like like ``before``
         Energies after training.
     y : array-like of shape (n_documents,)
-        Grades.
+        Relevance grades.
     labels : array-like of shape (n_labels,), default=None
         Labels of the columns, ascending; None for energies of documents.
     center : bool, default=True
-        Whether energies of documents are relative to the mean of their query; only
-        the axis is named by it.
+        Whether the energies of documents are relative to the mean of their query;
+        this changes the label of the axis only.
     name : str, default=None
         Name of the ranker, shown as the title.
 
@@ -51,16 +56,16 @@ class EnergySurfaceDisplay:
     estimator_ : ranker or Pipeline
         The clone that `from_training` fitted.
     ax_ : matplotlib axes
-        Where `plot` drew.
+        Axes that `plot` drew on.
     figure_ : matplotlib figure
-        Its figure.
+        Figure of the axes.
     artists_ : list of matplotlib artists
-        The distributions, or the curves, of each grade: those before training, then
-        those after.
+        Distributions or curves of each grade: first those before training, then those
+        after it.
 
     References
     ----------
-    Fang & Liu (2016), sections 4 and 5, figures 1 and 2.
+    [Fang2016]_, sections 4 and 5, figures 1 and 2.
 
     Examples
     --------
@@ -75,6 +80,8 @@ class EnergySurfaceDisplay:
     >>> bool(before[4] == before[0]), bool(after[4] < after[0])
     (True, True)
     """
+
+    estimator_: Any
 
     def __init__(
         self,
@@ -93,33 +100,35 @@ class EnergySurfaceDisplay:
         self.center = center
         self.name = name
 
-    def means(self):
-        """Mean energies of the documents of each grade; needs no matplotlib.
+    def means(self) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Return the mean energies of the documents of each grade.
+
+        This needs no matplotlib.
 
         Returns
         -------
         names : list of str
-            The grades, ascending; ranges of grades if there are many.
+            Names of the grades, ascending; of ranges of grades if there are many.
         before, after : ndarrays of shape (n_grades,) or (n_grades, n_labels)
             Mean energies before and after training.
         """
         names, group, _ = _grade_groups(self.y)
         members = [group == g for g in range(len(names))]
-        both = [
+        before, after = (
             np.array([np.asarray(energies)[rows].mean(axis=0) for rows in members])
             for energies in (self.before, self.after)
-        ]
-        return names, *both
+        )
+        return names, before, after
 
-    def plot(self, ax=None, *, cmap: str = "viridis") -> "EnergySurfaceDisplay":
-        """Draw both surfaces side by side, on one scale.
+    def plot(self, ax: Any = None, *, cmap: str = "viridis") -> Self:
+        """Draw both surfaces side by side on one scale.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         cmap : str, default="viridis"
-            Colours of the grades, the highest being the darkest.
+            Name of the colour map of the grades; the highest grade is the darkest.
 
         Returns
         -------
@@ -158,7 +167,7 @@ class EnergySurfaceDisplay:
         shift = len(names) + 1
         self.artists_ = []
         for energies, offset in ((self.before, 0), (self.after, shift)):
-            for g, color in enumerate(_colors(cmap, len(names))):
+            for g, color in enumerate(grade_colors(cmap, len(names), _LIGHTEST)):
                 values = np.asarray(energies)[group == g]
                 self.artists_.append(_violin(ax, values, offset + g, color))
         ax.set_xlabel("Grade of the document")
@@ -173,7 +182,7 @@ class EnergySurfaceDisplay:
         shift = span * (1 + 1 / max(len(labels) - 1, 2))
         self.artists_ = []
         for energies, offset in zip(both, (0.0, shift)):
-            for g, color in enumerate(_colors(cmap, len(names))):
+            for g, color in enumerate(grade_colors(cmap, len(names), _LIGHTEST)):
                 name = f"grade {names[g]}" if offset == 0 else None
                 style = {"color": color, "marker": "o", "markersize": 4, "label": name}
                 self.artists_ += ax.plot(labels + offset, energies[g], **style)
@@ -189,17 +198,17 @@ class EnergySurfaceDisplay:
     @classmethod
     def from_energies(
         cls,
-        before,
-        after,
-        y,
-        groups=None,
+        before: npt.ArrayLike,
+        after: npt.ArrayLike,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
         *,
-        labels=None,
+        labels: npt.ArrayLike | None = None,
         center: bool = True,
         name: str | None = None,
-        ax=None,
+        ax: Any = None,
         cmap: str = "viridis",
-    ) -> "EnergySurfaceDisplay":
+    ) -> Self:
         """Draw given energies.
 
         Parameters
@@ -209,35 +218,34 @@ class EnergySurfaceDisplay:
         after : array-like like ``before``
             Energies after training.
         y : array-like of shape (n_documents,)
-            Grades.
+            Relevance grades.
         groups : array-like of shape (n_documents,), default=None
-            The query of each row, in any order; not needed with ``labels`` or without
-            centring. If None, the ids are read from a level named "qid" of the pandas
-            index of ``y``.
+            The query of each row, in any order; needed for centring only. If None, the
+            ids are read from a level named "qid" of the pandas index of ``y``.
         labels : array-like of shape (n_labels,), default=None
             Labels of the columns of energies that depend on the label, ascending.
         center : bool, default=True
-            Whether to subtract the mean energy of each query; only for energies of
-            documents.
+            Whether to subtract the mean energy of each query; for energies of documents
+            only.
         name : str, default=None
             Name of the ranker, shown as the title.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         cmap : str, default="viridis"
-            Colours of the grades.
+            Name of the colour map of the grades.
 
         Returns
         -------
         EnergySurfaceDisplay
-            Drawn.
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If shapes do not fit.
+            If the shapes of the arguments do not agree, or an energy is not finite.
         """
         grades = check_grades(y, name="y")
-        columns = () if labels is None else (len(labels),)
+        columns = () if labels is None else (len(np.asarray(labels)),)
         before = _check_energies(before, "before", (len(grades), *columns))
         after = _check_energies(after, "after", (len(grades), *columns))
         if labels is None and center:
@@ -263,21 +271,22 @@ class EnergySurfaceDisplay:
     def from_training(
         cls,
         estimator: Any,
-        X,
-        y,
-        groups=None,
+        X: Any,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
         *,
         center: bool = True,
-        fit_params: dict[str, Any] | None = None,
-        ax=None,
+        fit_params: Mapping[str, Any] | None = None,
+        ax: Any = None,
         cmap: str = "viridis",
-    ) -> "EnergySurfaceDisplay":
+    ) -> Self:
         """Train a clone of a ranker and draw the energies of its training rows.
 
-        "Before" are the parameters that the training really started from, of several
-        restarts those of the one that was kept; "after" are the parameters that the
-        ranker kept. Linear rankers start from zero, so their surface is flat at first.
-        Complexity: that of the training and a few times the energies of all rows.
+        The surface before training belongs to the parameters that the training really
+        started from, which of several restarts is the start of the one that was kept;
+        the surface after training belongs to the parameters that the ranker kept.
+        Linear rankers start from zero, so their surface is flat at first. Complexity:
+        that of the training and of computing the energies of all rows twice.
 
         Parameters
         ----------
@@ -291,21 +300,21 @@ class EnergySurfaceDisplay:
             The query of each row, in any order. If None, the ids are read from a level
             named "qid" of the pandas index of ``y`` or ``X``.
         center : bool, default=True
-            Whether to subtract the mean energy of each query; only for energies of
-            documents, whose differences within a query are all that matters.
+            Whether to subtract the mean energy of each query; for energies of documents
+            only, of which nothing but differences within a query matters to a ranking.
         fit_params : dict, default=None
-            Further arguments of `fit`, such as ``sample_weight``. Validation queries
-            that the ranker holds out of the rows are drawn with the others.
+            Further arguments of `fit`, such as ``sample_weight``. Queries that the
+            ranker holds out for validation are drawn with the others.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         cmap : str, default="viridis"
-            Colours of the grades.
+            Name of the colour map of the grades.
 
         Returns
         -------
         EnergySurfaceDisplay
-            Drawn; its ``estimator_`` is the fitted clone, and its rows are grouped by
-            query.
+            The display, drawn; its ``estimator_`` is the fitted clone, and its rows are
+            grouped by query.
 
         Raises
         ------
@@ -318,7 +327,7 @@ class EnergySurfaceDisplay:
             watch.before(),
             watch.after(),
             watch.data.y,
-            np.repeat(np.arange(watch.data.n_queries), np.diff(watch.data.ptr)),
+            watch.data.query_of_rows,
             labels=watch.labels,
             center=center,
             name=watch.name,
@@ -347,9 +356,9 @@ def _centered(energies, index):
 
 
 def _grade_groups(y):
-    """Names of the grades, the grade of each row by number, and the grades.
+    """Names of the grades, number of the grade of each row, and the grades themselves.
 
-    Many grades are joined to ranges, whose own grades are NaN.
+    If there are many, they are joined to ranges, whose own grades are NaN.
     """
     y = np.asarray(y, dtype=np.float64)
     grades, group = np.unique(y, return_inverse=True)
@@ -362,15 +371,8 @@ def _grade_groups(y):
     return names, group, np.full(len(used), np.nan)
 
 
-def _colors(cmap, n):
-    import matplotlib as mpl
-
-    # The lightest end of a colour map is hard to see on white.
-    return mpl.colormaps[cmap](np.linspace(0.82, 0.0, n))
-
-
 def _violin(ax, values, place, color):
-    """Distribution of some energies: its shape, its middle half and its median."""
+    """Draw a distribution of energies: its shape, its middle half and its median."""
     low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
     parts = ax.violinplot([values], positions=[place], widths=0.85, showextrema=False)
     (body,) = parts["bodies"]

@@ -1,9 +1,11 @@
-"""Energies of what is desired and of what is not, over the iterations of training."""
+"""Energies of desired and undesired answers over the iterations of training."""
 
+from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from skrank.inspection._axes import axes_or_new
 from skrank.inspection._readings import (
@@ -14,12 +16,16 @@ from skrank.inspection._readings import (
 )
 from skrank.inspection._watch import TrainingWatch
 
-_NAMES = {
+Reading = Literal["pairwise", "listwise", "pointwise"]
+Normalization = Literal["list", "sublist"]
+Scale = Literal["energy", "relative", "rate"]
+
+_NAMES: dict[Reading, tuple[str, str]] = {
     "pairwise": ("preferred documents", "other documents"),
     "listwise": ("desired: top k", "contrastive"),
     "pointwise": ("own label", "other labels"),
 }
-_SCALES = {
+_SCALES: dict[Scale, str] = {
     "energy": "Energy (lower is better)",
     "relative": "Energy relative to the start",
     "rate": "Decrease of the energy per iteration",
@@ -29,35 +35,36 @@ _SCALES = {
 class EnergyTrainingDisplay:
     r"""Energies of desired and undesired answers over the iterations of training.
 
-    Learning shapes the energy surface: it should lower the energy of what is desired
-    against that of what is not. What that is, is the *reading*:
+    Learning shapes the energy surface: it should lower the energy of desired answers
+    against the energy of the others. Which answers these are depends on the *reading*
+    of the task:
 
-    - ``"pairwise"``: the mean energy of the preferred and of the other document over
-      all preference pairs;
-    - ``"listwise"``: the two terms of the energy of the ideal list :math:`\pi`, means
-      over queries, with weights P(t) that fall like :math:`1 / \log_2 t`,
+    - ``"pairwise"``: the mean energies of the preferred document and of the other
+      document over all preference pairs;
+    - ``"listwise"``: the two terms of the energy of the ideal list :math:`\pi`, as
+      means over queries, with weights P(t) that fall like :math:`1 / \log_2 t`,
 
       .. math:: \sum_{j=1}^{k} E(x_{\pi_j}), \qquad
                 \sum_{j=1}^{k} \sum_{t=j}^{m} P(t) \, E(x_{\pi_t});
 
-    - ``"pointwise"``: for energies that depend on the label, the mean energy of the
-      documents' own labels and that of all other labels.
+    - ``"pointwise"``: for energies that depend on the label, the mean energies of the
+      documents' own labels and of all other labels.
 
     Make one with `from_training`; the constructor only holds data.
 
     Parameters
     ----------
     desired : array-like of shape (n_iterations + 1,)
-        Energy of what is desired: before training, then after each iteration.
+        Mean energy of the desired answers: before training, then after each iteration.
     others : array-like of shape (n_iterations + 1,)
-        Energy of what is not.
+        Mean energy of the other answers, at the same times.
     desired_name : str, default="preferred documents"
-        What the first line is called.
+        Label of the first line.
     others_name : str, default="other documents"
-        What the second line is called.
+        Label of the second line.
     best_iteration : int, default=None
-        Iteration whose parameters were kept, if that was chosen on validation queries;
-        marked by an upright line.
+        Iteration whose parameters were kept, if it was chosen on validation queries;
+        marked by a vertical line.
     name : str, default=None
         Name of the ranker, shown as the title.
 
@@ -66,19 +73,19 @@ class EnergyTrainingDisplay:
     estimator_ : ranker or Pipeline
         The clone that `from_training` fitted.
     ax_ : matplotlib axes
-        Where `plot` drew.
+        Axes that `plot` drew on.
     figure_ : matplotlib figure
-        Its figure.
+        Figure of the axes.
     desired_line_ : matplotlib line
-        Energy of what is desired.
+        Line of the desired answers.
     others_line_ : matplotlib line
-        Energy of what is not.
+        Line of the other answers.
     best_line_ : matplotlib line or None
-        The upright line at the best iteration.
+        Vertical line at the best iteration.
 
     References
     ----------
-    Fang & Liu (2016), section 7.2, figure 9, with eq. 29-31 for the listwise terms and
+    [Fang2016]_, section 7.2, figure 9, with eq. 29-31 for the listwise terms and
     figures 1 and 2 for the other readings.
 
     Examples
@@ -93,6 +100,8 @@ class EnergyTrainingDisplay:
     >>> len(gap), bool(gap[-1] > gap[0])
     (11, True)
     """
+
+    estimator_: Any
 
     def __init__(
         self,
@@ -111,21 +120,19 @@ class EnergyTrainingDisplay:
         self.best_iteration = best_iteration
         self.name = name
 
-    def plot(
-        self, ax=None, *, scale: str = "energy", **line_kw: Any
-    ) -> "EnergyTrainingDisplay":
+    def plot(self, ax: Any = None, *, scale: Scale = "energy", **line_kw: Any) -> Self:
         r"""Draw both curves.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         scale : {"energy", "relative", "rate"}, default="energy"
-            The energies :math:`E_t` themselves; relative to the start,
-            :math:`E_t / |E_0|`, from the first iteration where both energies differ
-            from zero, because some rankers start with energies of zero; or the rate of
-            decrease :math:`(E_{t-1} - E_t) / |E_{t-1}|`, undefined where
-            :math:`E_{t-1}` is zero.
+            "energy" draws the energies :math:`E_t` themselves. "relative" draws
+            :math:`E_t / |E_s|`, where s is the first iteration at which both energies
+            differ from zero, because some rankers start with energies of zero. "rate"
+            draws the rate of decrease :math:`(E_{t-1} - E_t) / |E_{t-1}|`, which is
+            undefined where :math:`E_{t-1}` is zero.
         **line_kw : dict
             Passed on to ``ax.plot`` for both curves.
 
@@ -139,7 +146,7 @@ class EnergyTrainingDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If the scale is not known.
+            If the scale is unknown, or it is "relative" and all energies are zero.
         """
         iterations, desired, others = self.curves(scale)
         ax = axes_or_new(ax, "EnergyTrainingDisplay.plot")
@@ -167,20 +174,27 @@ class EnergyTrainingDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def curves(self, scale: str = "energy"):
-        """Both curves on a scale of `plot`; needs no matplotlib.
+    def curves(
+        self, scale: Scale = "energy"
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return both curves on a scale of `plot`; this needs no matplotlib.
 
         Parameters
         ----------
         scale : {"energy", "relative", "rate"}, default="energy"
-            As in `plot`.
+            Scale of the energies, as in `plot`.
 
         Returns
         -------
         iterations : ndarray of shape (n_points,)
-            0 is before training.
+            Iterations; 0 is before training.
         desired, others : ndarrays of shape (n_points,)
-            Values on this scale; NaN where undefined.
+            Values on this scale; NaN where they are undefined.
+
+        Raises
+        ------
+        ValueError
+            If the scale is unknown, or it is "relative" and all energies are zero.
         """
         if scale not in _SCALES:
             raise ValueError(f"scale must be one of {tuple(_SCALES)}, got {scale!r}")
@@ -201,24 +215,25 @@ class EnergyTrainingDisplay:
     def from_training(
         cls,
         estimator: Any,
-        X,
-        y,
-        groups=None,
+        X: Any,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
         *,
-        reading: str = "pairwise",
+        reading: Reading = "pairwise",
         top_k: int | None = 5,
-        normalization: str = "list",
+        normalization: Normalization = "list",
         center: bool = False,
-        fit_params: dict[str, Any] | None = None,
-        scale: str = "energy",
-        ax=None,
+        fit_params: Mapping[str, Any] | None = None,
+        scale: Scale = "energy",
+        ax: Any = None,
         **line_kw: Any,
-    ) -> "EnergyTrainingDisplay":
+    ) -> Self:
         """Train a clone of a ranker and draw the energies of its training rows.
 
-        What is drawn at iteration 0 belongs to the parameters that the training really
-        started from. Of several restarts, the one is shown that was kept. Complexity:
-        that of the training and, once per iteration, the energies of all rows.
+        The energies at iteration 0 belong to the parameters that the training really
+        started from. Of several restarts, the one that was kept is shown. Complexity:
+        that of the training and of computing the energies of all rows once per
+        iteration.
 
         Parameters
         ----------
@@ -232,38 +247,38 @@ class EnergyTrainingDisplay:
             The query of each row, in any order. If None, the ids are read from a level
             named "qid" of the pandas index of ``y`` or ``X``.
         reading : {"pairwise", "listwise", "pointwise"}, default="pairwise"
-            What is desired and what is not. "pointwise" needs an energy that depends on
-            the label; for the others, the energy of a document is the one that it is
-            ranked by.
+            Which answers are desired. "pointwise" needs an energy that depends on the
+            label; for the others, the energy of a document is the one that it is ranked
+            by.
         top_k : int, default=5
-            Leading positions k of "listwise"; None for all.
+            Number k of leading positions of "listwise"; None means all positions.
         normalization : {"list", "sublist"}, default="list"
-            What the weights P of "listwise" sum to one over: the whole list, as in the
-            paper, or the positions from j on.
+            Positions over which the weights P of "listwise" sum to one: those of the
+            whole list, as in the paper, or those from j on.
         center : bool, default=False
-            Whether energies are taken relative to the mean of their query; not for
-            "pointwise". Only differences within a query matter to a ranking, and
-            without centring both curves may move in parallel.
+            Whether energies are taken relative to the mean of their query; without
+            effect on "pointwise". Only differences within a query matter to a ranking,
+            and without centring both curves may move in parallel.
         fit_params : dict, default=None
-            Further arguments of `fit`, such as ``sample_weight``. Validation queries
-            that the ranker holds out of the rows are drawn with the others.
+            Further arguments of `fit`, such as ``sample_weight``. Queries that the
+            ranker holds out for validation are drawn with the others.
         scale : {"energy", "relative", "rate"}, default="energy"
-            As in `plot`.
+            Scale of the energies, as in `plot`.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **line_kw : dict
             Passed on to ``ax.plot`` for both curves.
 
         Returns
         -------
         EnergyTrainingDisplay
-            Drawn; its ``estimator_`` is the fitted clone.
+            The display, drawn; its ``estimator_`` is the fitted clone.
 
         Raises
         ------
         TypeError
-            If the estimator is not an energy-based ranker, or for "pointwise", if its
-            energy does not depend on the label.
+            If the estimator is not an energy-based ranker, or if the reading is
+            "pointwise" and its energy does not depend on the label.
         ValueError
             If an option is not acceptable, or no document is preferred to another.
         """
@@ -290,7 +305,7 @@ class EnergyTrainingDisplay:
 
 
 class _Means:
-    """Mean energies of what is desired and what is not, under one reading."""
+    """Mean energies of the desired and of the other answers, under one reading."""
 
     def __init__(self, reading, top_k, normalization, center):
         self.reading = reading
@@ -303,6 +318,7 @@ class _Means:
             self.names = f"desired: top {top_k}", self.names[1]
 
     def __call__(self, energies, data, labels):
+        # Grades are known only once the rows are, and weights depend on them alone.
         if self.weights is None:
             self.weights = self._make_weights(data, labels)
         return [float((weights * energies).sum()) for weights in self.weights]
@@ -322,14 +338,15 @@ class _Means:
             weights = list_weights(y, ptr, self.top_k, self.normalization)
         if not self.center:
             return weights
-        # Centring energies is centring the weights that they are multiplied by.
+        # Centring is a symmetric linear map: the weights are centred once, instead of
+        # the energies in every iteration.
         return [weight - query_means(weight, ptr) for weight in weights]
 
 
 def _check_options(reading, top_k, normalization, scale):
     choices = {
         "reading": (reading, tuple(_NAMES)),
-        "normalization": (normalization, ("list", "sublist")),
+        "normalization": (normalization, get_args(Normalization)),
         "scale": (scale, tuple(_SCALES)),
     }
     for option, (value, accepted) in choices.items():

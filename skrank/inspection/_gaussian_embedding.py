@@ -1,12 +1,16 @@
 """Gaussians of a query and of its documents, in two dimensions."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_grades, check_groups, resolve_groups
-from skrank.inspection._axes import axes_or_new
+from skrank.inspection._axes import axes_or_new, grade_colors
+from skrank.inspection._pipelines import last_step, rows_of_last_step
+
+_LIGHTEST = 0.9  # place of the lowest grade on the colour map
 
 
 class GaussianEmbeddingDisplay:
@@ -15,9 +19,9 @@ class GaussianEmbeddingDisplay:
     .. math:: N(\mu, \operatorname{diag}(v)) \; \mapsto \;
               N\bigl(P (\mu - \bar\mu), \, P \operatorname{diag}(v) P^T\bigr)
 
-    with the two leading principal directions P of the means. An ellipse holds what lies
-    within ``n_std`` standard deviations of its centre; its covariance is exact, since a
-    Gaussian stays one when it is projected.
+    with the two leading principal directions P of the means. An ellipse encloses the
+    points within ``n_std`` standard deviations of its centre; its covariance is exact,
+    because the projection of a Gaussian is a Gaussian.
 
     Make one with `from_estimator`; the constructor only holds data.
 
@@ -26,28 +30,29 @@ class GaussianEmbeddingDisplay:
     query_mean : array-like of shape (2,)
         Centre of the query.
     query_covariance : array-like of shape (2, 2)
-        Its covariance.
+        Covariance of the query.
     document_means : array-like of shape (n_documents, 2)
         Centres of the documents.
     document_covariances : array-like of shape (n_documents, 2, 2)
-        Their covariances.
+        Covariances of the documents.
     grades : array-like of shape (n_documents,)
-        Grades, by which ellipses are coloured.
+        Relevance grades of the documents, which give the ellipses their colours.
     explained : float, default=None
-        Share of the variance of the means that two dimensions keep, shown at the axes.
+        Share of the variance of the means that the two dimensions keep, shown in the
+        legend.
     name : str, default=None
-        Shown as the title.
+        Title of the picture.
 
     Attributes
     ----------
     ax_ : matplotlib axes
-        Where `plot` drew.
+        Axes that `plot` drew on.
     figure_ : matplotlib figure
-        Its figure.
+        Figure of the axes.
     query_ellipse_ : matplotlib ellipse
-        The query.
+        Ellipse of the query.
     document_ellipses_ : list of matplotlib ellipses
-        The documents.
+        Ellipses of the documents, by ascending grade.
 
     Examples
     --------
@@ -86,18 +91,23 @@ class GaussianEmbeddingDisplay:
         self.name = name
 
     def plot(
-        self, ax=None, *, n_std: float = 1.0, cmap: str = "viridis", **ellipse_kw: Any
-    ) -> "GaussianEmbeddingDisplay":
+        self,
+        ax: Any = None,
+        *,
+        n_std: float = 1.0,
+        cmap: str = "viridis",
+        **ellipse_kw: Any,
+    ) -> Self:
         """Draw the ellipses.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         n_std : float, default=1.0
-            Standard deviations from centre to rim.
+            Number of standard deviations from the centre to the rim.
         cmap : str, default="viridis"
-            Colour map of the grades.
+            Name of the colour map of the grades.
         **ellipse_kw : dict
             Passed on to the ellipses of the documents.
 
@@ -114,7 +124,7 @@ class GaussianEmbeddingDisplay:
         ax = axes_or_new(ax, "GaussianEmbeddingDisplay.plot")
         grades = np.asarray(self.grades, dtype=np.float64)
         levels = np.unique(grades)
-        colours = _colours(len(levels), cmap)
+        colours = grade_colors(cmap, len(levels), _LIGHTEST)
         self.document_ellipses_ = []
         # Better documents are drawn later, so that the many others do not hide them.
         for i in np.argsort(grades, kind="stable"):
@@ -155,23 +165,23 @@ class GaussianEmbeddingDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X,
-        y,
-        groups=None,
+        X: Any,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
         *,
-        query=None,
-        ax=None,
+        query: Any = None,
+        ax: Any = None,
         n_std: float = 1.0,
         cmap: str = "viridis",
         **ellipse_kw: Any,
-    ) -> "GaussianEmbeddingDisplay":
+    ) -> Self:
         """Draw one query as a fitted ranker embeds it.
 
         Parameters
         ----------
         estimator : ranker or Pipeline
             A fitted ranker with a method ``embed(X, kind=)``, such as `GERank`, or a
-            pipeline that ends in one and whose other steps need no groups.
+            pipeline that ends in one.
         X : array-like of shape (n_documents, n_features)
             One row per document.
         y : array-like of shape (n_documents,)
@@ -180,20 +190,20 @@ class GaussianEmbeddingDisplay:
             The query of each row. If None, the ids are read from a level named "qid"
             of the pandas index of ``y`` or ``X``.
         query : object, default=None
-            Id of the query to draw; None takes that of the first row.
+            Id of the query to draw; None takes the query of the first row.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         n_std : float, default=1.0
-            Standard deviations from centre to rim.
+            Number of standard deviations from the centre to the rim.
         cmap : str, default="viridis"
-            Colour map of the grades.
+            Name of the colour map of the grades.
         **ellipse_kw : dict
             Passed on to the ellipses of the documents.
 
         Returns
         -------
         GaussianEmbeddingDisplay
-            Drawn.
+            The display, drawn.
 
         Raises
         ------
@@ -202,10 +212,7 @@ class GaussianEmbeddingDisplay:
         ValueError
             If no row belongs to the query.
         """
-        ranker, rows = estimator, X
-        if hasattr(estimator, "steps"):
-            ranker = estimator[-1]
-            rows = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        ranker = last_step(estimator)
         if not hasattr(ranker, "embed"):
             raise TypeError(
                 f"{type(ranker).__name__} has no method embed; this display needs a "
@@ -219,7 +226,9 @@ class GaussianEmbeddingDisplay:
             n_samples=len(grades),
             caller="GaussianEmbeddingDisplay.from_estimator",
         )
-        chosen, query = _rows_of(check_groups(ids, len(grades)), query)
+        ids = check_groups(ids, len(grades))
+        rows = rows_of_last_step(estimator, X, ids)
+        chosen, query = _rows_of(ids, query)
         parts = _project(
             *(part[chosen] for part in ranker.embed(rows, kind="document")),
             *(part[chosen[0]] for part in ranker.embed(rows, kind="query")),
@@ -231,24 +240,27 @@ class GaussianEmbeddingDisplay:
 
 
 def _rows_of(groups, query):
-    """Rows of one query, and its id for the title."""
+    """Row numbers of one query, and a title that names the query."""
     groups = np.asarray(groups)
     query = groups[0] if query is None else query
     chosen = np.flatnonzero(groups == query)
     if not len(chosen):
         known = QueryIndex.from_groups(groups).ids[:5]
-        raise ValueError(f"query={query!r} has no rows; ids begin {list(known)}")
+        raise ValueError(
+            f"query={query!r} has no rows; the first known ids are {list(known)}"
+        )
     return chosen, f"query {query}"
 
 
 def _project(means, variances, query_mean, query_variances):
-    """Exact marginals in the two leading principal directions of all means."""
+    """Project Gaussians on the two leading principal directions of all means."""
     points = np.vstack([means, query_mean])
     centre = points.mean(axis=0)
     _, singular, directions = np.linalg.svd(points - centre)
     plane = np.zeros((2, points.shape[1]))
     plane[: min(2, len(directions))] = directions[:2]
-    # Signs of singular vectors are arbitrary: let the largest entry be positive.
+    # Signs of singular vectors are arbitrary and differ between LAPACK libraries: let
+    # the largest entry be positive.
     largest = np.abs(plane).argmax(axis=1)
     plane *= np.where(plane[[0, 1], largest] < 0, -1.0, 1.0)[:, None]
     total = float(np.sum(singular**2))
@@ -259,13 +271,6 @@ def _project(means, variances, query_mean, query_variances):
         "document_covariances": np.einsum("al,il,bl->iab", plane, variances, plane),
         "explained": float(np.sum(singular[:2] ** 2)) / total if total > 0 else 1.0,
     }
-
-
-def _colours(n_levels, cmap):
-    import matplotlib
-
-    # The brightest end of a map is hard to see on white.
-    return matplotlib.colormaps[cmap](np.linspace(0.9, 0.0, n_levels))
 
 
 def _ellipse(mean, covariance, n_std, **style):

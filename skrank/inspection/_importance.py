@@ -1,15 +1,17 @@
-"""Importances of features as bars."""
+"""Importances of features, drawn as bars."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank.inspection._axes import axes_or_new
+from skrank.inspection._pipelines import last_step
 
 
 class FeatureImportanceDisplay:
-    """Importances of features, the greatest on top.
+    """Importances of features, drawn as bars with the greatest on top.
 
     Make one with `from_estimator` or `from_permutations`; the constructor only holds
     data.
@@ -17,22 +19,22 @@ class FeatureImportanceDisplay:
     Parameters
     ----------
     importances : array-like of shape (n_features,)
-        One number for each feature.
+        Importance of each feature.
     deviations : array-like of shape (n_features,), default=None
-        Their standard deviations, drawn as whiskers.
+        Standard deviations of the importances, drawn as whiskers.
     feature_names : sequence of str, default=None
-        Names of the features; None numbers them.
+        Names of the features; None shows their numbers.
     kind : str, default="importance"
-        What the numbers are, shown below them.
+        Name of what the bars show, for the label of the axis.
     max_features : int, default=20
-        How many to draw.
+        Number of features to draw.
 
     Attributes
     ----------
     ax_ : matplotlib axes
-        Where `plot` drew.
+        Axes that `plot` drew on.
     figure_ : matplotlib figure
-        Its figure.
+        Figure of the axes.
     bars_ : matplotlib container
         One bar for each feature drawn, the least important first.
 
@@ -63,13 +65,13 @@ class FeatureImportanceDisplay:
         self.kind = kind
         self.max_features = max_features
 
-    def plot(self, ax=None, **bar_kw: Any) -> "FeatureImportanceDisplay":
+    def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
         """Draw the bars.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **bar_kw : dict
             Passed on to ``ax.barh``.
 
@@ -85,7 +87,8 @@ class FeatureImportanceDisplay:
         """
         ax = axes_or_new(ax, "FeatureImportanceDisplay.plot")
         importances = np.asarray(self.importances, dtype=np.float64)
-        # Equal importances: the lower feature on top.
+        # Of equal importances, the feature with the lower number is drawn on top:
+        # otherwise the sort would decide, and pictures would differ between platforms.
         order = np.lexsort((np.arange(len(importances)), -importances))
         order = order[: self.max_features][::-1]
         names = self.feature_names
@@ -105,40 +108,42 @@ class FeatureImportanceDisplay:
         cls,
         estimator: Any,
         *,
-        kind: str = "gain",
-        feature_names=None,
+        kind: Literal["gain", "split"] = "gain",
+        feature_names: Sequence[str] | None = None,
         max_features: int = 20,
-        ax=None,
+        ax: Any = None,
         **bar_kw: Any,
-    ) -> "FeatureImportanceDisplay":
-        """Draw the importances that a fitted ranker of trees knows.
+    ) -> Self:
+        """Draw the importances of the features in the splits of a ranker of trees.
 
         Parameters
         ----------
         estimator : ranker or Pipeline
             A fitted ranker with ``ensemble_``, or a pipeline that ends in one.
         kind : {"gain", "split"}, default="gain"
-            Share of the features in the total gain of all splits, or in their number.
+            "gain" is the share of a feature in the total gain of all splits, "split"
+            its share in the number of splits.
         feature_names : sequence of str, default=None
-            Names of the features; None takes those seen in `fit`, if any.
+            Names of the features; None takes the names seen in `fit`, if there were
+            any.
         max_features : int, default=20
-            How many to draw.
+            Number of features to draw.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **bar_kw : dict
             Passed on to ``ax.barh``.
 
         Returns
         -------
         FeatureImportanceDisplay
-            Drawn.
+            The display, drawn.
 
         Raises
         ------
         TypeError
             If the estimator has no trees.
         """
-        ranker = estimator[-1] if hasattr(estimator, "steps") else estimator
+        ranker = last_step(estimator)
         check_is_fitted(ranker)
         if not hasattr(ranker, "ensemble_"):
             raise TypeError(
@@ -162,30 +167,31 @@ class FeatureImportanceDisplay:
         cls,
         result: Any,
         *,
-        feature_names=None,
+        feature_names: Sequence[str] | None = None,
         max_features: int = 20,
-        ax=None,
+        ax: Any = None,
         **bar_kw: Any,
-    ) -> "FeatureImportanceDisplay":
-        """Draw what `query_permutation_importance` returned.
+    ) -> Self:
+        """Draw the importances that `query_permutation_importance` returned.
 
         Parameters
         ----------
         result : Bunch
-            With ``importances_mean`` and ``importances_std``.
+            Means and standard deviations as ``importances_mean`` and
+            ``importances_std``.
         feature_names : sequence of str, default=None
-            Names of the features; None numbers them.
+            Names of the features; None shows their numbers.
         max_features : int, default=20
-            How many to draw.
+            Number of features to draw.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **bar_kw : dict
             Passed on to ``ax.barh``.
 
         Returns
         -------
         FeatureImportanceDisplay
-            Drawn.
+            The display, drawn.
         """
         display = cls(
             importances=result.importances_mean,

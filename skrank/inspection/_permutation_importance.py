@@ -1,10 +1,12 @@
-"""What a ranking loses when a feature no longer tells documents apart."""
+"""Loss of a ranking measure when a feature no longer tells documents apart."""
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_grades, check_weights, n_rows, resolve_groups
 from skrank.metrics import BaseMeasure, get_measure, query_weights
@@ -12,22 +14,26 @@ from skrank.metrics import BaseMeasure, get_measure, query_weights
 
 def query_permutation_importance(
     estimator: Any,
-    X,
-    y,
-    groups=None,
+    X: Any,
+    y: npt.ArrayLike,
+    groups: npt.ArrayLike | None = None,
     *,
     measure: str | BaseMeasure = "ndcg@10",
     within: bool = True,
     n_repeats: int = 5,
-    sample_weight=None,
-    random_state=None,
+    sample_weight: npt.ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
     r"""Loss of a ranking measure when the values of one feature are permuted.
 
-    .. math:: I_j = M(f; X, y) - \frac{1}{R} \sum_{r=1}^{R} M(f; X^{(j, r)}, y)
+    .. math:: I_j = s \left( M(f; X, y)
+              - \frac{1}{R} \sum_{r=1}^{R} M(f; X^{(j, r)}, y) \right)
 
-    Values move between documents of the same query, so that what is broken is the link
-    of the feature to the order of these documents, and nothing else: a feature that is
+    with :math:`s = 1` for measures of which more is better and :math:`s = -1` for
+    errors, so that a feature that the ranking needs has a positive importance.
+
+    Values move between documents of the same query, which breaks the link of the
+    feature to the order of these documents and nothing else: a feature that is
     the same for all documents of a query has importance 0 on its own, as it should for
     a ranking. scikit-learn's ``permutation_importance`` permutes over all rows, which
     mixes values of different queries and with them their scales; ``within=False`` does
@@ -35,32 +41,33 @@ def query_permutation_importance(
 
     Parameters
     ----------
-    estimator : ranker or any object with ``predict``
-        Fitted.
+    estimator : ranker, Pipeline or any object with ``predict``
+        A fitted ranker; it is given the groups if it asks for them.
     X : array-like, DataFrame or CSR matrix of shape (n_documents, n_features)
-        Rows, better not those of the training queries.
+        One row per document, preferably not of the training queries.
     y : array-like of shape (n_documents,)
         Relevance grades.
     groups : array-like of shape (n_documents,), default=None
         The query of each row, in any order. If None, the ids are read from a level
         named "qid" of the pandas index of ``y`` or ``X``.
     measure : str or BaseMeasure, default="ndcg@10"
-        What is measured; higher is better.
+        Measure of the ranking, of either direction.
     within : bool, default=True
-        Whether values stay in their query; otherwise they move over all rows.
+        Whether values stay in their query; otherwise they move between all rows.
     n_repeats : int, default=5
-        Permutations of each feature.
+        Number of permutations of each feature.
     sample_weight : array-like of shape (n_documents,), default=None
-        Row weights; a query weighs as much as its documents on average.
+        Row weights; the weight of a query is the mean weight of its documents.
     random_state : int, RandomState or None, default=None
         Source of the permutations.
 
     Returns
     -------
     Bunch
-        ``importances`` of shape (n_features, n_repeats), their ``importances_mean`` and
+        ``importances`` of shape (n_features, n_repeats), ``importances_mean`` and
         ``importances_std`` over repeats, and ``baseline``, the measure of the rows as
-        they are. As in scikit-learn, so that its displays of importances take it, too.
+        they are. The names are those that scikit-learn's ``permutation_importance``
+        uses, so that its displays take this result, too.
 
     Raises
     ------
@@ -69,7 +76,7 @@ def query_permutation_importance(
 
     References
     ----------
-    Breiman (2001), Random forests, section 10.
+    [Breiman2001]_, section 10.
 
     Examples
     --------
@@ -86,15 +93,15 @@ def query_permutation_importance(
     rng = check_random_state(random_state)
     judged = _Judged(estimator, X, y, groups, get_measure(measure), sample_weight)
     baseline = judged.measure_of(X)
-    n_features = n_columns(X)
+    n_features = _n_columns(X)
     importances = np.empty((n_features, n_repeats))
     for repeat in range(n_repeats):
-        # All features see the same permutations: their differences scatter less.
+        # All features see the same permutations, so that chance adds the same to each
+        # and their differences scatter less.
         rows = judged.permutation(rng, within)
         for j in range(n_features):
-            importances[j, repeat] = baseline - judged.measure_of(
-                _with_column(X, j, rows)
-            )
+            changed = judged.measure_of(_with_column(X, j, rows))
+            importances[j, repeat] = judged.sign * (baseline - changed)
     return Bunch(
         importances=importances,
         importances_mean=importances.mean(axis=1),
@@ -104,7 +111,7 @@ def query_permutation_importance(
 
 
 class _Judged:
-    """An estimator beside the grades that judge it."""
+    """An estimator with the grades that judge it."""
 
     def __init__(self, estimator, X, y, groups, measure, sample_weight):
         given = resolve_groups(
@@ -115,21 +122,21 @@ class _Judged:
         self.y = self.index.take(check_grades(y, n_samples=n_rows(X)))
         weight = self.index.take(check_weights(sample_weight, n_rows(X)))
         self.weights = query_weights(weight, self.index.ptr)
-        requests = getattr(estimator, "_needs_groups", False)
-        self.options = {"groups": given} if requests else {}
+        self.sign = 1.0 if measure.greater_is_better else -1.0
 
     def measure_of(self, X) -> float:
-        """Mean of the measure over queries."""
-        scores = np.asarray(self.estimator.predict(X, **self.options), dtype=np.float64)
-        scores = self.index.take(scores)
+        """Mean of the measure over queries, in its own direction."""
+        scores = scores_of(self.estimator, X, self.given, response_method="predict")
+        scores = self.index.take(np.asarray(scores, dtype=np.float64))
         values = self.measure.per_query(self.y, scores, self.index.ptr)
         return float(self.measure.mean(values, self.weights))
 
-    def permutation(self, rng, within):
-        """Row from which each row takes its value."""
+    def permutation(self, rng, within) -> np.ndarray:
+        """Return the row from which each row takes its value."""
         keys = rng.random_sample(self.index.n_documents)
         if not within:
             return np.argsort(keys, kind="stable")
+        # Sorting by query first and random key second shuffles all queries at once.
         grouped = np.lexsort((keys, self.index.codes))
         rows = np.empty(len(keys), dtype=np.intp)
         order = self.index.order
@@ -139,18 +146,19 @@ class _Judged:
         return rows
 
 
-def n_columns(X) -> int:
+def _n_columns(X) -> int:
     """Number of features of an array, a DataFrame, a sparse matrix or nested lists."""
     return X.shape[1] if hasattr(X, "shape") else len(X[0])
 
 
 def _with_column(X, j, rows):
-    """Rows with the values of one feature taken from other rows."""
+    """Copy of the rows with the values of one feature taken from other rows."""
     if hasattr(X, "iloc"):
         changed = X.copy()
         changed.isetitem(j, X.iloc[rows, j].to_numpy())
         return changed
     if hasattr(X, "tocsc"):
+        # CSR rows cannot be written to in place without moving all entries behind.
         changed = X.tolil(copy=True)
         changed[:, [j]] = X.tocsr()[rows][:, [j]]
         return changed.tocsr()

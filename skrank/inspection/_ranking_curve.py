@@ -1,11 +1,13 @@
 """Curves of a measure over its cut-off."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
+from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_grades,
@@ -37,20 +39,22 @@ class RankingCurveDisplay:
     k : array-like of shape (n_cutoffs,)
         Cut-offs, increasing.
     curves : dict of str to array-like of shape (n_cutoffs,)
-        Mean of the measure at each cut-off, by name of the ranker.
+        Mean of the measure at each cut-off, by the name of the ranker.
     measure_name : str
         Name of the measure without its cut-off.
+    greater_is_better : bool, default=True
+        Direction of the measure; the axis says so if lower is better.
     intervals : dict of str to array-like of shape (n_cutoffs, 2), default=None
-        Ends of a confidence interval at each cut-off, by name of the ranker.
+        Bounds of a confidence interval at each cut-off, by the name of the ranker.
 
     Attributes
     ----------
     ax_ : matplotlib axes
-        Where `plot` drew.
+        Axes that `plot` drew on.
     figure_ : matplotlib figure
-        Its figure.
+        Figure of the axes.
     lines_ : list of matplotlib lines
-        One for each ranker.
+        One line for each ranker.
 
     Examples
     --------
@@ -71,20 +75,22 @@ class RankingCurveDisplay:
         k: Iterable[int],
         curves: Mapping[str, Any],
         measure_name: str,
+        greater_is_better: bool = True,
         intervals: Mapping[str, Any] | None = None,
     ):
         self.k = k
         self.curves = curves
         self.measure_name = measure_name
+        self.greater_is_better = greater_is_better
         self.intervals = intervals
 
-    def plot(self, ax=None, **line_kw: Any) -> "RankingCurveDisplay":
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curves.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **line_kw : dict
             Passed on to ``ax.plot`` for every curve.
 
@@ -110,7 +116,8 @@ class RankingCurveDisplay:
                     self.k, low, high, color=line.get_color(), alpha=0.15, linewidth=0
                 )
         ax.set_xlabel("Cut-off k")
-        ax.set_ylabel(f"Mean {self.measure_name}@k")
+        direction = "" if self.greater_is_better else " (lower is better)"
+        ax.set_ylabel(f"Mean {self.measure_name}@k{direction}")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
@@ -120,24 +127,25 @@ class RankingCurveDisplay:
     def from_estimators(
         cls,
         estimators: Mapping[str, Any],
-        X,
-        y,
-        groups=None,
+        X: Any,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
         *,
         measure: str | BaseMeasure = "ndcg",
         k: Iterable[int] = range(1, 11),
-        sample_weight=None,
+        sample_weight: npt.ArrayLike | None = None,
         confidence: float | None = None,
-        random_state=None,
-        ax=None,
+        random_state: int | np.random.RandomState | None = None,
+        ax: Any = None,
         **line_kw: Any,
-    ) -> "RankingCurveDisplay":
-        """Score data by fitted rankers and draw their curves.
+    ) -> Self:
+        """Score documents by fitted rankers and draw the curves of the rankers.
 
         Parameters
         ----------
         estimators : dict of str to estimator
-            Fitted rankers, or anything with ``predict``, by the name to show.
+            Fitted rankers, pipelines, or anything with ``predict``, by the name to
+            show; those that need groups are given them.
         X : array-like or CSR matrix of shape (n_documents, n_features)
             One row per document.
         y : array-like of shape (n_documents,)
@@ -146,30 +154,30 @@ class RankingCurveDisplay:
             The query of each row. If None, the ids are read from a level named "qid"
             of the pandas index of ``y`` or ``X``.
         measure : str or BaseMeasure, default="ndcg"
-            A measure with a cut-off, which is left open here.
+            A measure that takes a cut-off, which is left open here.
         k : iterable of int, default=range(1, 11)
             Cut-offs, increasing.
         sample_weight : array-like of shape (n_documents,), default=None
-            Row weights; a query weighs as much as its documents on average.
+            Row weights; the weight of a query is the mean weight of its documents.
         confidence : float, default=None
-            Coverage of a bootstrap interval over queries, drawn as a band; None draws
-            none. Takes no ``sample_weight``.
+            Coverage of a bootstrap interval over queries, which is drawn as a band;
+            None draws no band. Not available with ``sample_weight``.
         random_state : int, RandomState or None, default=None
             Source of the bootstrap samples.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **line_kw : dict
             Passed on to ``ax.plot`` for every curve.
 
         Returns
         -------
         RankingCurveDisplay
-            Drawn.
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If the measure takes no cut-off, or anything does not fit in length.
+            If the measure takes no cut-off, or lengths do not agree.
         """
         groups = resolve_groups(
             groups,
@@ -181,7 +189,7 @@ class RankingCurveDisplay:
         scores = {}
         for name, estimator in _named(estimators, "estimators").items():
             check_query_leakage(estimator, groups)
-            scores[name] = estimator.predict(X)
+            scores[name] = scores_of(estimator, X, groups, response_method="predict")
         return cls.from_predictions(
             y,
             scores,
@@ -198,21 +206,21 @@ class RankingCurveDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_scores: Mapping[str, Any],
-        groups=None,
+        y_true: npt.ArrayLike,
+        y_scores: Mapping[str, npt.ArrayLike],
+        groups: npt.ArrayLike | None = None,
         *,
         measure: str | BaseMeasure = "ndcg",
         k: Iterable[int] = range(1, 11),
-        sample_weight=None,
+        sample_weight: npt.ArrayLike | None = None,
         confidence: float | None = None,
-        random_state=None,
-        ax=None,
+        random_state: int | np.random.RandomState | None = None,
+        ax: Any = None,
         **line_kw: Any,
-    ) -> "RankingCurveDisplay":
+    ) -> Self:
         """Draw the curves of given scores.
 
-        Complexity: O(n_documents n_cutoffs) for each ranker, beside the bootstrap.
+        Complexity: O(n_documents n_cutoffs) for each ranker, besides the bootstrap.
 
         Parameters
         ----------
@@ -224,30 +232,30 @@ class RankingCurveDisplay:
             The query of each row. If None, the ids are read from a level named "qid"
             of the pandas index of ``y_true``.
         measure : str or BaseMeasure, default="ndcg"
-            A measure with a cut-off, which is left open here.
+            A measure that takes a cut-off, which is left open here.
         k : iterable of int, default=range(1, 11)
             Cut-offs, increasing.
         sample_weight : array-like of shape (n_documents,), default=None
-            Row weights; a query weighs as much as its documents on average.
+            Row weights; the weight of a query is the mean weight of its documents.
         confidence : float, default=None
-            Coverage of a bootstrap interval over queries, drawn as a band; None draws
-            none. Takes no ``sample_weight``.
+            Coverage of a bootstrap interval over queries, which is drawn as a band;
+            None draws no band. Not available with ``sample_weight``.
         random_state : int, RandomState or None, default=None
             Source of the bootstrap samples.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **line_kw : dict
             Passed on to ``ax.plot`` for every curve.
 
         Returns
         -------
         RankingCurveDisplay
-            Drawn.
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If the measure takes no cut-off, or anything does not fit in length.
+            If the measure takes no cut-off, or lengths do not agree.
         """
         if confidence is not None and sample_weight is not None:
             raise ValueError("confidence is not available with sample_weight")
@@ -262,14 +270,15 @@ class RankingCurveDisplay:
         display = cls(
             k=np.array([measure.k for measure in measures]),
             curves=curves,
-            measure_name=clone(measures[0]).set_params(k=None).name,
+            measure_name=_with_cutoff(measures[0], None).name,
+            greater_is_better=measures[0].greater_is_better,
             intervals=intervals or None,
         )
         return display.plot(ax, **line_kw)
 
 
 class _Judged:
-    """Grades grouped by query, for several measures and rankers."""
+    """Grades grouped by query, by which several rankers are judged."""
 
     def __init__(self, y_true, groups, sample_weight):
         y = check_grades(y_true, name="y_true")
@@ -284,15 +293,15 @@ class _Judged:
         weight = self.index.take(check_weights(sample_weight, len(y)))
         self.weights = query_weights(weight, self.index.ptr)
 
-    def per_query(self, measures, y_score, name):
-        """Values of shape (n_queries, n_cutoffs)."""
+    def per_query(self, measures, y_score, name) -> np.ndarray:
+        """Return the values of the measures, of shape (n_queries, n_cutoffs)."""
         scores = check_scores(y_score, len(self.y), name=f"y_scores[{name!r}]")
         scores = self.index.take(scores)
         columns = [m.per_query(self.y, scores, self.index.ptr) for m in measures]
         return np.column_stack(columns)
 
-    def means(self, measures, values):
-        """Mean over queries at each cut-off."""
+    def means(self, measures, values) -> np.ndarray:
+        """Return the mean over queries at each cut-off."""
         columns = zip(measures, values.T)
         return np.array([m.mean(column, self.weights) for m, column in columns])
 
@@ -318,7 +327,7 @@ def _check_cutoffs(k):
 
 
 def _at_cutoffs(measure, cutoffs):
-    """Return the measure at each cut-off."""
+    """Copies of the measure, one for each cut-off."""
     measure = get_measure(measure)
     if "k" not in measure.get_params(deep=False):
         raise ValueError(
@@ -329,11 +338,17 @@ def _at_cutoffs(measure, cutoffs):
             f"measure {measure.name!r} has a cut-off already; leave it open and pass "
             "cut-offs as k"
         )
-    return [clone(measure).set_params(k=int(k)) for k in cutoffs]
+    return [_with_cutoff(measure, int(k)) for k in cutoffs]
+
+
+def _with_cutoff(measure, k) -> BaseMeasure:
+    copy: Any = clone(measure)
+    return copy.set_params(k=k)
 
 
 def _band(values, confidence, random_state):
-    """Intervals of shape (n_cutoffs, 2) over the queries that have a value."""
+    """Bootstrap intervals of shape (n_cutoffs, 2)."""
+    # Queries without a value would make every resampled mean NaN.
     defined = ~np.isnan(values).any(axis=1)
     return bootstrap_interval(
         values[defined],

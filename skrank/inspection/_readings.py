@@ -1,9 +1,11 @@
-"""What is desired and what is not: two weighted means of energies.
+"""Desired and other answers as two weighted means of energies.
 
-All three readings of a ranking task are linear in the energies, so each is a pair of
-arrays of weights, made once, and following them through training costs two inner
+All three readings of a ranking task are linear in the energies. So each is a pair of
+arrays of weights that are made once, and following it through training costs two inner
 products per iteration.
 """
+
+from typing import Literal
 
 import numpy as np
 
@@ -11,32 +13,40 @@ from skrank._core import _segments
 from skrank.losses._base import has_preference
 from skrank.losses._energy_listwise import position_coefficients
 
+_Weights = tuple[np.ndarray, np.ndarray]
+
 _NO_PREFERENCE = (
     "there is no query with documents of different grades, so no document is preferred "
     "to another"
 )
 
 
-def pair_weights(y, ptr):
-    """Weights of the preferred and of the other documents of all preference pairs.
+def pair_weights(y: np.ndarray, ptr: np.ndarray) -> _Weights:
+    """Return the weights of the preferred and of the other documents of all pairs.
 
     Parameters
     ----------
     y : ndarray of shape (n_documents,)
-        Grades, grouped by query.
+        Relevance grades, grouped by query.
     ptr : ndarray of shape (n_queries + 1,)
-        Where each query starts.
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
 
     Returns
     -------
     desired, others : ndarrays of shape (n_documents,)
-        Share of the pairs in which a document is the preferred one, and the other one;
-        each sums to 1. Complexity: O(n log n), no pair is built.
+        Share of the pairs in which a document is the preferred one, and share of those
+        in which it is the other one; each sums to 1. Complexity: O(n log n), since no
+        pair is built.
+
+    Raises
+    ------
+    ValueError
+        If no document is preferred to another.
     """
     order, lower = _sorted_by_grade(y, ptr)
     worse = np.repeat(np.diff(ptr), np.diff(ptr)) - lower
     position = np.arange(len(y)) - np.repeat(ptr[:-1], np.diff(ptr))
-    # The first of its run of equal grades has as many better ones as its position.
+    # Where a run of equal grades begins, the position counts the better documents.
     first = _starts_of_runs(lower, ptr)
     better = position[np.flatnonzero(first)[np.cumsum(first) - 1]]
     n_pairs = worse.sum()
@@ -47,8 +57,13 @@ def pair_weights(y, ptr):
     return desired, others
 
 
-def list_weights(y, ptr, top_k, normalization):
-    r"""Weights of the two terms of the energy of the ideal list.
+def list_weights(
+    y: np.ndarray,
+    ptr: np.ndarray,
+    top_k: int | None,
+    normalization: Literal["list", "sublist"],
+) -> _Weights:
+    r"""Return the weights of the two terms of the energy of the ideal list.
 
     .. math:: \sum_{j=1}^{k} E(x_{\pi_j}), \qquad
               \sum_{j=1}^{k} \sum_{t=j}^{m} P(t) E(x_{\pi_t})
@@ -56,19 +71,28 @@ def list_weights(y, ptr, top_k, normalization):
     Parameters
     ----------
     y : ndarray of shape (n_documents,)
-        Grades, grouped by query.
+        Relevance grades, grouped by query.
     ptr : ndarray of shape (n_queries + 1,)
-        Where each query starts.
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
     top_k : int or None
-        Leading positions k; None for all.
+        Number k of leading positions; None means all positions.
     normalization : {"list", "sublist"}
-        What P sums to one over, as in `ListwiseEnergyLoss`.
+        Positions over which P sums to one, as in `ListwiseEnergyLoss`.
 
     Returns
     -------
     desired, others : ndarrays of shape (n_documents,)
         Means over the queries that have a preference, and over all orders of documents
-        of equal grade (Fang & Liu 2016, eq. 29-31).
+        of equal grade.
+
+    Raises
+    ------
+    ValueError
+        If no document is preferred to another.
+
+    References
+    ----------
+    [Fang2016]_, eq. 29-31.
     """
     order, lower = _sorted_by_grade(y, ptr)
     informative = has_preference(y, ptr)
@@ -82,28 +106,33 @@ def list_weights(y, ptr, top_k, normalization):
         top[rows] = np.arange(size) < (size if top_k is None else top_k)
         net[rows] = position_coefficients(size, top_k, normalization)
     first = _starts_of_runs(lower, ptr)
-    weights = []
-    for by_position in (top, top - net):
-        of_document = np.empty(len(y))
-        of_document[order] = _mean_of_runs(by_position, first) / informative.sum()
-        weights.append(of_document)
-    return tuple(weights)
+    desired, others = np.empty(len(y)), np.empty(len(y))
+    n_queries = informative.sum()
+    # A document takes the mean over its run, which is the mean over all orders of ties.
+    desired[order] = _mean_of_runs(top, first) / n_queries
+    others[order] = _mean_of_runs(top - net, first) / n_queries
+    return desired, others
 
 
-def label_weights(y, labels):
-    """Weights of each document's own label and of all its other labels.
+def label_weights(y: np.ndarray, labels: np.ndarray) -> _Weights:
+    """Return the weights of each document's own label and of all its other labels.
 
     Parameters
     ----------
     y : ndarray of shape (n_documents,)
-        Grades, all among the labels.
+        Relevance grades, all among the labels.
     labels : ndarray of shape (n_labels,)
         Labels, ascending.
 
     Returns
     -------
     desired, others : ndarrays of shape (n_documents, n_labels)
-        Each sums to 1.
+        Weights; each array sums to 1.
+
+    Raises
+    ------
+    ValueError
+        If there is only one label.
     """
     if len(labels) < 2:
         raise ValueError(f"there is only one label, {labels[0]:g}, and no other")
@@ -111,15 +140,15 @@ def label_weights(y, labels):
     return own / len(y), ~own / (len(y) * (len(labels) - 1))
 
 
-def query_means(values, ptr):
-    """Mean of each query, one entry per row.
+def query_means(values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """Return the mean of the query of each row.
 
     Parameters
     ----------
     values : ndarray of shape (n_documents,)
-        Grouped by query.
+        Values, grouped by query.
     ptr : ndarray of shape (n_queries + 1,)
-        Where each query starts.
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
 
     Returns
     -------
@@ -131,13 +160,13 @@ def query_means(values, ptr):
 
 
 def _sorted_by_grade(y, ptr):
-    """Rows by falling grade, and how many of a query have at least a row's grade."""
+    """Rows by falling grade, and how many rows of the query have that grade or more."""
     order, lower = _segments.label_order(np.ascontiguousarray(y, dtype=np.float64), ptr)
     return order + np.repeat(ptr[:-1], np.diff(ptr)), lower
 
 
 def _starts_of_runs(lower, ptr):
-    """Whether a row, sorted by grade, is the first of its grade in its query."""
+    """Mask of the rows, sorted by grade, that are the first of their grade."""
     first = np.ones(len(lower), dtype=bool)
     first[1:] = lower[1:] != lower[:-1]
     first[ptr[:-1][np.diff(ptr) > 0]] = True

@@ -1,11 +1,13 @@
 """Curves of the objective and of the validation measure over iterations."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank.inspection._axes import axes_or_new
+from skrank.inspection._pipelines import last_step
+from skrank.metrics import get_measure
 
 
 class TrainingCurveDisplay:
@@ -20,27 +22,27 @@ class TrainingCurveDisplay:
     validation_curve : array-like of shape (n_iterations,), default=None
         Validation measure after each iteration, if there were validation queries.
     best_iteration : int, default=None
-        Iteration whose parameters were kept, counted from 1; marked with
+        Iteration whose parameters were kept, counted from 1; marked on the
         ``validation_curve``.
     validation_name : str, default="validation measure"
-        What the second axis is called.
+        Label of the second axis.
     name : str, default=None
         Name of the ranker, shown as the title.
 
     Attributes
     ----------
     ax_ : matplotlib axes
-        Where the objective was drawn.
+        Axes of the objective.
     validation_ax_ : matplotlib axes or None
-        Where the validation measure was drawn: the same place with its own scale.
+        Axes of the validation measure: the same place with a scale of its own.
     figure_ : matplotlib figure
-        Their figure.
+        Figure of both axes.
     loss_line_ : matplotlib line
-        The objective.
+        Line of the objective.
     validation_line_ : matplotlib line or None
-        The validation measure.
+        Line of the validation measure.
     best_line_ : matplotlib line or None
-        The upright line at the best iteration.
+        Vertical line at the best iteration.
 
     Examples
     --------
@@ -69,13 +71,13 @@ class TrainingCurveDisplay:
         self.validation_name = validation_name
         self.name = name
 
-    def plot(self, ax=None, **line_kw: Any) -> "TrainingCurveDisplay":
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curves.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **line_kw : dict
             Passed on to ``ax.plot`` for both curves.
 
@@ -132,9 +134,7 @@ class TrainingCurveDisplay:
         )
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, ax=None, **line_kw: Any
-    ) -> "TrainingCurveDisplay":
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curves of a fitted ranker.
 
         Parameters
@@ -142,21 +142,21 @@ class TrainingCurveDisplay:
         estimator : ranker or Pipeline
             A fitted ranker that keeps ``loss_curve_``, or a pipeline that ends in one.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         **line_kw : dict
             Passed on to ``ax.plot`` for both curves.
 
         Returns
         -------
         TrainingCurveDisplay
-            Drawn.
+            The display, drawn.
 
         Raises
         ------
         TypeError
             If the estimator keeps no ``loss_curve_``.
         """
-        ranker = estimator[-1] if hasattr(estimator, "steps") else estimator
+        ranker = last_step(estimator)
         check_is_fitted(ranker)
         if not hasattr(ranker, "loss_curve_"):
             raise TypeError(
@@ -165,18 +165,27 @@ class TrainingCurveDisplay:
             )
         validation = np.asarray(getattr(ranker, "validation_curve_", ()))
         measured = len(validation) > 0
-        measure = getattr(ranker, "validation_measure", "measure")
         display = cls(
             loss_curve=ranker.loss_curve_,
             validation_curve=validation if measured else None,
             best_iteration=ranker.best_iteration_ if measured else None,
-            validation_name=f"validation {getattr(measure, 'name', measure)}",
+            validation_name=_validation_name(ranker),
             name=type(ranker).__name__,
         )
         return display.plot(ax, **line_kw)
 
 
+def _validation_name(ranker) -> str:
+    """Name of the validation measure, with its direction if lower is better."""
+    measure = getattr(ranker, "validation_measure", None)
+    if measure is None:
+        return "validation measure"
+    measure = get_measure(measure)
+    direction = "" if measure.greater_is_better else " (lower is better)"
+    return f"validation {measure.name}{direction}"
+
+
 def _numbered(curve):
-    """Iterations, counted from 1, and values."""
+    """Iterations, counted from 1, and the values of a curve."""
     curve = np.asarray(curve, dtype=np.float64)
     return np.arange(1, len(curve) + 1), curve

@@ -1,18 +1,24 @@
-"""Training seen from the side: energies before, during and after it.
+"""Training observed: energies before, during and after it.
 
-A ranker reports its parameters after every iteration, but not those it starts from, and
-it keeps only the last. So a clone of the ranker is trained here, and the two steps that
-know the rest are listened to: the one that gets the grouped rows and the one that draws
-the parameters to start from. Nothing of the training is repeated or imitated; the clone
-is the ranker that `fit` would have made.
+A ranker reports its parameters after every iteration, and those that it starts from as
+iteration 0, but it keeps only the last. So a clone of the ranker is trained here with a
+callback that keeps what is reported, and the energies are computed afterwards, from the
+rows as the fitted clone sees them. Nothing of the training is repeated, imitated or
+replaced: the clone is the ranker that `fit` would have made.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import sklearn
 from sklearn.base import clone
+
+from skrank._core._queries import QueryIndex
+from skrank._core._validation import check_grades, check_groups, resolve_groups
+from skrank.inspection._pipelines import last_step, rows_of_last_step
 
 
 @dataclass
@@ -21,26 +27,55 @@ class _Run:
 
     start: np.ndarray
     objectives: list[float] = field(default_factory=list)
-    records: list[Any] = field(default_factory=list)
+    params: list[np.ndarray] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Training rows as the ranker sees them, grouped by query.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_documents, n_features)
+        Rows, after the other steps of a pipeline and checked by the ranker.
+    y : ndarray of shape (n_documents,)
+        Relevance grades.
+    ptr : ndarray of shape (n_queries + 1,)
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
+    """
+
+    X: Any
+    y: np.ndarray
+    ptr: np.ndarray
+
+    @property
+    def query_of_rows(self) -> np.ndarray:
+        """Number of the query of each row."""
+        return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+
+
+_Record = Callable[[np.ndarray, TrainingRows, np.ndarray | None], Any]
 
 
 class TrainingWatch:
     """Train a clone of an energy ranker and look at the energies of its training rows.
 
-    Complexity: beside the training itself, the energies of all rows once per iteration
-    if there is anything to ``record``, and twice otherwise.
+    Complexity: besides the training itself, the energies of all rows once per iteration
+    if there is anything to ``record``, and twice otherwise. With ``record``, the
+    parameters of every iteration are held in memory until the training has ended.
 
     Parameters
     ----------
     estimator : ranker or Pipeline
         An energy ranker, or a pipeline that ends in one; left unchanged.
     caller : str
-        Who asks, for error messages.
+        Name of the class that watches, for error messages.
     by_label : bool, default=None
-        Whether energies are those of documents and labels, E(q, d, r), and not those
-        that documents are ranked by, E(q, d). None means the former if there are any.
+        Whether energies are those of documents and labels, E(q, d, r), rather than
+        those that documents are ranked by, E(q, d). None means the former if the energy
+        depends on the label.
     record : callable, default=None
-        ``record(energies, data, labels)`` makes what is kept of every iteration.
+        ``record(energies, data, labels)`` returns what is kept of an iteration.
 
     Attributes
     ----------
@@ -48,110 +83,120 @@ class TrainingWatch:
         The clone, fitted.
     ranker : BaseEnergyRanker
         The clone itself, or the last step of the pipeline.
-    data : RankingData
-        Training rows as the ranker sees them, grouped by query.
+    data : TrainingRows
+        Training rows, those held out for validation among them.
     labels : ndarray of shape (n_labels,) or None
         Labels of the columns of the energies.
+    records : list
+        Records of the minimisation that was kept: one before training, then one after
+        every iteration.
     """
 
-    def __init__(self, estimator, caller, *, by_label=None, record=None):
-        self.estimator = clone(estimator)
-        is_pipeline = hasattr(self.estimator, "steps")
-        self.ranker = self.estimator[-1] if is_pipeline else self.estimator
+    def __init__(
+        self,
+        estimator: Any,
+        caller: str,
+        *,
+        by_label: bool | None = None,
+        record: _Record | None = None,
+    ):
+        self.estimator: Any = clone(estimator)
+        self.ranker = last_step(self.estimator)
         if not hasattr(self.ranker, "energies"):
             raise TypeError(
                 f"{caller} needs an energy-based ranker such as EnergyRanker, or a "
                 f"pipeline that ends in one, got {type(self.ranker).__name__}"
             )
+        self.caller = caller
         self.by_label = by_label
         self.record = record
-        self.labels = None
+        self.records: list[Any] = []
         self._runs: list[_Run] = []
-        self._rows = None
 
     @property
     def name(self) -> str:
         """Name of the ranker."""
         return type(self.ranker).__name__
 
-    def fit(self, X, y, groups=None, fit_params=None):
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
+        fit_params: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Train the clone.
 
         Parameters
         ----------
-        X, y, groups : array-likes
-            As in `BaseRanker.fit`.
-        fit_params : dict, default=None
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        y : array-like of shape (n_documents,)
+            Relevance grades.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, in any order. If None, the ids are read from a level
+            named "qid" of the pandas index of ``y`` or ``X``.
+        fit_params : mapping, default=None
             Further arguments of `fit`.
 
         Returns
         -------
         TrainingWatch
             The watch itself.
+
+        Raises
+        ------
+        TypeError
+            If the ranker trains several models, if its solver does not report where it
+            starts, or if it cannot be told which of several minimisations was kept.
         """
         arguments = dict(fit_params or {})
         if groups is not None:
             arguments["groups"] = groups
-        ranker, callback = self.ranker, self.ranker.callback
-        listeners = {
-            "_fit": self._listen_to_rows(ranker._fit),
-            "_start": self._listen_to_start(ranker._start),
-        }
-        vars(ranker).update(listeners, callback=self._after_iteration(callback))
+        callback = self.ranker.callback
+        self.ranker.callback = self._after_iteration(callback)
         try:
-            # Only for pipelines, which pass groups on by nothing else.
+            # Pipelines pass groups on by routing and by nothing else.
             with sklearn.config_context(enable_metadata_routing=True):
                 self.estimator.fit(X, y, **arguments)
         finally:
-            for name in listeners:
-                del vars(ranker)[name]
-            ranker.callback = callback
-        self._keep_best_run()
+            self.ranker.callback = callback
+        self._run = self._kept_run()
+        self._runs.clear()
+        self._keep_rows(X, y, groups)
+        if self.record is not None:
+            self.records = [
+                self.record(self._energies(params), self.data, self.labels)
+                for params in self._run.params
+            ]
         return self
-
-    def _listen_to_rows(self, fit):
-        def listening(data, validation):
-            self.data = data
-            return fit(data, validation)
-
-        return listening
-
-    def _listen_to_start(self, start):
-        def listening(energy, n_features, rng):
-            params = start(energy, n_features, rng)
-            if self._rows is None:
-                self._rows = energy.transform(self.data.X)
-            self._energy = energy
-            self._runs.append(_Run(np.array(params)))
-            self._observe(params)
-            return params
-
-        return listening
 
     def _after_iteration(self, callback):
         def listening(info):
-            if callback is not None:
-                callback(info)
-            self._runs[-1].objectives.append(info["objective"])
-            self._observe(info["params"])
+            stop = None if callback is None else callback(info)
+            self._note(**info)
+            return stop
 
         return listening
 
-    def _observe(self, params):
-        if self.record is not None:
-            energies = self._energies(params)
-            record = self.record(energies, self.data, self.labels)
-            self._runs[-1].records.append(record)
+    def _note(self, iteration, objective, params, **more):
+        # Solvers may go on to write into the array that they report.
+        params = np.array(params)
+        if iteration == 0:
+            self._runs.append(_Run(params))
+        elif self._runs:
+            self._runs[-1].objectives.append(objective)
+        if self._runs and self.record is not None:
+            self._runs[-1].params.append(params)
 
-    def _energies(self, params):
-        energy, ptr = self._energy, self.data.ptr
-        by_label = energy.labels_ is not None and self.by_label in (None, True)
-        self.labels = energy.labels_ if by_label else None
-        scores = energy.scores if by_label else energy.document_scores
-        return -np.asarray(scores(params, self._rows, ptr), dtype=np.float64)
-
-    def _keep_best_run(self):
+    def _kept_run(self) -> _Run:
         ranker = self.ranker
+        if not self._runs:
+            raise TypeError(
+                f"{type(ranker.solver).__name__} does not report where it starts, so "
+                "the energies before training are not known; let it call "
+                "monitor.start(params, value)"
+            )
         if len(self._runs) != ranker.n_restarts:
             raise TypeError(
                 f"{self.name} trains several models one after the other; their "
@@ -164,17 +209,36 @@ class TrainingWatch:
                 f"{type(ranker.solver).__name__} reports other objectives than it "
                 "returns, so it cannot be told which of the minimisations was kept"
             )
-        self._run = kept[0]
+        return kept[0]
 
-    def before(self):
-        """Energies at the parameters that the kept minimisation started from."""
+    def _keep_rows(self, X, y, groups):
+        """Group the training rows as the ranker did and transform them as it does."""
+        grades = check_grades(y)
+        ids = resolve_groups(groups, y, X, n_samples=len(grades), caller=self.caller)
+        ids = check_groups(ids, len(grades))
+        rows = rows_of_last_step(self.estimator, X, ids)
+        rows = self.ranker._check_rows(rows, reset=False)
+        index = QueryIndex.from_groups(ids, canonical=True)
+        self.data = TrainingRows(index.take(rows), index.take(grades), index.ptr)
+        energy = self.ranker.energy_
+        # Kernels and whitening transform all rows once, not in every iteration.
+        self._inputs = energy.transform(self.data.X)
+        by_label = energy.labels_ is not None and self.by_label in (None, True)
+        self.labels = energy.labels_ if by_label else None
+
+    def _energies(self, params) -> np.ndarray:
+        energy, loss = self.ranker.energy_, self.ranker.loss_
+        rows = params, self._inputs, self.data.ptr
+        if self.labels is None:
+            scores = self.ranker._model_scores(energy, loss, *rows)
+        else:
+            scores = energy.scores(*rows)
+        return -np.asarray(scores, dtype=np.float64)
+
+    def before(self) -> np.ndarray:
+        """Return the energies at the start of the minimisation that was kept."""
         return self._energies(self._run.start)
 
-    def after(self):
-        """Energies at the parameters that the ranker kept."""
+    def after(self) -> np.ndarray:
+        """Return the energies at the parameters that the ranker kept."""
         return self._energies(self.ranker.params_)
-
-    @property
-    def records(self) -> list:
-        """What was recorded: before training, then after every iteration."""
-        return self._run.records

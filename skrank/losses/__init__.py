@@ -5,25 +5,15 @@ from skrank.losses._boltzmann import BoltzmannLoss
 from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
-from skrank.losses._hinge import (
-    PairwiseHingeLoss,
-    PairwiseSquaredHingeLoss,
-    SmoothedHingeLoss,
-)
+from skrank.losses._functional import BaseMarginLoss
+from skrank.losses._hinge import HingeLoss, LVQ2Loss, PerceptronLoss, SquaredHingeLoss
 from skrank.losses._lambda import LambdaLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
-from skrank.losses._margin_functionals import (
-    HingeLoss,
-    LogLoss,
-    LVQ2Loss,
-    MCELoss,
-    PerceptronLoss,
-)
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
-from skrank.losses._ranknet import RankNetLoss
 from skrank.losses._sampled_pairs import SampledPairsLoss
+from skrank.losses._sigmoid import LogLoss, MCELoss
 from skrank.losses._square_functionals import (
     EnergyLoss,
     SquareExponentialLoss,
@@ -32,6 +22,7 @@ from skrank.losses._square_functionals import (
 
 __all__ = [
     "BaseLoss",
+    "BaseMarginLoss",
     "BoltzmannLoss",
     "CDNLoss",
     "EnergyLoss",
@@ -47,14 +38,28 @@ __all__ = [
     "MCELoss",
     "MEELoss",
     "NLLLoss",
-    "PairwiseHingeLoss",
-    "PairwiseSquaredHingeLoss",
     "PerceptronLoss",
     "PreparedLoss",
-    "RankNetLoss",
     "SampledPairsLoss",
-    "SmoothedHingeLoss",
     "SquareExponentialLoss",
     "SquareSquareLoss",
+    "SquaredHingeLoss",
     "SquaredLoss",
 ]
+
+
+def __getattr__(name):
+    """Find losses under their old names, for one release."""
+    import warnings
+
+    from skrank.losses._deprecated import OLD_NAMES
+
+    if name not in OLD_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    loss, spelling = OLD_NAMES[name]
+    warnings.warn(
+        f"{name} is now {spelling}; the old name will be removed in the next release",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return loss

@@ -10,23 +10,38 @@ The value of a query is the *sum* over its units (documents, preference pairs, o
 query itself); ``values.sum() / total_weight`` is the mean over the units.
 """
 
-from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
+from skrank._core._parameters import Parameters
 
 _SMALL = 4096  # documents; below, starting threads costs more than it saves
 
 
-class BaseLoss(BaseEstimator):
+class BaseLoss(Parameters, BaseEstimator):
     """A loss over queries, with its hyper-parameters.
 
-    Subclasses set the class attributes and implement `prepare`.
+    Subclasses declare their parameters, set the class attributes and implement
+    ``_prepare(y, ptr, sample_weight, n_threads)``, which returns a `PreparedLoss`;
+    those that read labels take them as a fifth argument.
+
+    A prepared loss may offer more than values and gradients: ``gradient_hessian(raw)``
+    exactly where ``has_hessian`` says so; ``subset(queries)``, the same loss of some
+    queries, where it holds what was drawn or given for each query; and, for solvers
+    that work with constraints or with a measure itself, ``most_violated(raw)``, which
+    returns the value of each query's bound at the ranking that violates it most and the
+    gradient of their sum, and ``measure(raw)``, the exact value of the measure of each
+    query. Whatever is offered works: solvers ask by ``hasattr``.
 
     Attributes
     ----------
+    short_name : str
+        The name by which the loss can be chosen; abstract bases and losses that are
+        made around another one have none.
     unit : {"document", "pair", "query"}
         What the mean of the loss is taken over.
     n_outputs : int
@@ -45,6 +60,7 @@ class BaseLoss(BaseEstimator):
         compared, so that documents are ranked by them, too.
     """
 
+    short_name: ClassVar[str]
     unit = "document"
     n_outputs = 1
     shift_invariant = False
@@ -53,7 +69,20 @@ class BaseLoss(BaseEstimator):
     reads_labels = False
     compares_minima = False
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing: every option value at least once."""
+        return [{}]
+
+    def prepare(
+        self,
+        y: npt.ArrayLike,
+        ptr: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        labels: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ):
         """Bind the loss to the grades of a data set.
 
         Parameters
@@ -64,16 +93,66 @@ class BaseLoss(BaseEstimator):
             Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
         sample_weight : array-like of shape (n_documents,), default=None
             Row weights; None means ones.
+        labels : array-like of shape (n_labels,), default=None
+            Labels of the columns of the scores, ascending; None for scores that do not
+            depend on the label.
         n_threads : int, default=1
             Number of threads of the compiled code. It does not change any result.
 
         Returns
         -------
         PreparedLoss
+            The loss bound to these grades.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of the loss is out of range, or an array has another length
+            than there are documents.
+        TypeError
+            If a parameter is of the wrong type, or if there are labels and the loss
+            does not read them.
+        """
+        self._check_parameters()
+        prepared = self._bind(y, ptr, sample_weight, labels, n_threads)
+        self._check_bound(prepared)
+        return prepared
+
+    def _bind(self, y, ptr, sample_weight=None, labels=None, n_threads=1):
+        """Do what `prepare` does without its checks, for batch after batch."""
+        if labels is None:
+            return self._prepare(y, ptr, sample_weight, n_threads)
+        if not self.reads_labels:
+            raise TypeError(
+                f"{type(self).__name__} compares scores of documents, but there is one "
+                "energy per label; use a loss functional such as HingeLoss, or an "
+                "energy without labels"
+            )
+        return self._prepare(y, ptr, sample_weight, n_threads, labels)
+
+    def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
+        """Bind the loss, whose parameters have been checked.
+
+        Losses that do not read labels leave the last argument out.
         """
         raise NotImplementedError
 
-    def value_gradient(self, y, raw, ptr, sample_weight=None, *, n_threads: int = 1):
+    def _check_bound(self, prepared):
+        """Warn of data from which the loss cannot learn; called once, not per batch."""
+
+    def _with(self, **changes) -> Self:
+        """Return the loss with some parameters changed and the others shared."""
+        return type(self)(**{**self.get_params(deep=False), **changes})
+
+    def value_gradient(
+        self,
+        y: npt.ArrayLike,
+        raw: npt.ArrayLike,
+        ptr: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        n_threads: int = 1,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate the loss once, without keeping what `prepare` computed.
 
         Parameters
@@ -96,11 +175,10 @@ class BaseLoss(BaseEstimator):
         gradient : ndarray of shape (n_documents,)
             Gradient of ``values.sum()`` with respect to ``raw``.
         """
-        return self.prepare(y, ptr, sample_weight, n_threads=n_threads).value_gradient(
-            raw
-        )
+        prepared = self.prepare(y, ptr, sample_weight, n_threads=n_threads)
+        return prepared.value_gradient(raw)
 
-    def to_scores(self, raw):
+    def to_scores(self, raw: npt.ArrayLike) -> np.ndarray:
         """Turn raw model output into scores by which documents are ranked.
 
         Parameters
@@ -111,6 +189,7 @@ class BaseLoss(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents,)
+            Scores; higher is better.
         """
         return np.asarray(raw)
 
@@ -143,7 +222,8 @@ class PreparedLoss:
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)
-        self.y = _rows(y, self.n_documents, "y")
+        # Judgements may be preferences, which have no grades.
+        self.y = None if y is None else _rows(y, self.n_documents, "y")
         self.weight = None
         if sample_weight is not None:
             self.weight = _rows(sample_weight, self.n_documents, "sample_weight")
@@ -159,7 +239,7 @@ class PreparedLoss:
         """Number of documents, over all queries."""
         return int(self.ptr[-1])
 
-    def value_gradient(self, raw):
+    def value_gradient(self, raw: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate the loss and its gradient.
 
         Parameters
@@ -236,22 +316,3 @@ def has_preference(y, ptr):
     starts = ptr[:-1][np.diff(ptr) > 0]
     differs[starts] = 0.0  # a change of query is not a change of grade
     return _segments.segment_sum(differs, ptr) > 0
-
-
-def check_positive(value, name: str) -> float:
-    """Check a hyper-parameter that must be a positive finite number.
-
-    Parameters
-    ----------
-    value : object
-        What the user passed.
-    name : str
-        Name of the hyper-parameter.
-
-    Returns
-    -------
-    float
-    """
-    if not isinstance(value, Real) or not 0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
-    return float(value)

@@ -1,17 +1,23 @@
 """Expected gain and cross entropy under a Boltzmann distribution over rankings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from numbers import Integral, Real
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core import _boltzmann, _segments
+from skrank._core._parameters import (
+    Interval,
+    Positive,
+    Seed,
+    invalid_parameter,
+)
 from skrank._core._queries import rows_of_queries
-from skrank.losses._base import BaseLoss, PreparedLoss, check_positive, query_weights
-from skrank.metrics import get_measure
+from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.metrics import BaseMeasure, get_measure
 
 # Rows of rank samples that are measured at a time.
 _BLOCK_ROWS = 1 << 20
@@ -67,7 +73,7 @@ class BoltzmannLoss(BaseLoss):
     n_samples : int, default=100
         Rankings per query.
     mix : float, default=0.9
-        Share :math:`\lambda` of the expected gain, from 0 to 1.
+        Share :math:`\lambda` of the expected gain, in [0, 1].
     g : {"linear", "sign", "logistic"} or callable, default="linear"
         What a difference of ranks counts: ``2 x / (m - 1)``, ``sign(x)``, or
         ``tanh(x / 2)``. A callable gets ``(x, m)`` with an array of differences
@@ -80,9 +86,8 @@ class BoltzmannLoss(BaseLoss):
 
     References
     ----------
-    Volkovs and Zemel, "BoltzRank: learning to maximize expected ranking gain", 2009,
-    eq. 4-6, 11, 12, 14, 15 and section 4.2; Liu, *Learning to Rank for Information
-    Retrieval*, 2011, section 4.3 (whose eq. 4.28 has the opposite sign).
+    [Volkovs2009]_, eq. 4–6, 11, 12, 14, 15 and section 4.2; [Liu2011]_, section 4.3.4,
+    whose eq. 4.28 has the opposite sign.
 
     Examples
     --------
@@ -94,53 +99,49 @@ class BoltzmannLoss(BaseLoss):
     (True, True)
     """
 
+    short_name: ClassVar[str] = "boltzmann"
     unit = "query"
     shift_invariant = True
-    convex = False
 
-    def __init__(
-        self,
-        measure="ndcg@10",
-        n_samples: int = 100,
-        mix: float = 0.9,
-        g="linear",
-        scale: float = 1.0,
-        random_state=0,
-    ):
-        self.measure = measure
-        self.n_samples = n_samples
-        self.mix = mix
-        self.g = g
-        self.scale = scale
-        self.random_state = random_state
+    measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
+    n_samples: Annotated[int, Interval(2, None)] = field(default=100, kw_only=False)
+    mix: Annotated[float, Interval(0, 1)] = field(default=0.9, kw_only=False)
+    g: Literal["linear", "sign", "logistic"] | Callable = field(
+        default="linear", kw_only=False
+    )
+    scale: Positive = field(default=1.0, kw_only=False)
+    random_state: Seed = field(default=0, kw_only=False)
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        self._check()
-        data = PreparedLoss(y, ptr, sample_weight, n_threads)
+    @property
+    def convex(self):
+        """Whether the loss is convex: as a cross entropy alone."""
+        return self.mix == 0
+
+    def _check_parameters(self):
+        super()._check_parameters()
         measure = get_measure(self.measure)
         if not measure.greater_is_better:
-            raise ValueError(
-                f"measure must be one of which more is better, got {measure.name!r}"
-            )
+            accepted = "one of which more is better"
+            raise invalid_parameter(self, "measure", accepted, self.measure)
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"measure": "map", "n_samples": 7, "mix": 0.0, "g": "sign"},
+            {"measure": "ndcg@3", "mix": 1.0, "g": "logistic", "scale": 3.0},
+            {"random_state": 1},
+        ]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
+        data = PreparedLoss(y, ptr, sample_weight, n_threads)
+        measure = get_measure(self.measure)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         samples = _draw(data, int(self.n_samples), seed)
         samples.set_table(data.ptr, self.g, float(self.scale))
         samples.gain = _measured(measure, data, samples)
         samples.target = _softmax(-samples.energies(data.y, data.ptr, data.n_threads))
         return _PreparedBoltzmann(data, samples, float(self.mix))
-
-    def _check(self):
-        check_positive(self.scale, "scale")
-        if not isinstance(self.n_samples, Integral) or self.n_samples < 2:
-            raise ValueError(
-                f"n_samples must be a whole number >= 2, got {self.n_samples!r}"
-            )
-        if not isinstance(self.mix, Real) or not 0 <= self.mix <= 1:
-            raise ValueError(f"mix must be a number from 0 to 1, got {self.mix!r}")
-        if not callable(self.g) and self.g not in RANK_WEIGHTS:
-            known = ", ".join(map(repr, RANK_WEIGHTS))
-            raise ValueError(f"g must be {known} or a callable, got {self.g!r}")
 
 
 def energy_table(m: int, g="linear", scale: float = 1.0):
@@ -174,6 +175,10 @@ def energy_table(m: int, g="linear", scale: float = 1.0):
     return 2.0 * scale / (m * (m - 1)) * (total - total[::-1])
 
 
+def _nothing():
+    return np.empty(0)
+
+
 @dataclass
 class _RankSamples:
     """Rank samples of queries; the arrays of places and tables may serve more queries.
@@ -193,10 +198,10 @@ class _RankSamples:
     places: np.ndarray
     start: np.ndarray
     n_samples: int
-    table: np.ndarray | None = None
-    table_start: np.ndarray | None = None
-    gain: np.ndarray | None = None
-    target: np.ndarray | None = None
+    table: np.ndarray = field(default_factory=_nothing)
+    table_start: np.ndarray = field(default_factory=_nothing)
+    gain: np.ndarray = field(default_factory=_nothing)
+    target: np.ndarray = field(default_factory=_nothing)
 
     def set_table(self, ptr, g, scale):
         """One table for each length of query."""

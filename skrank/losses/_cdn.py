@@ -1,15 +1,16 @@
 """Structured losses of cumulative distribution networks over preference edges."""
 
+from dataclasses import field
 from numbers import Integral
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _edge_pairs, _kernels
+from skrank._core import _edge_losses, _pair_losses
+from skrank._core._parameters import PositiveInt, Seed
 from skrank.losses._base import BaseLoss, query_weights
 from skrank.losses._pairs import PreparedPairs
-
-_AVERAGES = ("edge", "query")
 
 
 class CDNLoss(BaseLoss):
@@ -29,7 +30,7 @@ class CDNLoss(BaseLoss):
 
     "full" joins all ordered pairs of edges, an edge and itself included as in eq. 8 of
     the paper; "random" estimates the same mean over e' from edges matched at random.
-    "disconnected" is `RankNetLoss`. "star" has one multivariate sigmoid for each
+    "disconnected" is `LogLoss`. "star" has one multivariate sigmoid for each
     preferred document and is `ListMLELoss` where all grades differ.
 
     The weights :math:`w_1, w_2 \ge 0` are parameters of the model, so raw scores may
@@ -61,9 +62,8 @@ class CDNLoss(BaseLoss):
 
     References
     ----------
-    Huang and Frey, "Structured ranking learning using cumulative distribution
-    networks", 2008, eq. 5 and 8–10, and section 6.1 for the special cases; section 6.2
-    for random networks.
+    [Huang2008]_, eq. 5 and 8–10, section 6.1 for the special cases and section 6.2 for
+    random networks.
 
     Examples
     --------
@@ -74,42 +74,34 @@ class CDNLoss(BaseLoss):
     True
     """
 
+    short_name: ClassVar[str] = "cdn"
     shift_invariant = True
 
-    def __init__(
-        self,
-        topology: str = "full",
-        average: str = "edge",
-        n_edge_pairs: int = 200,
-        n_networks: int = 5,
-        random_state=None,
-    ):
-        self.topology = topology
-        self.average = average
-        self.n_edge_pairs = n_edge_pairs
-        self.n_networks = n_networks
-        self.random_state = random_state
+    topology: Literal["full", "disconnected", "random", "star"] = field(
+        default="full", kw_only=False
+    )
+    average: Literal["edge", "query"] = field(default="edge", kw_only=False)
+    n_edge_pairs: PositiveInt = field(default=200, kw_only=False)
+    n_networks: PositiveInt = field(default=5, kw_only=False)
+    random_state: Seed = field(default=None, kw_only=False)
 
     @property
     def unit(self):
         """What the mean of the loss is taken over."""
         return "query" if self.average == "query" else "pair"
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        if self.topology not in _TOPOLOGIES:
-            raise ValueError(
-                f"topology must be one of {', '.join(_TOPOLOGIES)}, got "
-                f"{self.topology!r}"
-            )
-        if self.average not in _AVERAGES:
-            raise ValueError(
-                f"average must be one of {', '.join(_AVERAGES)}, got {self.average!r}"
-            )
-        for name in ("n_edge_pairs", "n_networks"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"average": "query"},
+            {"topology": "disconnected"},
+            {"topology": "star"},
+            {"topology": "random", "n_edge_pairs": 9, "random_state": 0},
+            {"topology": "random", "n_networks": 2, "random_state": 0},
+        ]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         prepared = _TOPOLOGIES[self.topology](y, ptr, sample_weight, n_threads)
         prepared.bind(self)
         return prepared
@@ -176,7 +168,7 @@ class _PreparedEdges(PreparedPairs):
 
 class _Full(_PreparedEdges):
     def _sums(self, first, second):
-        return _edge_pairs.edge_pairs(
+        return _edge_losses.edge_pairs(
             first,
             second,
             self.ptr,
@@ -190,7 +182,7 @@ class _Full(_PreparedEdges):
 
 class _Disconnected(_PreparedEdges):
     def _sums(self, first, second):
-        return _kernels.ranknet(
+        return _pair_losses.logistic(
             first,
             self.ptr,
             self.order,
@@ -207,7 +199,7 @@ class _Star(_PreparedEdges):
         return self._by_query(self._sorted_weight() * (self._worse() > 0))
 
     def _sums(self, first, second):
-        values, slope = _edge_pairs.stars(
+        values, slope = _edge_losses.stars(
             first, self.ptr, self.order, self.lower, self.weight, self.n_threads
         )
         return values, slope, None
@@ -267,7 +259,7 @@ class _Random(_PreparedEdges):
         return self.order[row], self.order[below], self._sorted_weight()[row]
 
     def _sums(self, first, second):
-        return _edge_pairs.sampled_edge_pairs(
+        return _edge_losses.sampled_edge_pairs(
             first, second, self.ptr, self.pairs, self.pair_weight, self.n_threads
         )
 

@@ -1,17 +1,15 @@
 """Energy of a ranked list under the LVQ2 loss functional."""
 
-from numbers import Integral
+from copy import deepcopy
+from dataclasses import field
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from skrank._core import _segments
-from skrank.losses._base import BaseLoss, PreparedLoss, check_positive, query_weights
-from skrank.losses._functional import check_at_least_zero
-
-_TIES = ("average", "stable", "random")
-_NORMALIZATIONS = ("list", "sublist")
+from skrank._core._parameters import Interval, NonNegative, PositiveInt, Seed
+from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 
 
 class ListwiseEnergyLoss(BaseLoss):
@@ -46,7 +44,8 @@ class ListwiseEnergyLoss(BaseLoss):
         ``numpy.inf`` makes the loss convex.
     margin : float, default=0.0
         How far :math:`\mu` below zero the energy must be to cost nothing. With 0, as in
-        the paper, scores that are all zero are a minimum of the loss.
+        the paper, scores that are all zero are a minimum of the loss, from which L-BFGS
+        does not depart: take a margin above 0, or a stochastic solver.
     normalization : {"list", "sublist"}, default="list"
         What P sums to one over: the whole list, as in the paper, or the positions from
         j on, so that every inner sum is a mean. Under "list" the coefficients of a
@@ -64,8 +63,8 @@ class ListwiseEnergyLoss(BaseLoss):
 
     References
     ----------
-    Fang and Liu, 2016, section 5.3, eq. 29-32. The logarithm of eq. 31 is taken to base
-    2, since a natural one would weigh the second position more than the first.
+    [Fang2016]_, section 5.3, eq. 29–32. The logarithm of eq. 31 is taken to base 2,
+    since a natural one would weigh the second position more than the first.
 
     Examples
     --------
@@ -76,25 +75,20 @@ class ListwiseEnergyLoss(BaseLoss):
     ([0.75], [-0.5, 0.5])
     """
 
+    short_name: ClassVar[str] = "listwise_energy"
     unit = "query"
 
-    def __init__(
-        self,
-        top_k: int | None = 5,
-        cap: float = 5.0,
-        margin: float = 0.0,
-        normalization: str = "list",
-        ties: str = "average",
-        width: float = 0.0,
-        random_state=None,
-    ):
-        self.top_k = top_k
-        self.cap = cap
-        self.margin = margin
-        self.normalization = normalization
-        self.ties = ties
-        self.width = width
-        self.random_state = random_state
+    top_k: PositiveInt | None = field(default=5, kw_only=False)
+    cap: Annotated[float, Interval(0, np.inf, "right")] = field(
+        default=5.0, kw_only=False
+    )
+    margin: NonNegative = field(default=0.0, kw_only=False)
+    normalization: Literal["list", "sublist"] = field(default="list", kw_only=False)
+    ties: Literal["average", "stable", "random"] = field(
+        default="average", kw_only=False
+    )
+    width: NonNegative = field(default=0.0, kw_only=False)
+    random_state: Seed = field(default=None, kw_only=False)
 
     @property
     def shift_invariant(self):
@@ -108,7 +102,7 @@ class ListwiseEnergyLoss(BaseLoss):
 
     def relaxed(self) -> "ListwiseEnergyLoss":
         """Return the loss without its cap, which is convex."""
-        return clone(self).set_params(cap=np.inf)
+        return deepcopy(self).set_params(cap=np.inf)
 
     def smoothed(self, width: float) -> "ListwiseEnergyLoss":
         """Return a differentiable loss that differs by at most ``width / 2`` a query.
@@ -122,32 +116,22 @@ class ListwiseEnergyLoss(BaseLoss):
         -------
         ListwiseEnergyLoss
         """
-        return clone(self).set_params(width=width)
+        return deepcopy(self).set_params(width=width)
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"top_k": 2, "cap": np.inf, "margin": 1.0, "normalization": "sublist"},
+            {"top_k": None, "cap": 0.7, "margin": 0.5, "ties": "stable"},
+            {"cap": 1.0, "margin": 0.5, "ties": "random", "random_state": 0},
+            {"cap": 0.9, "margin": 0.5, "width": 0.4},
+        ]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         return _PreparedListwiseEnergy(
-            y, ptr, sample_weight, n_threads, self._checked(), self.random_state
+            y, ptr, sample_weight, n_threads, self, self.random_state
         )
-
-    def _checked(self):
-        """Return the loss itself if its parameters are acceptable."""
-        if self.ties not in _TIES:
-            raise ValueError(f"ties must be one of {_TIES}, got {self.ties!r}")
-        if self.normalization not in _NORMALIZATIONS:
-            raise ValueError(
-                f"normalization must be one of {_NORMALIZATIONS}, got "
-                f"{self.normalization!r}"
-            )
-        if self.top_k is not None and (
-            not isinstance(self.top_k, Integral) or self.top_k < 1
-        ):
-            raise ValueError(f"top_k must be None or at least 1, got {self.top_k!r}")
-        if self.cap != np.inf:
-            check_positive(self.cap, "cap")
-        check_at_least_zero(self.margin, "margin")
-        check_at_least_zero(self.width, "width")
-        return self
 
 
 def ramp(z, cap, width=0.0):

@@ -1,23 +1,35 @@
 """Pairwise losses over preference pairs that are given one by one."""
 
+from dataclasses import field
+
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
-from skrank.losses._base import BaseLoss
-from skrank.losses._pairs import single_pairs
+from skrank._core import _segments
+from skrank._core._parameters import invalid_parameter
+from skrank._core._queries import rows_of_queries
+from skrank.losses._base import PreparedLoss
+from skrank.losses._functional import PreparedMinimum
+from skrank.losses._pairs import pair_sums, query_factor
+from skrank.losses._wrapped import WrappedPairLoss
 
 
-class ExplicitPairsLoss(BaseLoss):
+class ExplicitPairsLoss(WrappedPairLoss):
     r"""A pairwise loss over an explicit list of preference pairs.
 
-    .. math:: \sum_{p} w_p \, \phi\bigl(f(x_{u_p}), f(x_{v_p})\bigr)
+    .. math:: \ell_q = \sum_{p \in q} w_p \, \phi\bigl(f(x_{u_p}), f(x_{v_p})\bigr)
 
-    where :math:`\phi` is the loss of one pair under ``loss``. All documents count as
-    one query. Complexity: O(n_pairs + n_documents) per evaluation.
+    where :math:`\phi` is the loss of one pair under ``loss``. Both documents of a pair
+    belong to the same query; grades are not looked at. The weight of a pair is its own
+    times the row weight of its preferred document; under ``normalization="query"`` of
+    the loss, the pairs of each query together weigh the mean weight of its rows.
+    Complexity: O(n_pairs + n_documents) per evaluation.
 
     Parameters
     ----------
     loss : BaseLoss
-        A pairwise loss that offers ``pair_loss(better, worse)``.
+        A pairwise loss, one that offers ``pair_loss(better, worse)``, such as
+        `LogLoss` or `HingeLoss`; without ``grade_weights``, as there are no grades.
     pairs : ndarray of shape (n_pairs, 2)
         Row numbers; the first document is preferred to the second.
     pair_weight : ndarray of shape (n_pairs,), default=None
@@ -25,62 +37,134 @@ class ExplicitPairsLoss(BaseLoss):
 
     References
     ----------
-    Liu (2011), section 1.3.3.2, pairwise preferences as judgements.
+    [Liu2011]_, section 1.3.3.2, pairwise preferences as judgements.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skrank.losses import ExplicitPairsLoss, RankNetLoss
-    >>> loss = ExplicitPairsLoss(RankNetLoss(), np.array([[1, 0]]))
+    >>> from skrank.losses import ExplicitPairsLoss, LogLoss
+    >>> loss = ExplicitPairsLoss(LogLoss(), np.array([[1, 0]]))
     >>> values, gradient = loss.value_gradient([0, 0], [0.0, 0.0], [0, 2])
     >>> gradient.tolist()
     [0.5, -0.5]
     """
 
-    unit = "pair"
+    pairs: np.ndarray = field(kw_only=False)
+    pair_weight: np.ndarray | None = field(default=None, kw_only=False)
 
-    def __init__(self, loss, pairs, pair_weight=None):
+    @property
+    def has_hessian(self):
+        """Whether prepared losses offer ``gradient_hessian``, as the loss does."""
+        return hasattr(self.loss, "margin_curvature")
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        shape = np.shape(self.pairs)
+        if len(shape) != 2 or shape[1] != 2 or self.pairs.dtype.kind not in "iu":
+            accepted = "an array of row numbers of shape (n_pairs, 2)"
+            raise invalid_parameter(self, "pairs", accepted, self.pairs)
+        weight = self.pair_weight
+        if weight is not None and weight.shape != shape[:1]:
+            accepted = f"one number per pair, shape ({shape[0]},), or None"
+            raise invalid_parameter(self, "pair_weight", accepted, weight)
+        if getattr(self.loss, "grade_weights", None) is not None:
+            accepted = "a loss without grade_weights, because pairs have no grades"
+            raise invalid_parameter(self, "loss", accepted, self.loss)
+
+    @classmethod
+    def _variants(cls):
+        from skrank.losses import HingeLoss, LogLoss
+
+        pairs = np.array([[1, 0]])
+        return [
+            {"loss": HingeLoss(), "pairs": pairs},
+            {"loss": HingeLoss(normalization="query"), "pairs": pairs},
+            {"loss": LogLoss(), "pairs": pairs, "pair_weight": np.array([2.0])},
+        ]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
+        data = PreparedLoss(y, ptr, sample_weight, n_threads)
+        query = self._query_of_pairs(data)
+        # Stable, so that the pairs of a query are summed in the order given.
+        order = np.argsort(query, kind="stable")
+        pairs = np.asarray(self.pairs, dtype=np.intp)[order]
+        pair_ptr = np.searchsorted(query[order], np.arange(data.n_queries + 1))
+        weight = self._weights(data)
+        weight = None if weight is None else weight[order]
+        if getattr(self.loss, "normalization", "pair") == "query":
+            total = np.ones(len(pairs)) if weight is None else weight
+            total = np.bincount(query[order], total, data.n_queries)
+            factor = query_factor(total, data.weight, data.ptr)[query[order]]
+            weight = factor if weight is None else weight * factor
+        prepared = _PreparedExplicitPairs(self.loss, data.ptr, pairs, pair_ptr, weight)
+        return prepared if labels is None else PreparedMinimum(prepared, len(labels))
+
+    def _query_of_pairs(self, data):
+        """Query of each pair, which must not join two."""
+        pairs = self.pairs
+        outside = np.flatnonzero(np.any((pairs < 0) | (pairs >= data.n_documents), 1))
+        if len(outside):
+            raise ValueError(
+                f"pairs must hold row numbers from 0 to {data.n_documents - 1}; pair "
+                f"{outside[0]} is {pairs[outside[0]].tolist()}"
+            )
+        query = np.searchsorted(data.ptr, pairs, side="right") - 1
+        crossing = np.flatnonzero(query[:, 0] != query[:, 1])
+        if len(crossing):
+            raise ValueError(
+                f"pairs must stay within a query; pair {crossing[0]} joins two"
+            )
+        return query[:, 0]
+
+    def _weights(self, data):
+        """Weight of each pair, in the order given; None for ones."""
+        weight = self.pair_weight
+        if weight is not None:
+            weight = np.asarray(weight, dtype=np.float64)
+        if data.weight is None:
+            return weight
+        preferred = data.weight[self.pairs[:, 0]]
+        return preferred if weight is None else weight * preferred
+
+
+class _PreparedExplicitPairs(PreparedLoss):
+    """Pairs sorted by query; those of query q are ``pair_ptr[q]:pair_ptr[q + 1]``."""
+
+    def __init__(self, loss, ptr, pairs, pair_ptr, weight):
         self.loss = loss
+        self.ptr = ptr
         self.pairs = pairs
-        self.pair_weight = pair_weight
+        self.pair_ptr = pair_ptr
+        self.better, self.worse = np.ascontiguousarray(pairs.T)
+        self.weight = weight
+        self.total_weight = float(len(pairs) if weight is None else weight.sum())
 
-    @property
-    def convex(self):
-        """Whether the loss of a pair is convex."""
-        return self.loss.convex
-
-    @property
-    def shift_invariant(self):
-        """Whether the loss of a pair depends on the difference of scores alone."""
-        return self.loss.shift_invariant
-
-    def smoothed(self, width: float) -> "ExplicitPairsLoss":
-        """Return the same pairs under the smooth version of the loss."""
-        return ExplicitPairsLoss(
-            self.loss.smoothed(width), self.pairs, self.pair_weight
-        )
-
-    def relaxed(self) -> "ExplicitPairsLoss":
-        """Return the same pairs under the loss without its cap."""
-        return ExplicitPairsLoss(self.loss.relaxed(), self.pairs, self.pair_weight)
-
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to its pairs; see `BaseLoss.prepare`."""
-        return _PreparedExplicitPairs(self, int(ptr[-1]))
-
-
-class _PreparedExplicitPairs:
-    def __init__(self, loss, n_documents):
-        self.loss = loss.loss
-        self.better, self.worse = np.ascontiguousarray(np.transpose(loss.pairs))
-        self.n_documents = n_documents
-        self.weight = loss.pair_weight
-        n_pairs = len(self.better)
-        self.total_weight = float(n_pairs if self.weight is None else self.weight.sum())
+    def subset(self, queries):
+        """Loss of the pairs of some queries."""
+        _, ptr = rows_of_queries(self.ptr, queries)
+        chosen, pair_ptr = rows_of_queries(self.pair_ptr, queries)
+        moved = np.repeat(ptr[:-1] - self.ptr[queries], np.diff(pair_ptr))
+        pairs = self.pairs[chosen] + moved[:, None]
+        weight = None if self.weight is None else self.weight[chosen]
+        return _PreparedExplicitPairs(self.loss, ptr, pairs, pair_ptr, weight)
 
     def value_gradient(self, raw):
-        raw = np.asarray(raw, dtype=np.float64)
-        values, gradient = single_pairs(
-            self.loss, raw, self.better, self.worse, self.weight
+        return self._evaluate(raw, False)[:2]
+
+    @available_if(lambda self: hasattr(self.loss, "margin_curvature"))
+    def gradient_hessian(self, raw):
+        """Value, gradient and diagonal of the Hessian."""
+        return self._evaluate(raw, True)
+
+    def _evaluate(self, raw, want_hessian):
+        values, gradient, hessian = pair_sums(
+            self.loss,
+            self._scores(raw),
+            self.better,
+            self.worse,
+            self.weight,
+            want_hessian,
         )
-        return np.array([values.sum()]), gradient
+        if self.n_queries == 1:  # without groups; NumPy sums long arrays best
+            return np.array([values.sum()]), gradient, hessian
+        return _segments.segment_sum(values, self.pair_ptr), gradient, hessian

@@ -8,23 +8,25 @@ is an answer is the *reading*:
 - pairwise: one of two documents. The preferred document is right, the other wrong.
 
 A functional states its value for two energies once, in ``_contrast``, and everything
-pointwise follows. Of a pairwise sum it says besides how to take it without visiting
-every pair, in ``_prepare_pairs``.
+else follows: pointwise, by the most offending label; pairwise, by a sum over all pairs.
+One that knows how to take this sum without visiting every pair says so in
+``_prepare_pairs``.
 """
 
-from numbers import Real
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _label_energies, _segments
+from skrank._core._parameters import invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss
-from skrank.losses._pairs import PairLossMixin
-
-_READINGS = ("pairwise", "pointwise")
+from skrank.losses._pairs import PairSum, PairWeighting
 
 
-class EnergyFunctional(PairLossMixin, BaseLoss):
+class EnergyFunctional(BaseLoss):
     """Base class of loss functionals of energies.
 
     Parameters
@@ -35,53 +37,65 @@ class EnergyFunctional(PairLossMixin, BaseLoss):
         other labels. The latter needs an energy that depends on the label. Under
         "pairwise" such an energy counts with its minimum over the labels, which is what
         ``energies`` of a ranker returns; ``predict`` has its own rule for each energy.
+    normalization : {"pair", "query"}, default="pair"
+        Whether every pair weighs the same, so that long queries decide, or the pairs of
+        a query together weigh the mean weight of its rows, so that every query decides
+        alike; the mean of the loss is then taken over queries. Pairwise only.
+    grade_weights : callable or mapping, default=None
+        Weight of a pair by its two grades: a function of two arrays, the grades of the
+        preferred and of the other document of some pairs, that returns an array of
+        weights >= 0; or a mapping from (preferred, other) to the weight. It multiplies
+        the weight of the preferred document. Weights that depend on the preferred grade
+        alone keep the fast sum over pairs; all others visit every pair. Pairwise only.
     """
 
-    reads_labels = True
+    reading: Literal["pairwise", "pointwise"] = "pairwise"
+    normalization: Literal["pair", "query"] = "pair"
+    grade_weights: Callable | Mapping | None = None
 
-    def __init__(self, *, reading: str = "pairwise"):
-        self.reading = reading
+    reads_labels = True
 
     @property
     def unit(self):
         """What the mean of the loss is taken over."""
-        return "document" if self.reading == "pointwise" else "pair"
+        if self.reading == "pointwise":
+            return "document"
+        return "query" if self.normalization == "query" else "pair"
 
     @property
     def compares_minima(self):
         """Whether documents are compared by their minima over the labels."""
         return self.reading == "pairwise"
 
-    def prepare(self, y, ptr, sample_weight=None, *, labels=None, n_threads: int = 1):
-        """Bind the loss to the grades of a data set.
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.reading == "pairwise":
+            return
+        for name, only in (("normalization", "pair"), ("grade_weights", None)):
+            value = getattr(self, name)
+            if value != only:
+                accepted = f"{only!r} where reading='pointwise', which has no pairs"
+                raise invalid_parameter(self, name, accepted, value)
 
-        Parameters
-        ----------
-        y : array-like of shape (n_documents,)
-            Relevance grades, grouped by query.
-        ptr : array-like of shape (n_queries + 1,), dtype intp
-            Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
-        sample_weight : array-like of shape (n_documents,), default=None
-            Row weights; None means ones.
-        labels : array-like of shape (n_labels,), default=None
-            Labels of the columns of the scores, ascending; None for scores that do not
-            depend on the label.
-        n_threads : int, default=1
-            Number of threads of the compiled code. It does not change any result.
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"normalization": "query"},
+            {"grade_weights": _difference, "normalization": "query"},
+            {"reading": "pointwise"},
+        ]
 
-        Returns
-        -------
-        PreparedLoss
-        """
-        if self.reading not in _READINGS:
-            raise ValueError(
-                f"reading must be 'pairwise' or 'pointwise', got {self.reading!r}"
-            )
-        self._check_parameters()
+    def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
         if self.reading == "pointwise":
             self._require_labels(labels)
             return _PreparedLabels(self, y, ptr, sample_weight, n_threads, labels)
-        pairs = self._prepare_pairs(y, ptr, sample_weight, n_threads)
+        weighting = PairWeighting.of(self, y)
+        rows = (y, ptr, sample_weight, n_threads, weighting)
+        if weighting is None or weighting.by_row:
+            pairs = self._prepare_pairs(*rows)
+        else:
+            pairs = PairSum(self, *rows)
         return pairs if labels is None else PreparedMinimum(pairs, len(labels))
 
     def _require_labels(self, labels):
@@ -93,25 +107,31 @@ class EnergyFunctional(PairLossMixin, BaseLoss):
                 "reading='pairwise'"
             )
 
-    def _check_parameters(self):
-        """Raise an error that names a parameter out of range."""
-
     def _contrast(self, right, wrong):
         """Values, and slopes with respect to the right and to the wrong energy."""
         raise NotImplementedError
 
-    def _prepare_pairs(self, y, ptr, sample_weight, n_threads):
-        """Return a prepared loss that sums `_contrast` over all preference pairs."""
-        raise NotImplementedError
+    def _prepare_pairs(self, *rows):
+        """Return a prepared loss that sums `_contrast` over all preference pairs.
+
+        Parameters
+        ----------
+        *rows
+            The arguments of `PreparedPairs`, in its order.
+        """
+        return PairSum(self, *rows)
 
     def _of_labels(self, raw, column, n_threads):
         """Values, and slopes in the energies -raw of all labels."""
-        right, wrong, offender = _pair_kernels.offenders(raw, column)
+        right, wrong, offender = _label_energies.offenders(raw, column)
         values, up, down = self._contrast(right, wrong)
-        slopes = _pair_kernels.scatter(up, down, column, offender, raw.shape[1])
+        slopes = _label_energies.scatter(up, down, column, offender, raw.shape[1])
         return values, slopes
 
-    def pair_loss(self, better, worse):
+    @available_if(lambda self: self.reading == "pairwise")
+    def pair_loss(
+        self, better: np.ndarray, worse: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Loss and slopes of single pairs.
 
         Parameters
@@ -134,15 +154,28 @@ class EnergyFunctional(PairLossMixin, BaseLoss):
         return values, -right, -wrong
 
 
-class MarginFunctional(EnergyFunctional):
-    """Functionals of the difference of the two energies alone.
+class BaseMarginLoss(EnergyFunctional):
+    """Base class of losses of the margin, the difference of the two energies.
 
-    Subclasses implement `margin_loss`; the margin is the wrong energy minus the right.
+    A subclass states `margin_loss` and is complete with that: the sum over all
+    preference pairs, the weightings of pairs, explicit and sampled pairs and the
+    pointwise reading follow. If it also states ``margin_curvature(margins)``, the
+    second derivative, prepared losses of pairs offer ``gradient_hessian``.
+
+    References
+    ----------
+    [Fang2016]_, table 2, for the losses; [Liu2011]_, section 3.3.3, for the weightings
+    of pairs.
     """
 
     shift_invariant = True
 
-    def margin_loss(self, margins):
+    @property
+    def has_hessian(self):
+        """Whether prepared losses offer ``gradient_hessian``: those of pairs may."""
+        return self.reading == "pairwise" and hasattr(self, "margin_curvature")
+
+    def margin_loss(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Loss and slope of single margins.
 
         Parameters
@@ -162,6 +195,11 @@ class MarginFunctional(EnergyFunctional):
     def _contrast(self, right, wrong):
         values, slopes = self.margin_loss(wrong - right)
         return values, -slopes, slopes
+
+
+def _difference(better, worse):
+    """A weighting by both grades, for `_variants`."""
+    return better - worse
 
 
 class _PreparedLabels(PreparedLoss):
@@ -211,14 +249,38 @@ class PreparedMinimum:
         self.total_weight = documents.total_weight
         self.draws_anew = documents.draws_anew
 
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, over all queries."""
+        return self.documents.n_documents
+
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; of equal energies the first counts."""
-        raw = label_scores(raw, self.documents.n_documents, self.n_labels)
-        rows, column = np.arange(len(raw)), np.argmax(raw, axis=1)
-        values, slopes = self.documents.value_gradient(raw[rows, column])
-        gradient = np.zeros_like(raw)
-        gradient[rows, column] = slopes
-        return values, gradient
+        parts, place, shape = self._at_minimum("value_gradient", raw)
+        return parts[0], _placed(parts[1], place, shape)
+
+    @available_if(lambda self: hasattr(self.documents, "gradient_hessian"))
+    def gradient_hessian(self, raw):
+        """Value, gradient and diagonal of the Hessian."""
+        parts, place, shape = self._at_minimum("gradient_hessian", raw)
+        return parts[0], *(_placed(part, place, shape) for part in parts[1:])
+
+    @available_if(lambda self: hasattr(self.documents, "subset"))
+    def subset(self, queries):
+        """Loss of some queries."""
+        return PreparedMinimum(self.documents.subset(queries), self.n_labels)
+
+    def _at_minimum(self, method, raw):
+        raw = label_scores(raw, self.n_documents, self.n_labels)
+        place = np.arange(len(raw)), np.argmax(raw, axis=1)
+        return getattr(self.documents, method)(raw[place]), place, raw.shape
+
+
+def _placed(slopes, place, shape):
+    """Slopes of documents as slopes of the labels that stand for them."""
+    full = np.zeros(shape)
+    full[place] = slopes
+    return full
 
 
 def label_scores(raw, n_documents: int, n_labels: int):
@@ -282,22 +344,3 @@ def logistic(gap):
     values, slopes : ndarrays like ``gap``
     """
     return np.logaddexp(0.0, gap), expit(gap)
-
-
-def check_at_least_zero(value, name: str) -> float:
-    """Check a hyper-parameter that must be a finite number, 0 or more.
-
-    Parameters
-    ----------
-    value : object
-        What the user passed.
-    name : str
-        Name of the hyper-parameter.
-
-    Returns
-    -------
-    float
-    """
-    if not isinstance(value, Real) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a number >= 0, got {value!r}")
-    return float(value)

@@ -1,197 +1,296 @@
-"""Hinge losses of preference pairs."""
+"""Hinges: losses that ask for a margin between the right and the wrong energy."""
 
-from numbers import Real
+from dataclasses import field
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from skrank._core import _kernels
-from skrank.losses._base import BaseLoss, check_positive
-from skrank.losses._pairs import PairLossMixin, PreparedPairs
+from skrank._core import _pair_losses, _segments
+from skrank._core._parameters import Interval, NonNegative
+from skrank.losses._functional import BaseMarginLoss, hinge
+from skrank.losses._pairs import PreparedPairs
 
 
-class PairwiseHingeLoss(PairLossMixin, BaseLoss):
-    r"""Hinge loss of preference pairs.
-
-    For every pair of documents of one query with :math:`y_u > y_v`,
-
-    .. math:: L(f; x_u, x_v) = \max(0, M - (f(x_u) - f(x_v))).
-
-    A pair has the weight of its preferred document, and the mean is taken over pairs.
-    The gradient is a subgradient where the difference equals the margin. Complexity:
-    O(m log m) per query of m documents, whatever the number of distinct grades.
+class _Ramp(BaseMarginLoss):
+    """Hinges, cut off at a cap or not.
 
     Parameters
     ----------
-    margin : float, default=1.0
-        Difference of scores M from which on a pair costs nothing; 0 or more.
-
-    References
-    ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, §3.2.6;
-    Fang and Liu, 2016, eq. 11–15.
-
-    Examples
-    --------
-    >>> from skrank.losses import PairwiseHingeLoss
-    >>> loss = PairwiseHingeLoss(margin=1.0)
-    >>> values, gradient = loss.value_gradient([1, 0, 0], [0.5, 0, -1], [0, 3])
-    >>> values.tolist(), gradient.tolist()
-    ([0.5], [-1.0, 1.0, 0.0])
+    width : float, default=0.0
+        Length of the parabola that replaces each kink; 0 keeps the kink.
     """
 
-    unit = "pair"
-    shift_invariant = True
-    _squared = False
+    width: NonNegative = 0.0
 
-    def __init__(self, margin: float = 1.0):
-        self.margin = margin
+    def _shape(self) -> tuple[float, float, float]:
+        """Margin, cap and width of the hinge."""
+        raise NotImplementedError
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        margin = _check_margin(self.margin)
-        return _PreparedHinge(y, ptr, sample_weight, n_threads, margin, self._squared)
+    def margin_loss(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Loss and slope of single margins; see `BaseMarginLoss.margin_loss`."""
+        margin, cap, width = self._shape()
+        # Beyond the cap all is constant, and sums of large numbers would cancel.
+        gap = np.minimum(margin - margins, cap + width)
+        values, slopes = hinge(gap, width)
+        if cap < np.inf:
+            excess, excess_slopes = hinge(gap - cap, width)
+            values, slopes = values - excess, slopes - excess_slopes
+        return values, -slopes
 
-    def margin_loss(self, margins):
-        """Loss and slope of single pairs.
+    def _prepare_pairs(self, *rows):
+        return _PreparedRamp(*rows, shape=self._shape())
 
-        Parameters
-        ----------
-        margins : ndarray of shape (n_pairs,)
-            Score of the preferred document minus score of the other.
-
-        Returns
-        -------
-        values : ndarray of shape (n_pairs,)
-            Loss of each pair.
-        slopes : ndarray of shape (n_pairs,)
-            Derivative with respect to the margin.
-        """
-        short = np.maximum(0.0, self.margin - margins)
-        return short, -(short > 0).astype(np.float64)
-
-    def smoothed(self, width: float) -> "SmoothedHingeLoss":
-        """Return a differentiable loss that differs by at most ``width / 2`` a pair.
+    def smoothed(self, width: float) -> Self:
+        """Return the loss with a parabola in place of each kink.
 
         Parameters
         ----------
         width : float
-            Length of the parabola that replaces the kink.
+            Length of the parabola; a pair or document changes by ``width / 2`` at most.
 
         Returns
         -------
-        SmoothedHingeLoss
+        BaseMarginLoss
+            A loss of the same class.
         """
-        return SmoothedHingeLoss(margin=self.margin, width=width)
+        return self._with(width=width)
+
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"width": 0.4}]
 
 
-class SmoothedHingeLoss(PairwiseHingeLoss):
-    r"""Hinge loss of preference pairs with a parabola in place of the kink.
+class PerceptronLoss(_Ramp):
+    r"""Perceptron loss: how far the right energy lies above the lowest one.
 
-    With :math:`z = f(x_u) - f(x_v)` for :math:`y_u > y_v`,
+    .. math:: L = E(\text{right}) - \min_a E(a)
+
+    over the answers a: all labels of the document (pointwise), or the two documents of
+    a pair (pairwise, where it is :math:`\max(0, E_u - E_v)` for u preferred to v).
+    Equal energies cost nothing, so scores that are all zero are a minimum, where a line
+    search stops; the gradient there still pushes right answers down, so that a
+    stochastic solver departs. `HingeLoss` asks for a margin and has no such minimum.
+
+    Complexity: O(n_documents n_labels), or O(m log m) per query of m documents.
+
+    References
+    ----------
+    [Fang2016]_, table 2; [LeCun2006]_, eq. 7.
+
+    Examples
+    --------
+    >>> from skrank.losses import PerceptronLoss
+    >>> values, gradient = PerceptronLoss().value_gradient([1, 0], [0, 2], [0, 2])
+    >>> values.tolist(), gradient.tolist()
+    ([2.0], [-1.0, 1.0])
+    """
+
+    short_name: ClassVar[str] = "perceptron"
+
+    def _shape(self):
+        return 0.0, np.inf, float(self.width)
+
+
+class HingeLoss(_Ramp):
+    r"""Hinge loss: the right energy must lie below the wrong one by a margin.
+
+    .. math:: L = \max(0, M + E(\text{right}) - E(\text{wrong}))
+
+    Pairwise, right and wrong are the preferred and the other document of a pair, so
+    that :math:`L = \max(0, M - (f(x_u) - f(x_v)))`, the loss of `RankSVM`; pointwise, a
+    document's label and its most offending wrong label. The loss of an energy
+    :math:`-r f` with labels −1 and 1 is :math:`\max(0, M - 2 r f)`, so that M = 2 gives
+    twice the hinge loss of a support vector machine.
+
+    With a width :math:`\mu` the kink becomes a parabola,
 
     .. math:: L(z) = \frac{\max(0, M - z)^2 - \max(0, M - \mu - z)^2}{2 \mu},
 
-    which is at most :math:`\mu / 2` below the hinge. Being the difference of two
-    squared hinges it costs twice as much: O(m log m) per query of m documents.
+    which is at most :math:`\mu / 2` below the hinge, for solvers that need a smooth
+    loss.
+
+    With a margin of 0, scores that are all zero are a minimum: L-BFGS stops where it
+    starts, at coefficients of zero. Take a margin above 0, whose size only sets the
+    scale of the scores, or a stochastic solver: where the scores of a query are all
+    equal, the gradient is that of the side on which pairs cost.
+
+    Complexity: O(n_documents n_labels), or O(m log m) per query of m documents,
+    whatever the number of distinct grades; twice that with a width.
 
     Parameters
     ----------
     margin : float, default=1.0
-        Difference of scores M from which on a pair costs nothing; 0 or more.
-    width : float, default=1.0
-        Length :math:`\mu` of the parabola.
+        Margin M, 0 or more: the difference from which on an answer costs nothing.
 
     References
     ----------
-    Chapelle and Keerthi, "Efficient algorithms for ranking with SVMs", 2010, section 5,
-    for smooth hinges in ranking.
+    [Liu2011]_, section 3.2.6; [Fang2016]_, table 2, eq. 6 (which must read
+    :math:`M - 2 r \theta^T x`) and eq. 11–15; [LeCun2006]_, eq. 11; [Chapelle2010]_,
+    section 5, for smooth hinges.
 
     Examples
     --------
-    >>> from skrank.losses import SmoothedHingeLoss
-    >>> loss = SmoothedHingeLoss(margin=1.0, width=0.5)
-    >>> values, gradient = loss.value_gradient([1, 0], [0, 0], [0, 2])
+    >>> from skrank.losses import HingeLoss
+    >>> values, gradient = HingeLoss().value_gradient([1, 0], [0.5, 0], [0, 2])
     >>> values.tolist(), gradient.tolist()
-    ([0.75], [-1.0, 1.0])
+    ([0.5], [-1.0, 1.0])
+    >>> prepared = HingeLoss(reading="pointwise").prepare([1], [0, 1], labels=[0, 1, 2])
+    >>> prepared.value_gradient([[-3.0, -1.0, -0.5]])
+    (array([1.5]), array([[ 0., -1.,  1.]]))
     """
 
-    def __init__(self, margin: float = 1.0, width: float = 1.0):
-        super().__init__(margin)
-        self.width = width
+    short_name: ClassVar[str] = "hinge"
+    margin: NonNegative = field(default=1.0, kw_only=False)
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        width = check_positive(self.width, "width")
-        outer = super().prepare(y, ptr, sample_weight, n_threads=n_threads)
-        return _PreparedSmoothedHinge(outer, width)
+    def _shape(self):
+        return float(self.margin), np.inf, float(self.width)
 
-    def margin_loss(self, margins):
-        """Loss and slope of single pairs; see `PairwiseHingeLoss.margin_loss`."""
-        outer = np.maximum(0.0, self.margin - margins)
-        inner = np.maximum(0.0, outer - self.width)
-        values = (outer - inner) * (outer + inner) / (2 * self.width)
-        return values, (inner - outer) / self.width
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"margin": 0.3}]
 
 
-class PairwiseSquaredHingeLoss(PairwiseHingeLoss):
-    r"""Squared hinge loss of preference pairs.
+class SquaredHingeLoss(BaseMarginLoss):
+    r"""Squared hinge loss: smooth, and harder on large errors than the hinge.
 
-    For every pair of documents of one query with :math:`y_u > y_v`,
+    .. math:: L = \max(0, M + E(\text{right}) - E(\text{wrong}))^2
 
-    .. math:: L(f; x_u, x_v) = \max(0, M - (f(x_u) - f(x_v)))^2,
+    Pairwise, right and wrong are the preferred and the other document of a pair, so
+    that :math:`L = \max(0, M - (f(x_u) - f(x_v)))^2`; pointwise, a document's label and
+    its most offending wrong label. With a margin of 0, scores that are all zero are a
+    minimum that no solver leaves; the size of a margin above 0 only sets the scale of
+    the scores.
 
-    the differentiable relative of `PairwiseHingeLoss`, with the same unit, weights and
-    complexity.
+    Complexity: O(n_documents n_labels), or O(m log m) per query of m documents,
+    whatever the number of distinct grades.
 
     Parameters
     ----------
     margin : float, default=1.0
-        Difference of scores M from which on a pair costs nothing; 0 or more.
+        Margin M, 0 or more: the difference from which on an answer costs nothing.
 
     References
     ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, §3.2.6;
-    Chapelle and Keerthi, "Efficient algorithms for ranking with SVMs", 2010.
+    [Liu2011]_, section 3.2.6; [Chapelle2010]_.
 
     Examples
     --------
-    >>> from skrank.losses import PairwiseSquaredHingeLoss
-    >>> loss = PairwiseSquaredHingeLoss(margin=1.0)
+    >>> from skrank.losses import SquaredHingeLoss
+    >>> loss = SquaredHingeLoss(margin=1.0)
     >>> values, gradient = loss.value_gradient([1, 0, 0], [0.5, 0, -1], [0, 3])
     >>> values.tolist(), gradient.tolist()
     ([0.25], [-1.0, 1.0, 0.0])
     """
 
-    _squared = True
+    short_name: ClassVar[str] = "squared_hinge"
+    margin: NonNegative = field(default=1.0, kw_only=False)
 
-    def margin_loss(self, margins):
-        """Loss and slope of single pairs; see `PairwiseHingeLoss.margin_loss`."""
+    def margin_loss(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Loss and slope of single margins; see `BaseMarginLoss.margin_loss`."""
         short = np.maximum(0.0, self.margin - margins)
         return short * short, -2.0 * short
 
-    def smoothed(self, width: float) -> "PairwiseSquaredHingeLoss":
+    def smoothed(self, width: float) -> Self:
         """Return the loss itself, which is smooth."""
         return self
 
+    def _prepare_pairs(self, *rows):
+        return PreparedHinge(*rows, margin=float(self.margin), squared=True)
 
-def _check_margin(margin):
-    if not isinstance(margin, Real) or not 0 <= margin < np.inf:
-        raise ValueError(f"margin must be a number >= 0, got {margin!r}")
-    return float(margin)
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"margin": 0.3}]
 
 
-class _PreparedHinge(PreparedPairs):
-    def __init__(self, y, ptr, sample_weight, n_threads, margin, squared):
-        super().__init__(y, ptr, sample_weight, n_threads)
+class LVQ2Loss(_Ramp):
+    r"""LVQ2 loss: a hinge that gives up what is too far off.
+
+    .. math:: L = \min(C, \max(0, M + E(\text{right}) - E(\text{wrong})))
+
+    Only answers in a window near the decision have a gradient: a pair whose order is
+    badly wrong is treated as noise. Not convex.
+
+    With a margin of 0, the choice of the paper, scores that are all zero are a minimum:
+    L-BFGS stops where it starts, at coefficients of zero. Take a margin above 0, start
+    from the loss without its cap (`skrank.solvers.RelaxedStart`) with such a margin, or
+    take a stochastic solver, for which the gradient at equal scores is that of the
+    paper's eq. 28.
+
+    Complexity: O(n_documents n_labels), or O(m log m) per query of m documents, as the
+    difference of two sums of hinges. Values of pairs (not gradients) lose digits where
+    scores exceed the cap by many orders of magnitude.
+
+    Parameters
+    ----------
+    cap : float, default=1.0
+        Largest loss C of one pair or document; ``numpy.inf`` gives `HingeLoss`.
+    margin : float, default=0.0
+        Margin M, 0 or more: the difference from which on an answer costs nothing.
+
+    References
+    ----------
+    [Fang2016]_, table 2 and section 5.2, eq. 28; table 4 has a cap of 1 for MQ2007 and
+    of 0.1 for MQ2008.
+
+    Examples
+    --------
+    >>> from skrank.losses import LVQ2Loss
+    >>> loss = LVQ2Loss(cap=1.0)
+    >>> values, gradient = loss.value_gradient([1, 0, 0], [0, 0.5, 3], [0, 3])
+    >>> values.tolist(), gradient.tolist()
+    ([1.5], [-1.0, 1.0, 0.0])
+    """
+
+    short_name: ClassVar[str] = "lvq2"
+    cap: Annotated[float, Interval(0, np.inf, "right")] = field(
+        default=1.0, kw_only=False
+    )
+    margin: NonNegative = 0.0
+
+    @property
+    def convex(self):
+        """Whether the loss is convex: only without a cap."""
+        return self.cap == np.inf
+
+    def relaxed(self) -> Self:
+        """Return the loss without its cap, which is convex."""
+        return self._with(cap=np.inf)
+
+    def _shape(self):
+        return float(self.margin), float(self.cap), float(self.width)
+
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"cap": 0.7, "margin": 0.3}, {"cap": np.inf}]
+
+
+class PreparedHinge(PreparedPairs):
+    """Sum of hinges, or of their squares, over all preference pairs.
+
+    Parameters
+    ----------
+    y, ptr, sample_weight, n_threads, weighting
+        See `PreparedPairs`.
+    margin : float
+        Difference of scores from which on a pair costs nothing.
+    squared : bool
+        Whether hinges are squared.
+    """
+
+    def __init__(
+        self, y, ptr, sample_weight, n_threads, weighting, margin, squared=False
+    ):
+        super().__init__(y, ptr, sample_weight, n_threads, weighting)
         self.margin = margin
         self.squared = squared
 
     def value_gradient(self, raw):
+        """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
         return self.at_margin(raw, self.margin, self.squared)
 
     def at_margin(self, raw, margin, squared):
         """Value and gradient for another margin or power on the same pairs."""
-        return _kernels.hinge(
+        return _pair_losses.hinge(
             self._scores(raw),
             self.ptr,
             self.order,
@@ -203,17 +302,46 @@ class _PreparedHinge(PreparedPairs):
         )
 
 
-class _PreparedSmoothedHinge:
-    """Difference of the squared hinges at the two ends of the parabola."""
+class _PreparedRamp(PreparedHinge):
+    """Difference of the hinges at the two ends of the ramp."""
 
-    def __init__(self, pairs, width):
-        self.pairs = pairs
+    def __init__(self, y, ptr, sample_weight, n_threads, weighting, shape):
+        margin, cap, width = shape
+        super().__init__(y, ptr, sample_weight, n_threads, weighting, margin)
+        self.cap = cap
         self.width = width
-        self.total_weight = pairs.total_weight
+        self.stuck_at_zero = margin == 0.0 and width == 0.0
+        if self.stuck_at_zero or cap < np.inf:
+            self.preferred, self.other = _pair_losses.pair_weights(
+                self.ptr, self.order, self.lower, self.weight
+            )
 
     def value_gradient(self, raw):
-        pairs, width = self.pairs, self.width
-        outer, outer_slope = pairs.at_margin(raw, pairs.margin, True)
-        inner, inner_slope = pairs.at_margin(raw, pairs.margin - width, True)
-        scale = 0.5 / width
+        raw = self._scores(raw)
+        values, gradient = self._hinge(raw, self.margin)
+        if self.cap < np.inf:
+            excess, slopes = self._hinge(raw, self.margin - self.cap)
+            most = self.cap * _segments.segment_sum(self.preferred, self.ptr)
+            values, gradient = np.clip(values - excess, 0.0, most), gradient - slopes
+        if self.stuck_at_zero:
+            # The kernel's slope at the kink is 0, and no solver would leave a start
+            # where all scores are equal; eq. 28 of Fang steps where E_u - E_v >= 0.
+            flat = self._is_flat(raw)
+            gradient[flat] = self.other[flat] - self.preferred[flat]
+        return values, gradient
+
+    def _hinge(self, raw, margin):
+        if self.width == 0.0:
+            return self.at_margin(raw, margin, False)
+        # The squared hinges at the two ends of the parabola differ by a line beyond it.
+        outer, outer_slope = self.at_margin(raw, margin, True)
+        inner, inner_slope = self.at_margin(raw, margin - self.width, True)
+        scale = 0.5 / self.width
         return scale * (outer - inner), scale * (outer_slope - inner_slope)
+
+    def _is_flat(self, raw):
+        """Rows of queries whose scores are all equal."""
+        sizes = np.diff(self.ptr)
+        first = np.repeat(raw[np.minimum(self.ptr[:-1], len(raw) - 1)], sizes)
+        differs = _segments.segment_sum((raw != first).astype(np.float64), self.ptr)
+        return np.repeat(differs == 0.0, sizes)

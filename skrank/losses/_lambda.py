@@ -1,12 +1,15 @@
 """Lambda-weighted pairs: a ranking measure steers the logistic loss."""
 
-from numbers import Integral
+from dataclasses import field
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
-from skrank._core import _lambdas, _segments
-from skrank.losses._base import BaseLoss, PreparedLoss, check_positive, query_weights
+from skrank._core import _lambda_losses, _segments
+from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
+from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.metrics import BaseMeasure, get_measure
 
 
 class LambdaLoss(BaseLoss):
@@ -31,9 +34,10 @@ class LambdaLoss(BaseLoss):
     Parameters
     ----------
     measure : str or BaseMeasure, default="ndcg@10"
-        Any measure of `skrank.metrics`. NDCG and its relatives, precision, average
-        precision, reciprocal rank and ERR run compiled; for others the matrix of swap
-        deltas of each query is built in Python, which is slow for long lists.
+        Any measure of `skrank.metrics` that depends on scores by the ranks alone. NDCG
+        and its relatives, precision, average precision, reciprocal rank and ERR run
+        compiled; for others the matrix of swap deltas of each query is built in Python,
+        which is slow for long lists.
     truncation : int, default=None
         If given, only pairs with at least one document among the first ``truncation``
         of the current ranking count.
@@ -51,8 +55,7 @@ class LambdaLoss(BaseLoss):
 
     References
     ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, eq. 3.30–3.31; Burges,
-    "From RankNet to LambdaRank to LambdaMART: an overview", 2010.
+    [Liu2011]_, section 3.3.7, eq. 3.30–3.31; [Burges2010]_.
 
     Examples
     --------
@@ -62,38 +65,43 @@ class LambdaLoss(BaseLoss):
     [0.1845, -0.1845]
     """
 
+    short_name: ClassVar[str] = "lambda"
     unit = "query"
     shift_invariant = True
     convex = False
     has_hessian = True
 
-    def __init__(
-        self,
-        measure="ndcg@10",
-        truncation: int | None = None,
-        sigma: float = 1.0,
-        normalize: bool = False,
-        damping: float | None = None,
-    ):
-        self.measure = measure
-        self.truncation = truncation
-        self.sigma = sigma
-        self.normalize = normalize
-        self.damping = damping
+    measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
+    truncation: PositiveInt | None = field(default=None, kw_only=False)
+    sigma: Positive = field(default=1.0, kw_only=False)
+    normalize: bool = field(default=False, kw_only=False)
+    damping: Positive | None = field(default=None, kw_only=False)
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        from skrank.metrics import get_measure
-
-        check_positive(self.sigma, "sigma")
-        if self.damping is not None:
-            check_positive(self.damping, "damping")
-        if self.truncation is not None and (
-            not isinstance(self.truncation, Integral) or self.truncation < 1
-        ):
-            raise ValueError(
-                f"truncation must be None or at least 1, got {self.truncation!r}"
+    def _check_parameters(self):
+        super()._check_parameters()
+        measure = get_measure(self.measure)
+        if not getattr(measure, "has_swap_deltas", True):
+            raise invalid_parameter(
+                self,
+                "measure",
+                "one that two documents change by swapping their ranks, such as "
+                "'ndcg@10', 'map', 'rr', 'err@10' or 'p@10'",
+                self.measure,
             )
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"measure": "ndcg@3", "truncation": 2, "sigma": 2.0},
+            {"measure": "map"},
+            {"measure": "rr"},
+            {"measure": "err"},
+            {"measure": "ndcg", "normalize": True},
+            {"damping": 0.01},
+        ]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         measure = get_measure(self.measure)
         data = PreparedLoss(y, ptr, sample_weight, n_threads)
         terms = measure.delta_terms(data.y, data.ptr)
@@ -117,6 +125,10 @@ class _LambdaPairs(PreparedLoss):
     def value_gradient(self, raw):
         return self.gradient_hessian(raw)[:2]
 
+    def gradient_hessian(self, raw):
+        """Value, gradient and diagonal of the Hessian."""
+        raise NotImplementedError
+
 
 class _PreparedLambda(_LambdaPairs):
     """Deltas by the compiled terms of the measure."""
@@ -132,7 +144,7 @@ class _PreparedLambda(_LambdaPairs):
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
-        return _lambdas.lambda_loss(
+        return _lambda_losses.lambda_loss(
             self._scores(raw),
             self.ptr,
             self.deltas.kind,

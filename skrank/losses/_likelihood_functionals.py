@@ -1,17 +1,16 @@
 """Functionals of the Gibbs distribution over all answers."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from skrank._core import _segments
-from skrank._core._shared_parameters import shares_parameters
-from skrank.losses._base import check_positive
-from skrank.losses._functional import MarginFunctional, logistic
-from skrank.losses._margin_functionals import MCELoss, PreparedSigmoid
-from skrank.losses._ranknet import _PreparedRankNet
+from skrank._core._parameters import Positive
+from skrank.losses._functional import BaseMarginLoss, logistic
+from skrank.losses._sigmoid import PreparedLogistic, PreparedSigmoid, bell, sigmoid
 
 
-@shares_parameters
-class _GibbsFunctional(MarginFunctional):
+class _GibbsFunctional(BaseMarginLoss):
     """Functionals of P(a) proportional to exp(-beta E(a)) over the answers a.
 
     Parameters
@@ -20,15 +19,13 @@ class _GibbsFunctional(MarginFunctional):
         Inverse temperature.
     """
 
-    def __init__(self, *, beta: float = 1.0, **shared):
-        super().__init__(**shared)
-        self.beta = beta
+    beta: Positive = 1.0
 
-    def _check_parameters(self):
-        check_positive(self.beta, "beta")
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"beta": 2.5}]
 
 
-@shares_parameters
 class NLLLoss(_GibbsFunctional):
     r"""Negative log-likelihood of the right answer.
 
@@ -42,7 +39,7 @@ class NLLLoss(_GibbsFunctional):
 
     References
     ----------
-    Fang and Liu, 2016, table 2; LeCun et al., 2006, eq. 20.
+    [Fang2016]_, table 2; [LeCun2006]_, eq. 20.
 
     Examples
     --------
@@ -53,19 +50,20 @@ class NLLLoss(_GibbsFunctional):
     ([0.6931], [[0.5, -0.5]])
     """
 
-    @property
-    def has_hessian(self):
-        """Whether prepared losses offer ``gradient_hessian``: those of pairs do."""
-        return self.reading == "pairwise"
+    short_name: ClassVar[str] = "nll"
 
-    def margin_loss(self, margins):
-        """Loss and slope of single margins; see `MarginFunctional.margin_loss`."""
+    def margin_loss(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Loss and slope of single margins; see `BaseMarginLoss.margin_loss`."""
         values, slopes = logistic(-self.beta * margins)
         return values / self.beta, -slopes
 
-    def _prepare_pairs(self, y, ptr, sample_weight, n_threads):
+    def margin_curvature(self, margins: np.ndarray) -> np.ndarray:
+        """Second derivative with respect to the margin, shape (n_pairs,)."""
+        return self.beta * bell(self.beta * margins)
+
+    def _prepare_pairs(self, *rows):
         beta = float(self.beta)
-        return _PreparedScaledRankNet(y, ptr, sample_weight, n_threads, beta)
+        return PreparedLogistic(*rows, sigma=beta, divisor=beta)
 
     def _of_labels(self, raw, column, n_threads):
         rows = np.arange(len(raw))
@@ -76,7 +74,6 @@ class NLLLoss(_GibbsFunctional):
         return values, slopes
 
 
-@shares_parameters
 class MEELoss(_GibbsFunctional):
     r"""Minimum empirical error: the probability of a wrong answer.
 
@@ -89,7 +86,7 @@ class MEELoss(_GibbsFunctional):
 
     References
     ----------
-    Fang and Liu, 2016, table 2; LeCun et al., 2006, section 2.2.6.
+    [Fang2016]_, table 2; [LeCun2006]_, section 2.2.6.
 
     Examples
     --------
@@ -99,11 +96,15 @@ class MEELoss(_GibbsFunctional):
     (array([0.5]), array([[ 0.25, -0.25]]))
     """
 
+    short_name: ClassVar[str] = "mee"
     convex = False
-    margin_loss = MCELoss.margin_loss
 
-    def _prepare_pairs(self, y, ptr, sample_weight, n_threads):
-        return PreparedSigmoid(y, ptr, sample_weight, n_threads, float(self.beta))
+    def margin_loss(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Loss and slope of single margins; see `BaseMarginLoss.margin_loss`."""
+        return sigmoid(self.beta, margins)
+
+    def _prepare_pairs(self, *rows):
+        return PreparedSigmoid(*rows, beta=float(self.beta))
 
     def _of_labels(self, raw, column, n_threads):
         rows = np.arange(len(raw))
@@ -114,14 +115,6 @@ class MEELoss(_GibbsFunctional):
         slopes = (-self.beta * right)[:, None] * wrong
         slopes[rows, column] = self.beta * right * values
         return values, slopes
-
-
-class _PreparedScaledRankNet(_PreparedRankNet):
-    """RankNet's loss divided by its steepness."""
-
-    def _evaluate(self, raw, want_hessian):
-        parts = super()._evaluate(raw, want_hessian)
-        return tuple(None if part is None else part / self.sigma for part in parts)
 
 
 def _gibbs(scaled, n_threads):

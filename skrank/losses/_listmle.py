@@ -1,14 +1,16 @@
 """ListMLE: likelihood of the order of the grades under the Plackett–Luce model."""
 
-from numbers import Integral
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _kernels, _segments
+from skrank._core import _list_losses, _segments
+from skrank._core._parameters import PositiveInt, Seed, invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
-
-_TIES = ("best", "stable", "random")
+from skrank.losses._tied_orders import MAX_TIED, best_order, mean_over_orders
 
 
 class ListMLELoss(BaseLoss):
@@ -23,19 +25,27 @@ class ListMLELoss(BaseLoss):
 
     where k = ``top_k`` positions count and :math:`w_j` are the position weights, ones
     by default. The unit is the query, with the mean weight of its rows; a query whose
-    grades are all equal adds nothing. Complexity: O(n_documents), plus sorting the
-    tied documents of each query when ``ties="best"``.
+    grades are all equal adds nothing.
+
+    Complexity: O(n_documents), plus sorting the tied documents of each query when
+    ``ties="best"``. Where the sets of b tied documents are enumerated, as below,
+    :math:`O(b\,2^b)` for each run of ties; O(n_samples n_documents) for orders that are
+    drawn.
 
     Parameters
     ----------
     top_k : int, default=None
         Number of positions that count; None for all of them.
-    ties : {"best", "stable", "random"}, default="best"
+    ties : {"best", "average", "stable", "random"}, default="best"
         The order of documents of equal grade. "best" takes the most likely of all
-        orders that agree with the grades, which sorts tied documents by their current
-        score; the loss then stays continuous but is no longer convex. "stable" keeps
-        the order of the rows, "random" draws one order when the loss is bound to the
-        data. The average over all orders has no tractable form.
+        orders that agree with the grades; the loss then stays continuous but is no
+        longer convex. Under position weights that never increase it sorts tied
+        documents by their current scores; under others the best order depends on all
+        scores, and the sets of up to 10 tied documents are enumerated; more are an
+        error. "average" takes the mean of the loss over all these orders: exactly for
+        up to 10 tied documents, and over ``n_samples`` orders that are drawn once for
+        more. "stable" keeps the order of the rows, "random" draws one order when the
+        loss is bound to the data.
     position_weights : {None, "p", "log2"}, array-like or callable, default=None
         Weights of the positions. "p" decreases by about a half from one position to
         the next, :math:`(2^{m-j} - 1) / (2^{m-1} - 1)` (p-ListMLE, scaled to start at
@@ -47,14 +57,15 @@ class ListMLELoss(BaseLoss):
         which adds :math:`\sum_j b e^{f(x_j)} - (a - 1) f(x_j)` to the loss of a query
         (Bayesian Plackett–Luce); scores are then no longer free to shift.
     random_state : int, RandomState instance or None, default=None
-        Seed of ``ties="random"``.
+        Seed of the orders that are drawn, by ``ties="random"`` or "average".
+    n_samples : int, default=32
+        Number of orders of more than 10 tied documents that ``ties="average"`` draws.
 
     References
     ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, eq. 4.22 (its denominator
-    runs from j to m), 4.24 and 4.25, exercises 4.7 and 4.9; Fang and Liu, 2016,
-    eq. 21–25; Lan et al., "Position-aware ListMLE", 2014; Guiver and Snelson, "Bayesian
-    inference for Plackett–Luce ranking models", 2009, for the prior.
+    [Liu2011]_, section 4.3.2, eq. 4.22 (its denominator runs from j to m), 4.24 and
+    4.25, exercises 4.7 and 4.9; [Xia2008]_; [Fang2016]_, eq. 21–25; [Lan2014]_, for the
+    weights "p"; [Guiver2009]_, for the prior.
 
     Examples
     --------
@@ -67,21 +78,41 @@ class ListMLELoss(BaseLoss):
     [-0.6667, -0.1667, 0.8333]
     """
 
+    short_name: ClassVar[str] = "listmle"
     unit = "query"
 
-    def __init__(
-        self,
-        top_k: int | None = None,
-        ties: str = "best",
-        position_weights=None,
-        prior: tuple[float, float] | None = None,
-        random_state=None,
-    ):
-        self.top_k = top_k
-        self.ties = ties
-        self.position_weights = position_weights
-        self.prior = prior
-        self.random_state = random_state
+    top_k: PositiveInt | None = field(default=None, kw_only=False)
+    ties: Literal["best", "average", "stable", "random"] = field(
+        default="best", kw_only=False
+    )
+    position_weights: (
+        Literal["p", "log2"] | Sequence[float] | np.ndarray | Callable | None
+    ) = field(default=None, kw_only=False)
+    prior: tuple[float, float] | None = field(default=None, kw_only=False)
+    random_state: Seed = field(default=None, kw_only=False)
+    n_samples: PositiveInt = 32
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.prior is None:
+            return
+        shape, rate = self.prior
+        if not (1 <= shape < np.inf and 0 < rate < np.inf):
+            accepted = "(shape >= 1, rate > 0) or None"
+            raise invalid_parameter(self, "prior", accepted, self.prior)
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"top_k": 2, "ties": "stable"},
+            {"ties": "random", "position_weights": "p", "random_state": 0},
+            {"ties": "average", "random_state": 0},
+            {"ties": "average", "top_k": 3, "random_state": 0, "n_samples": 5},
+            {"position_weights": "log2"},
+            {"position_weights": [1.0, 1.0, 0.5]},
+            {"prior": (2.0, 0.5)},
+        ]
 
     @property
     def shift_invariant(self):
@@ -93,28 +124,8 @@ class ListMLELoss(BaseLoss):
         """Whether the loss is convex: not when tied documents follow the scores."""
         return self.ties != "best"
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        if self.ties not in _TIES:
-            raise ValueError(f"ties must be one of {_TIES}, got {self.ties!r}")
-        if self.top_k is not None and (
-            not isinstance(self.top_k, Integral) or self.top_k < 1
-        ):
-            raise ValueError(f"top_k must be None or at least 1, got {self.top_k!r}")
-        prepared = _PreparedListMLE(y, ptr, sample_weight, n_threads, self.top_k)
-        prepared.stage_weight = _stage_weights(self.position_weights, prepared.ptr)
-        prepared.fix_ties(self.ties, self.random_state)
-        prepared.prior = _check_prior(self.prior)
-        return prepared
-
-
-def _check_prior(prior):
-    if prior is None:
-        return None
-    shape, rate = prior
-    if not (1 <= shape < np.inf and 0 < rate < np.inf):
-        raise ValueError(f"prior must be None or (shape >= 1, rate > 0), got {prior!r}")
-    return float(shape), float(rate)
+    def _prepare(self, y, ptr, sample_weight, n_threads):
+        return _TIES[self.ties](self, y, ptr, sample_weight, n_threads)
 
 
 def _stage_weights(position_weights, ptr):
@@ -143,54 +154,212 @@ def _stage_weights(position_weights, ptr):
 def _named_weights(name, position, size):
     if name == "log2":
         return 1.0 / np.log2(1.0 + position)
-    if name == "p":  # in powers of 1/2, since 2^m overflows for long lists
-        scale = 1.0 - np.exp2(1.0 - np.maximum(size, 2))
-        return np.exp2(1.0 - position) * (1.0 - np.exp2(position - size)) / scale
-    raise ValueError(
-        "position_weights must be None, 'p', 'log2', an array or a callable, "
-        f"got {name!r}"
-    )
+    # "p" in powers of 1/2, since 2^m overflows for long lists
+    scale = 1.0 - np.exp2(1.0 - np.maximum(size, 2))
+    return np.exp2(1.0 - position) * (1.0 - np.exp2(position - size)) / scale
 
 
 class _PreparedListMLE(PreparedLoss):
-    def __init__(self, y, ptr, sample_weight, n_threads, top_k):
+    """Likelihood of one order of each query: by grade, ties in the order of the rows.
+
+    Parameters
+    ----------
+    loss : ListMLELoss
+        Hyper-parameters.
+    y, ptr, sample_weight, n_threads
+        See `PreparedLoss`.
+    """
+
+    def __init__(self, loss, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
-        self.top_k = 0 if top_k is None else int(top_k)
+        self.top_k = 0 if loss.top_k is None else int(loss.top_k)
+        self.prior = None if loss.prior is None else tuple(map(float, loss.prior))
+        self.stage_weight = _stage_weights(loss.position_weights, self.ptr)
         self.order, self.lower = _segments.label_order(self.y, self.ptr, self.n_threads)
-        self.follows_scores = False
         self.query_weight = query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
+        self._fix_ties(loss)
 
-    def fix_ties(self, ties, random_state):
-        """Decide how documents of equal grade are ordered."""
-        self.follows_scores = ties == "best"
-        if ties == "random":
-            key = check_random_state(random_state).uniform(size=self.n_documents)
-            self.order = self._order_by(key)
+    def _fix_ties(self, loss):
+        """Decide, once, what can be decided about documents of equal grade."""
 
     def _order_by(self, key):
+        """Order by grade, and ties by a key, descending."""
         return _segments.sort_ties(
             key, self.order, self.lower, self.ptr, self.n_threads
         )
 
-    def value_gradient(self, raw):
-        raw = self._scores(raw)
-        order = self._order_by(raw) if self.follows_scores else self.order
-        values, gradient = _kernels.plackett_luce(
+    def _draw(self, rng):
+        return self._order_by(rng.uniform(size=self.n_documents))
+
+    def _likelihood(self, raw, order, stage_weight):
+        return _list_losses.plackett_luce(
             raw,
             self.ptr,
             order,
-            self.stage_weight,
+            stage_weight,
             self.query_weight,
             self.top_k,
             self.n_threads,
         )
+
+    def _over_ties(self, raw):
+        """Values and gradient without the prior."""
+        return self._likelihood(raw, self.order, self.stage_weight)
+
+    def value_gradient(self, raw):
+        raw = self._scores(raw)
+        values, gradient = self._over_ties(raw)
         if self.prior is None:
             return values, gradient
         penalty, slope = _gamma_penalty(raw, *self.prior)
         weight = np.repeat(self.query_weight, np.diff(self.ptr))
         values = values + _segments.segment_sum(weight * penalty, self.ptr)
         return values, gradient + weight * slope
+
+    def _runs(self):
+        """Runs of two or more tied documents in positions that count.
+
+        Returns
+        -------
+        list of _Run
+            Those of queries with a preference, in order.
+        """
+        weights = self._counted_weights()
+        sizes = np.diff(self.ptr)
+        query = np.repeat(np.arange(self.n_queries), sizes)
+        changes = np.flatnonzero(np.diff(self.lower) | np.diff(query)) + 1
+        edges = np.concatenate(([0], changes, [self.n_documents]))
+        tied = np.flatnonzero(np.diff(edges) > 1)
+        runs = []
+        for start, end in zip(edges[tied].tolist(), edges[tied + 1].tolist()):
+            q = query[start]
+            if self.query_weight[q] and weights[start:end].any():
+                stop = int(self.ptr[q + 1])
+                runs.append(_Run(start, end, stop, int(q), weights[start:end]))
+        return runs
+
+    def _counted_weights(self):
+        """Weight of every position, 0 beyond ``top_k``."""
+        weights = self.stage_weight
+        weights = np.ones(self.n_documents) if weights is None else weights.copy()
+        if self.top_k:
+            sizes = np.diff(self.ptr)
+            position = np.arange(self.n_documents) - np.repeat(self.ptr[:-1], sizes)
+            weights[position >= self.top_k] = 0.0
+        return weights
+
+    def _below(self, raw, order, run):
+        """Rows below a run of ties, and the logarithm of their strength."""
+        rows = self.ptr[run.query] + order[run.end : run.stop]
+        return rows, np.logaddexp.reduce(raw[rows], initial=-np.inf)
+
+
+class _Run(NamedTuple):
+    """Positions of tied documents, counted over all queries.
+
+    Attributes
+    ----------
+    start, end : int
+        The positions are ``start:end``.
+    stop : int
+        End of the query.
+    query : int
+        Number of the query.
+    weights : ndarray of shape (end - start,)
+        Weights of the positions.
+    """
+
+    start: int
+    end: int
+    stop: int
+    query: int
+    weights: np.ndarray
+
+
+class _PreparedRandom(_PreparedListMLE):
+    """Ties in an order that is drawn once."""
+
+    def _fix_ties(self, loss):
+        self.order = self._draw(check_random_state(loss.random_state))
+
+
+class _PreparedBest(_PreparedListMLE):
+    """Ties in the most likely order."""
+
+    def _fix_ties(self, loss):
+        weights = self.stage_weight
+        self.hard = []
+        # Runs need not be looked for where no weight is above the one before.
+        if weights is not None and np.any(np.diff(weights) > 0):
+            runs = self._runs()
+            self.hard = [run for run in runs if np.any(np.diff(run.weights) > 0)]
+        longest = max((run.end - run.start for run in self.hard), default=0)
+        if longest > MAX_TIED:
+            raise ValueError(
+                f"ties='best' finds the best order of at most {MAX_TIED} documents of "
+                f"equal grade where position weights increase, not of {longest}; "
+                "use weights that do not increase, or ties='average' or 'random'"
+            )
+
+    def _over_ties(self, raw):
+        order = self._order_by(raw)
+        for run in self.hard:
+            tied = order[run.start : run.end].copy()
+            _, log_rest = self._below(raw, order, run)
+            scores = raw[self.ptr[run.query] + tied]
+            best = best_order(scores, run.weights, log_rest)
+            order[run.start : run.end] = tied[best]
+        return self._likelihood(raw, order, self.stage_weight)
+
+
+class _PreparedAverage(_PreparedListMLE):
+    """Mean over all orders of the ties.
+
+    The order within one run of ties changes no term of another, so that every run has
+    its own mean: exact where it is short, and over drawn orders where it is long.
+    """
+
+    def _fix_ties(self, loss):
+        self.alone = self._counted_weights()
+        self.drawn_weight = np.zeros(self.n_documents)
+        runs = self._runs()
+        for run in runs:
+            self.alone[run.start : run.end] = 0.0
+        self.short = [run for run in runs if run.end - run.start <= MAX_TIED]
+        for run in runs:
+            if run.end - run.start > MAX_TIED:
+                self.drawn_weight[run.start : run.end] = run.weights
+        self.drawn = []
+        if self.drawn_weight.any():
+            rng = check_random_state(loss.random_state)
+            self.drawn = [self._draw(rng) for _ in range(loss.n_samples)]
+
+    def _over_ties(self, raw):
+        values, gradient = self._likelihood(raw, self.order, self.alone)
+        for order in self.drawn:
+            value, slope = self._likelihood(raw, order, self.drawn_weight)
+            values += value / len(self.drawn)
+            gradient += slope / len(self.drawn)
+        for run in self.short:
+            below, log_rest = self._below(raw, self.order, run)
+            tied = self.ptr[run.query] + self.order[run.start : run.end]
+            value, slopes, slope_rest = mean_over_orders(
+                raw[tied], run.weights, log_rest
+            )
+            weight = self.query_weight[run.query]
+            values[run.query] += weight * value
+            gradient[tied] += weight * slopes
+            gradient[below] += weight * slope_rest * np.exp(raw[below] - log_rest)
+        return values, gradient
+
+
+_TIES = {
+    "best": _PreparedBest,
+    "average": _PreparedAverage,
+    "stable": _PreparedListMLE,
+    "random": _PreparedRandom,
+}
 
 
 def _gamma_penalty(raw, shape, rate):

@@ -1,13 +1,24 @@
 """ListNet: cross entropy of top-k probabilities."""
 
-from numbers import Integral
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _kernels, _segments
+from skrank._core import _list_losses, _segments
+from skrank._core._parameters import PositiveInt, Seed
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 from skrank.metrics._gain import gain_of_grades
+
+# With n_samples="auto", lists of a query up to which their sum is exact, and the number
+# that is drawn beyond. 5000 lists of three are those of 18 documents.
+_FEW_LISTS = 5_000
+_DEFAULT_SAMPLES = 32
+# Lists up to which n_samples="exact" is not refused: their prefixes are enumerated.
+_MOST_LISTS = 100_000
 
 
 class ListNetLoss(BaseLoss):
@@ -27,10 +38,14 @@ class ListNetLoss(BaseLoss):
     target, a constant. The unit is the query, with the mean weight of its rows; a query
     whose grades are all equal adds nothing.
 
-    Complexity: O(n_documents) for ``top_k`` 1 and 2, where the sum over lists has a
-    closed form. For longer lists there are too many, and the expectation is taken over
-    ``n_samples`` lists drawn from :math:`P_y` once, at a cost of O(n_samples m) per
-    query of m documents.
+    For ``top_k`` of 1 and 2 the sum over lists has a closed form. From 3 on a query of
+    m documents has :math:`m! / (m - k)!` lists. By default their sum is exact for
+    queries of up to 5000 lists and a **Monte Carlo estimate** beyond: the mean over 32
+    lists that are drawn once from :math:`P_y`, with the seed ``random_state``.
+
+    Complexity: O(n_documents) for ``top_k`` 1 and 2; beyond, for a query of m
+    documents, O(n_samples m), or :math:`O(m^k / (k - 1)!)` for the exact sum, because
+    lists that begin with the same documents in another order share a term.
 
     Parameters
     ----------
@@ -39,17 +54,18 @@ class ListNetLoss(BaseLoss):
         measures take.
     top_k : int, default=1
         Length k of the lists.
-    n_samples : int, default=32
-        Number of lists drawn for each query when ``top_k`` is 3 or more.
+    n_samples : int, "auto" or "exact", default="auto"
+        How the sum is taken when ``top_k`` is 3 or more: as the mean over so many lists
+        drawn for each query; exactly; or, under "auto", exactly for queries of up to
+        5000 lists and over 32 drawn ones for others. "exact" is refused for queries of
+        more than 100 000 lists.
     random_state : int, RandomState instance or None, default=0
-        Seed of these lists.
+        Seed of the lists that are drawn.
 
     References
     ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, eq. 4.22–4.23 (the sum in
-    the denominator of eq. 4.22 runs from j to m);
-    Cao et al., "Learning to rank: from pairwise approach to listwise approach", 2007;
-    Luo et al., "Stochastic top-k ListNet", 2015, for the sampled lists.
+    [Liu2011]_, section 4.3.1, eq. 4.22–4.23 (the sum in the denominator of eq. 4.22
+    runs from j to m); [Cao2007]_; [Luo2015]_, for the drawn lists.
 
     Examples
     --------
@@ -59,33 +75,53 @@ class ListNetLoss(BaseLoss):
     ([0.5822], [0.0, 0.0])
     """
 
+    short_name: ClassVar[str] = "listnet"
     unit = "query"
     shift_invariant = True
 
-    def __init__(
-        self, gain="linear", top_k: int = 1, n_samples: int = 32, random_state=0
-    ):
-        self.gain = gain
-        self.top_k = top_k
-        self.n_samples = n_samples
-        self.random_state = random_state
+    gain: (
+        Literal["linear", "exp2"] | Callable | Mapping | Sequence[float] | np.ndarray
+    ) = field(default="linear", kw_only=False)
+    top_k: PositiveInt = field(default=1, kw_only=False)
+    n_samples: PositiveInt | Literal["auto", "exact"] = field(
+        default="auto", kw_only=False
+    )
+    random_state: Seed = field(default=0, kw_only=False)
 
     @property
     def has_hessian(self):
         """Whether prepared losses offer ``gradient_hessian``: for top-1 lists."""
         return self.top_k == 1
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
-        for name in ("top_k", "n_samples"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"gain": "exp2"},
+            {"gain": {0: 0.0, 1: 1.0, 2: 3.0, 3: 4.0}},
+            {"top_k": 2},
+            {"top_k": 3},
+            {"top_k": 3, "n_samples": 4, "random_state": 1},
+            {"top_k": 3, "n_samples": "exact"},
+        ]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         if self.top_k == 1:
             return _PreparedListNet(y, ptr, sample_weight, n_threads, self.gain)
         if self.top_k == 2:
             return _PreparedTopTwo(y, ptr, sample_weight, n_threads, self.gain)
-        return _PreparedSamples(y, ptr, sample_weight, n_threads, self)
+        if self.n_samples not in ("auto", "exact"):
+            return _PreparedSamples(y, ptr, sample_weight, n_threads, self)
+        return self._prepare_exact(y, ptr, sample_weight, n_threads)
+
+    def _prepare_exact(self, y, ptr, sample_weight, n_threads):
+        """Exact sums, and drawn lists for queries with too many of them."""
+        exact = _PreparedLists(y, ptr, sample_weight, n_threads, self)
+        if self.n_samples == "exact" or not exact.left_over.any():
+            return exact
+        rest = _PreparedSamples(y, ptr, sample_weight, n_threads, self)
+        rest.query_weight = np.where(exact.left_over, rest.query_weight, 0.0)
+        return _PreparedSum(exact, rest)
 
 
 class _PreparedTargets(PreparedLoss):
@@ -99,7 +135,7 @@ class _PreparedTargets(PreparedLoss):
         self.total_weight = float(self.query_weight.sum())
 
     def value_gradient(self, raw):
-        return _kernels.listnet(
+        return _list_losses.softmax_cross_entropy(
             self._scores(raw), self.ptr, self.target, self.query_weight, self.n_threads
         )
 
@@ -170,6 +206,9 @@ class _PreparedSamples(PreparedLoss):
         super().__init__(y, ptr, sample_weight, n_threads)
         gains = gain_of_grades(loss.gain, self.y)
         rng = check_random_state(loss.random_state)
+        n_samples = loss.n_samples
+        if isinstance(n_samples, str):
+            n_samples = _DEFAULT_SAMPLES
         self.top_k = int(loss.top_k)
         self.query_weight = query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
@@ -178,14 +217,14 @@ class _PreparedSamples(PreparedLoss):
             _segments.segment_order(
                 gains + rng.gumbel(size=len(gains)), self.ptr, self.n_threads
             )
-            for _ in range(loss.n_samples)
+            for _ in range(n_samples)
         ]
 
     def value_gradient(self, raw):
         raw = self._scores(raw)
         values, gradient = np.zeros(self.n_queries), np.zeros(self.n_documents)
         for order in self.orders:
-            value, slope = _kernels.plackett_luce(
+            value, slope = _list_losses.plackett_luce(
                 raw,
                 self.ptr,
                 order,
@@ -197,3 +236,138 @@ class _PreparedSamples(PreparedLoss):
             values += value
             gradient += slope
         return values / len(self.orders), gradient / len(self.orders)
+
+
+class _PreparedLists(PreparedLoss):
+    r"""Exact sum over all lists of k documents.
+
+    The j-th factor of :math:`P_f(g)` depends on the *set* A of the documents before it
+    only, so that
+
+    .. math::
+
+        L = \sum_{|A| < k} P_y(A) \log \sum_{u \notin A} e^{f_u} - \sum_u t_u f_u,
+
+    where :math:`P_y(A)` is the probability that A comes first, in any order, and
+    :math:`t_u` that document u is among the first k. Queries of too many lists are left
+    over: they have to be summed otherwise.
+    """
+
+    def __init__(self, y, ptr, sample_weight, n_threads, loss):
+        super().__init__(y, ptr, sample_weight, n_threads)
+        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.total_weight = float(self.query_weight.sum())
+        k = int(loss.top_k)
+        self.left_over = self._left_over(k, loss.n_samples)
+        gains = gain_of_grades(loss.gain, self.y)
+        #: Probability t of each document.
+        self.inside = np.zeros(self.n_documents)
+        left, sizes, probability, query = [], [], [], []
+        for q in np.flatnonzero((self.query_weight > 0) & ~self.left_over):
+            start, stop = self.ptr[q : q + 2]
+            sets = leading_sets(gains[start:stop], k)
+            for outside, p_outside, following in sets:
+                left.append(np.nonzero(outside)[1] + start)
+                sizes.append(outside.sum(axis=1))
+                probability.append(self.query_weight[q] * p_outside)
+                query.append(np.full(len(outside), q))
+                self.inside[start:stop] += self.query_weight[q] * following
+        #: Documents that are left after each set, set after set, and P(A) of the sets.
+        self.left = np.concatenate([np.empty(0, dtype=np.intp), *left])
+        self.sets = np.concatenate([[0], *sizes]).cumsum().astype(np.intp)
+        self.probability = np.concatenate([np.empty(0), *probability])
+        counts = np.bincount(
+            np.concatenate([np.empty(0, dtype=np.intp), *query]),
+            minlength=self.n_queries,
+        )
+        self.sets_of_query = np.append(0, counts.cumsum()).astype(np.intp)
+
+    def _left_over(self, k, n_samples):
+        """Whether a query has too many lists."""
+        sizes, which = np.unique(np.diff(self.ptr), return_inverse=True)
+        n_lists = np.array([float(math.perm(m, min(k, m))) for m in sizes.tolist()])
+        n_lists = np.where(self.query_weight > 0, n_lists[which], 0.0)
+        if n_samples == "auto":
+            return n_lists > _FEW_LISTS
+        if n_lists.max(initial=0.0) > _MOST_LISTS:
+            worst = int(np.argmax(n_lists))
+            raise ValueError(
+                f"n_samples='exact' sums at most {_MOST_LISTS:,} lists per query; "
+                f"query {worst} of {np.diff(self.ptr)[worst]} documents has "
+                f"{int(n_lists[worst]):,} lists of top_k={k}; use 'auto', or a number "
+                "of lists to draw"
+            )
+        return np.zeros(self.n_queries, dtype=bool)
+
+    def value_gradient(self, raw):
+        raw = self._scores(raw)
+        p, log_sums = _segments.segment_softmax(
+            raw[self.left], self.sets, self.n_threads
+        )
+        values = _segments.segment_sum(self.probability * log_sums, self.sets_of_query)
+        values -= _segments.segment_sum(self.inside * raw, self.ptr)
+        slopes = np.repeat(self.probability, np.diff(self.sets)) * p
+        gradient = np.bincount(self.left, slopes, self.n_documents) - self.inside
+        return values, gradient
+
+
+def leading_sets(gains, k):
+    """Sets of documents that may come first, in all sizes below k.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (m,)
+        Logarithms of the strengths of the documents under the Plackett-Luce model.
+    k : int
+        Length of the lists.
+
+    Returns
+    -------
+    list of tuple
+        For each size, which documents are outside of each set (n_sets, m), the
+        probabilities of the sets (n_sets,), and the probability of each document to be
+        next after a set of this size (m,).
+    """
+    m = len(gains)
+    members = np.empty((1, 0), dtype=np.intp)
+    probability = np.ones(1)
+    sets = []
+    while len(sets) < min(k, m):
+        outside = np.ones((len(members), m), dtype=bool)
+        np.put_along_axis(outside, members, False, axis=1)
+        # Not differences from 1, which would cancel under steep gains.
+        strength = np.where(outside, gains, -np.inf)
+        strength = np.exp(strength - strength.max(axis=1, keepdims=True))
+        chosen = probability[:, None] * strength
+        chosen /= strength.sum(axis=1, keepdims=True)
+        sets.append((outside, probability, chosen.sum(axis=0)))
+        if len(sets) < min(k, m):
+            members, probability = _with_next(members, chosen, outside)
+    return sets
+
+
+def _with_next(members, chosen, outside):
+    """Sets of one document more, and their probabilities over all orders."""
+    before, added = np.nonzero(outside)
+    longer = np.sort(np.column_stack([members[before], added]), axis=1)
+    # One number per set: much faster to compare than rows. There are few documents
+    # where lists are long, so that it does not overflow.
+    number = longer @ outside.shape[1] ** np.arange(longer.shape[1])
+    _, first, same = np.unique(number, return_index=True, return_inverse=True)
+    return longer[first], np.bincount(same, chosen[before, added])
+
+
+class _PreparedSum:
+    """Sum of two losses over different queries."""
+
+    draws_anew = False
+
+    def __init__(self, first, second):
+        self.parts = first, second
+        self.total_weight = first.total_weight
+
+    def value_gradient(self, raw):
+        (values, gradient), (more, slopes) = (
+            part.value_gradient(raw) for part in self.parts
+        )
+        return values + more, gradient + slopes

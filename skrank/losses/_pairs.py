@@ -1,9 +1,24 @@
-"""Preference pairs: documents of one query with different grades."""
+"""Preference pairs: documents of one query with different grades.
+
+A sum over preference pairs has three parts: the loss of a pair, which its class states;
+the weighting of the pairs (`PairWeighting`); and the way it is taken. Where the
+weighting is by row, as it is by default, kernels that never visit most of the pairs
+take the sum; `PairSum` takes any other, pair by pair and exactly, in blocks.
+"""
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
 from skrank.losses._base import PreparedLoss
+
+# Pairs that are visited at a time: their arrays stay in the cache of a core.
+_BLOCK = 1 << 15
+# Up to so many different grades, all pairs of grades are tried to find out whether
+# their weight depends on the better one alone.
+_MAX_TABLE = 64
 
 
 class PreparedPairs(PreparedLoss):
@@ -19,6 +34,8 @@ class PreparedPairs(PreparedLoss):
         Row weights; a pair has the weight of its preferred document.
     n_threads : int
         Number of threads of the compiled code.
+    weighting : PairWeighting, default=None
+        What pairs weigh besides; None for nothing. It enters the row weights.
 
     Attributes
     ----------
@@ -28,51 +45,244 @@ class PreparedPairs(PreparedLoss):
         Sum of the weights of all preference pairs.
     """
 
-    def __init__(self, y, ptr, sample_weight, n_threads):
+    def __init__(self, y, ptr, sample_weight, n_threads, weighting=None):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.order, self.lower = _segments.label_order(self.y, self.ptr, self.n_threads)
         sizes = np.diff(self.ptr)
         worse = np.repeat(sizes, sizes) - self.lower  # per document, sorted by grade
         self.n_pairs = int(worse.sum())
         self.total_weight = float(self.n_pairs)
+        if weighting is not None:
+            self.weight = weighting.row_weights(self, PairIndex(self))
         if self.weight is not None:
             rows = self.order + np.repeat(self.ptr[:-1], sizes)
             self.total_weight = float(np.dot(self.weight[rows], worse))
 
 
-class PairLossMixin:
-    """Losses of preference pairs that know the loss of a single pair."""
+class PairIndex:
+    """Numbers the pairs of documents, query after query, so that any can be looked up.
 
-    def pair_loss(self, better, worse):
-        """Loss and slopes of single pairs.
+    Parameters
+    ----------
+    pairs : PreparedPairs
+        Documents sorted by grade.
+    first : ndarray of shape (n_documents,), default=None
+        For each document, by grade, the first position in its query of those that it is
+        compared with, which are all from there on; None for those of lower grade.
+    """
+
+    def __init__(self, pairs, first=None):
+        sizes = np.diff(pairs.ptr)
+        self.start = np.repeat(pairs.ptr[:-1], sizes)
+        self.stop = np.repeat(pairs.ptr[1:], sizes)
+        self.rows = pairs.order + self.start
+        self.first = pairs.lower.astype(np.intp) if first is None else first
+        self.counts = np.repeat(sizes, sizes) - self.first
+        self.ends = np.cumsum(self.counts)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.ends[-1]) if len(self.ends) else 0
+
+    def look_up(self, numbers):
+        """Rows of the preferred and of the other document of numbered pairs."""
+        u = np.searchsorted(self.ends, numbers, side="right")
+        before = self.ends[u] - self.counts[u]
+        v = self.start[u] + self.first[u] + numbers - before
+        return self.rows[u], self.rows[v]
+
+    def blocks(self):
+        """Yield all pairs, a block at a time.
+
+        Yields
+        ------
+        rows : slice
+            Rows of the queries that the block touches.
+        better, worse : ndarrays of shape (n_pairs_in_block,)
+            Both documents of each pair, counted from the first of these rows.
+        """
+        for begin in range(0, self.n_pairs, _BLOCK):
+            numbers = np.arange(begin, min(begin + _BLOCK, self.n_pairs))
+            ends = np.searchsorted(self.ends, numbers[[0, -1]], side="right")
+            rows = slice(int(self.start[ends[0]]), int(self.stop[ends[1]]))
+            better, worse = self.look_up(numbers)
+            yield rows, better - rows.start, worse - rows.start
+
+    def counts_by_row(self):
+        """Number of pairs in which each document is the preferred one, by row."""
+        counts = np.empty(len(self.rows))
+        counts[self.rows] = self.counts
+        return counts
+
+
+class PairWeighting:
+    """What a preference pair weighs besides the weight of its preferred document.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        Relevance grades.
+    normalization : {"pair", "query"}
+        Under "query" the pairs of each query together weigh the mean weight of its
+        rows.
+    grade_weights : callable, mapping or None
+        Weight of a pair by its two grades.
+
+    Attributes
+    ----------
+    by_row : bool
+        Whether the weight of a pair depends on its preferred document alone.
+    """
+
+    def __init__(self, y, normalization, grade_weights):
+        self.per_query = normalization == "query"
+        self.of_grades = grade_weights
+        if isinstance(grade_weights, Mapping):
+            self.of_grades = _GradeTable(grade_weights)
+        self._of_better = None if grade_weights is None else self._by_better(y)
+        self.by_row = grade_weights is None or self._of_better is not None
+
+    @classmethod
+    def of(cls, loss, y):
+        """Return the weighting that a loss asks for; None if every pair weighs 1."""
+        normalization = getattr(loss, "normalization", "pair")
+        grade_weights = getattr(loss, "grade_weights", None)
+        if normalization == "pair" and grade_weights is None:
+            return None
+        return cls(y, normalization, grade_weights)
+
+    def _by_better(self, y):
+        """Grades and their weights as the better ones, if nothing else matters."""
+        grades = np.unique(np.asarray(y, dtype=np.float64))
+        if not 1 < len(grades) <= _MAX_TABLE or isinstance(self.of_grades, _GradeTable):
+            return None
+        better, worse = np.tril_indices(len(grades), -1)
+        table = self.weights(grades[better], grades[worse])
+        lowest = np.flatnonzero(worse == 0)  # each better grade once, ascending
+        if np.any(table != table[lowest][better - 1]):
+            return None
+        return grades, np.append(0.0, table[lowest])
+
+    def weights(self, better, worse):
+        """Weights of pairs by their two grades, shape (n_pairs,)."""
+        weights = np.asarray(self.of_grades(better, worse), dtype=np.float64)
+        weights = np.broadcast_to(weights, better.shape)
+        if not np.all(np.isfinite(weights) & (weights >= 0)):
+            wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0]
+            raise ValueError(
+                "grade_weights must give one finite weight >= 0 for every pair of "
+                f"grades, got {weights[wrong]:g} for grade {better[wrong]:g} above "
+                f"grade {worse[wrong]:g}"
+            )
+        return weights
+
+    def row_weights(self, data, index):
+        """Row weights that hold whatever of the weighting depends on the row.
 
         Parameters
         ----------
-        better : ndarray of shape (n_pairs,)
-            Score of the preferred document of each pair.
-        worse : ndarray of shape (n_pairs,)
-            Score of the other document.
+        data : PreparedLoss
+            Grades, queries and row weights.
+        index : PairIndex
+            The pairs that are summed.
 
         Returns
         -------
-        values : ndarray of shape (n_pairs,)
-            Loss of each pair.
-        slopes_better : ndarray of shape (n_pairs,)
-            Derivative with respect to the score of the preferred document.
-        slopes_worse : ndarray of shape (n_pairs,)
-            Derivative with respect to the score of the other document.
+        ndarray of shape (n_documents,) or None
+            None for ones.
         """
-        values, slopes = self.margin_loss(better - worse)
-        return values, slopes, -slopes
+        weight = data.weight
+        if self._of_better is not None:
+            grades, factors = self._of_better
+            factor = factors[np.searchsorted(grades, data.y)]
+            weight = factor if weight is None else weight * factor
+        if not self.per_query:
+            return weight
+        weight = np.ones(data.n_documents) if weight is None else weight
+        if self.by_row:
+            total = _segments.segment_sum(weight * index.counts_by_row(), data.ptr)
+        else:
+            total = _segments.segment_sum(
+                self._preferred_weights(data.y, weight, index), data.ptr
+            )
+        factor = query_factor(total, data.weight, data.ptr)
+        return weight * np.repeat(factor, np.diff(data.ptr))
+
+    def total(self, data, index) -> float:
+        """Weight of all pairs under row weights that hold what depends on the row."""
+        weight = np.ones(data.n_documents) if data.weight is None else data.weight
+        return float(self._preferred_weights(data.y, weight, index).sum())
+
+    def _preferred_weights(self, y, weight, index):
+        """Weight of the pairs in which each document is the preferred one."""
+        total = np.zeros(len(y))
+        for rows, better, worse in index.blocks():
+            of_pair = self.weights(y[rows][better], y[rows][worse])
+            total[rows] += np.bincount(better, of_pair, len(total[rows]))
+        return weight * total
 
 
-def single_pairs(loss, raw, better, worse, weight):
-    """Weighted losses of given pairs, and the gradient of their sum.
+class _GradeTable:
+    """Pair weights given as a mapping from (better, worse) to the weight."""
+
+    def __init__(self, mapping: Mapping):
+        self.grades = np.unique([float(grade) for pair in mapping for grade in pair])
+        n = len(self.grades)
+        self.table = np.full((n + 1, n + 1), np.nan)
+        for (better, worse), weight in mapping.items():
+            row, column = np.searchsorted(self.grades, [better, worse])
+            self.table[row, column] = weight
+
+    def __call__(self, better, worse):
+        weights = self.table[self._place(better), self._place(worse)]
+        missing = np.flatnonzero(np.isnan(weights))
+        if len(missing):
+            pair = (float(better[missing[0]]), float(worse[missing[0]]))
+            raise ValueError(f"grade_weights has no weight for the grades {pair}")
+        return weights
+
+    def _place(self, y):
+        """Row of each grade; the last one, which is empty, where it is unknown."""
+        n = len(self.grades)
+        place = np.searchsorted(self.grades, y)
+        known = self.grades[np.minimum(place, n - 1)] == y if n else y != y
+        return np.where(known, place, n)
+
+
+def query_factor(total, weight, ptr):
+    """Factors under which the pairs of each query weigh its rows' mean weight.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n_queries,)
+        What the pairs of each query weigh without the factor.
+    weight : ndarray of shape (n_documents,) or None
+        Row weights.
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array of the queries.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        1 for queries without pairs.
+    """
+    sizes = np.diff(ptr)
+    own = np.ones(int(ptr[-1])) if weight is None else weight
+    mean = _segments.segment_sum(own, ptr) / np.maximum(sizes, 1)
+    return np.divide(mean, total, out=np.ones_like(mean), where=total > 0)
+
+
+def pair_sums(
+    loss, raw, better, worse, weight, want_hessian=False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Weighted losses of given pairs, and the derivatives of their sum.
 
     Parameters
     ----------
     loss : BaseLoss
-        A pairwise loss that offers ``pair_loss``.
+        A pairwise loss that offers ``pair_loss``, and ``margin_curvature`` where the
+        Hessian is wanted.
     raw : ndarray of shape (n_documents,)
         Scores.
     better : ndarray of shape (n_pairs,)
@@ -81,6 +291,8 @@ def single_pairs(loss, raw, better, worse, weight):
         Row of the other document.
     weight : ndarray of shape (n_pairs,) or None
         Weight of each pair.
+    want_hessian : bool, default=False
+        Whether to compute the diagonal of the Hessian.
 
     Returns
     -------
@@ -88,10 +300,75 @@ def single_pairs(loss, raw, better, worse, weight):
         Loss of each pair times its weight.
     gradient : ndarray of shape (n_documents,)
         Gradient of ``values.sum()``.
+    hessian : ndarray of shape (n_documents,) or None
+        Diagonal of its Hessian.
     """
+    n = len(raw)
     values, up, down = loss.pair_loss(raw[better], raw[worse])
     if weight is not None:
         values, up, down = values * weight, up * weight, down * weight
-    gradient = np.bincount(better, up, len(raw))
-    gradient += np.bincount(worse, down, len(raw))
-    return values, gradient
+    gradient = np.bincount(better, up, n)
+    gradient += np.bincount(worse, down, n)
+    if not want_hessian:
+        return values, gradient, None
+    curvature = loss.margin_curvature(raw[better] - raw[worse])
+    curvature = curvature if weight is None else curvature * weight
+    hessian = np.bincount(better, curvature, n) + np.bincount(worse, curvature, n)
+    return values, gradient, hessian
+
+
+class PairSum(PreparedPairs):
+    """Exact sum of any loss of pairs over all preference pairs, block by block.
+
+    Complexity: O(number of pairs) per evaluation, with one evaluation of the loss for
+    each pair, and O(n_documents) memory besides a block of pairs.
+
+    Parameters
+    ----------
+    loss : BaseLoss
+        A pairwise loss that offers ``pair_loss``.
+    y, ptr, sample_weight, n_threads, weighting
+        See `PreparedPairs`.
+    """
+
+    def __init__(self, loss, y, ptr, sample_weight, n_threads, weighting=None):
+        super().__init__(y, ptr, sample_weight, n_threads, weighting)
+        self.loss = loss
+        self.index = PairIndex(self)
+        self._of_grades: Callable | None = None
+        if weighting is not None and not weighting.by_row:
+            self._of_grades = weighting.weights
+            self.total_weight = weighting.total(self, self.index)
+        # One block, as small batches have, is looked up once and not in each step.
+        self._kept = list(self._blocks()) if self.n_pairs <= _BLOCK else None
+
+    def _blocks(self):
+        for rows, better, worse in self.index.blocks():
+            weight = None if self.weight is None else self.weight[rows][better]
+            if self._of_grades is not None:
+                y = self.y[rows]
+                of_grades = self._of_grades(y[better], y[worse])
+                weight = of_grades if weight is None else weight * of_grades
+            yield rows, better, worse, weight
+
+    def value_gradient(self, raw):
+        """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
+        return self._evaluate(raw, False)[:2]
+
+    @available_if(lambda self: self.loss.has_hessian)
+    def gradient_hessian(self, raw):
+        """Value, gradient and diagonal of the Hessian."""
+        return self._evaluate(raw, True)
+
+    def _evaluate(self, raw, want_hessian):
+        raw = self._scores(raw)
+        losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
+        hessian = np.zeros_like(raw) if want_hessian else None
+        blocks = self._blocks() if self._kept is None else self._kept
+        for rows, better, worse, weight in blocks:
+            sums = pair_sums(self.loss, raw[rows], better, worse, weight, want_hessian)
+            losses[rows] += np.bincount(better, sums[0], len(losses[rows]))
+            gradient[rows] += sums[1]
+            if hessian is not None and sums[2] is not None:
+                hessian[rows] += sums[2]
+        return _segments.segment_sum(losses, self.ptr), gradient, hessian

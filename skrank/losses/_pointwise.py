@@ -1,5 +1,8 @@
 """Losses of single documents."""
 
+from dataclasses import field
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import expit
 
@@ -17,7 +20,7 @@ class SquaredLoss(BaseLoss):
 
     References
     ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, eq. 2.1.
+    [Liu2011]_, eq. 2.1.
 
     Examples
     --------
@@ -27,11 +30,11 @@ class SquaredLoss(BaseLoss):
     ([1.0, 4.0], [-2.0, 0.0, 4.0])
     """
 
+    short_name: ClassVar[str] = "squared"
     unit = "document"
     has_hessian = True
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         return _PreparedSquared(y, ptr, sample_weight, n_threads)
 
 
@@ -52,7 +55,7 @@ class LogisticLoss(BaseLoss):
 
     References
     ----------
-    Liu, *Learning to Rank for Information Retrieval*, 2011, eq. 2.3–2.4.
+    [Liu2011]_, eq. 2.3–2.4.
 
     Examples
     --------
@@ -62,14 +65,17 @@ class LogisticLoss(BaseLoss):
     ([1.3863], [-0.5, 0.5])
     """
 
+    short_name: ClassVar[str] = "logistic"
     unit = "document"
     has_hessian = True
 
-    def __init__(self, threshold: float = 1):
-        self.threshold = threshold
+    threshold: float = field(default=1, kw_only=False)
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads: int = 1):
-        """Bind the loss to the grades of a data set; see `BaseLoss.prepare`."""
+    @classmethod
+    def _variants(cls):
+        return [{}, {"threshold": 2}]
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         return _PreparedLogistic(y, ptr, sample_weight, n_threads, self.threshold)
 
 
@@ -81,6 +87,18 @@ class _PreparedPointwise(PreparedLoss):
         self.total_weight = float(
             self.n_documents if self.weight is None else self.weight.sum()
         )
+
+    def _losses(self, raw):
+        """Loss of each document."""
+        raise NotImplementedError
+
+    def _slope(self, raw):
+        """Derivative of each loss."""
+        raise NotImplementedError
+
+    def _curvature(self, raw):
+        """Second derivative of each loss."""
+        raise NotImplementedError
 
     def _weighted(self, array):
         return array if self.weight is None else array * self.weight

@@ -1,19 +1,21 @@
 """Pairwise losses over a random sample of the preference pairs."""
 
+import warnings
+from dataclasses import field
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core import _segments
-from skrank.losses._base import BaseLoss
+from skrank._core._parameters import PositiveInt, Seed
 from skrank.losses._functional import PreparedMinimum
-from skrank.losses._pairs import PreparedPairs, single_pairs
+from skrank.losses._pairs import PairIndex, PairWeighting, PreparedPairs, pair_sums
+from skrank.losses._wrapped import WrappedPairLoss
 
-_AGAINST = ("lower", "zero")
 
-
-class SampledPairsLoss(BaseLoss):
+class SampledPairsLoss(WrappedPairLoss):
     r"""A pairwise loss over pairs drawn at random within each query.
 
     .. math:: \ell_q = \frac{P_q}{n} \sum_{p=1}^{n} w_{u_p} \,
@@ -23,7 +25,7 @@ class SampledPairsLoss(BaseLoss):
     pairs of the query. The expectation is the loss over all of them. Pairs are drawn
     when the loss is bound to data, so a stochastic solver sees new ones in every batch.
 
-    Over `RankNetLoss` this is Bayesian personalised ranking (BPR). With
+    Over `LogLoss` this is Bayesian personalised ranking (BPR). With
     ``against="zero"`` it draws the triples of GERank: a query, a relevant document and
     one of grade 0.
 
@@ -33,79 +35,59 @@ class SampledPairsLoss(BaseLoss):
     Parameters
     ----------
     loss : BaseLoss
-        A pairwise loss that offers ``pair_loss(better, worse)``.
+        A pairwise loss, one that offers ``pair_loss(better, worse)``, such as
+        `LogLoss` or `HingeLoss`. Its ``normalization`` and ``grade_weights`` hold for
+        the pairs that may be drawn.
     n_pairs : int, default=32
         Number n of pairs per query.
     random_state : int, RandomState instance or None, default=None
         An int draws in the same way every time; a RandomState goes on drawing.
     against : {"lower", "zero"}, default="lower"
-        The other documents of pairs: all of a lower grade, or those of grade 0.
+        The other documents of pairs: all of a lower grade, or those of grade 0. If
+        there are none of grade 0, nothing can be learned, of which the loss warns.
 
     References
     ----------
-    Fang and Liu, 2016, section 4.2.2; Rendle et al., 2009, section 4; Wu et al., 2022,
-    section 5.2.
+    [Fang2016]_, section 4.2.2; [Rendle2009]_, section 4; [Wu2022]_, section 5.2.
 
     Examples
     --------
-    >>> from skrank.losses import RankNetLoss, SampledPairsLoss
-    >>> loss = SampledPairsLoss(RankNetLoss(), n_pairs=4, random_state=0)
+    >>> from skrank.losses import LogLoss, SampledPairsLoss
+    >>> loss = SampledPairsLoss(LogLoss(), n_pairs=4, random_state=0)
     >>> values, gradient = loss.value_gradient([1, 0], [0, 0], [0, 2])
     >>> values.round(4).tolist(), gradient.tolist()  # the only pair, four times
     ([0.6931], [-0.5, 0.5])
     """
 
-    unit = "pair"
+    n_pairs: PositiveInt = field(default=32, kw_only=False)
+    random_state: Seed = field(default=None, kw_only=False)
+    against: Literal["lower", "zero"] = "lower"
 
-    def __init__(self, loss, n_pairs: int = 32, random_state=None, *, against="lower"):
-        self.loss = loss
-        self.n_pairs = n_pairs
-        self.random_state = random_state
-        self.against = against
+    @classmethod
+    def _variants(cls):
+        from skrank.losses import HingeLoss, LogLoss, SquareSquareLoss
 
-    @property
-    def convex(self):
-        """Whether the loss of a pair is convex."""
-        return self.loss.convex
+        return [
+            {"loss": LogLoss(), "random_state": 0},
+            {"loss": SquareSquareLoss(), "n_pairs": 3, "random_state": 0},
+            {"loss": HingeLoss(), "against": "zero", "random_state": 0},
+            {"loss": HingeLoss(normalization="query"), "random_state": 0},
+        ]
 
-    @property
-    def shift_invariant(self):
-        """Whether the loss of a pair depends on the difference of scores alone."""
-        return self.loss.shift_invariant
-
-    @property
-    def reads_labels(self):
-        """Whether the loss takes energies that depend on the label."""
-        return self.loss.reads_labels
-
-    @property
-    def compares_minima(self):
-        """Whether documents are compared by their minima over the labels."""
-        return self.loss.compares_minima
-
-    def smoothed(self, width: float) -> "SampledPairsLoss":
-        """Return a sample under the smooth version of the loss."""
-        return SampledPairsLoss(
-            self.loss.smoothed(width),
-            self.n_pairs,
-            self.random_state,
-            against=self.against,
-        )
-
-    def prepare(self, y, ptr, sample_weight=None, *, labels=None, n_threads: int = 1):
-        """Draw pairs; see `EnergyFunctional.prepare` for ``labels``."""
-        if not hasattr(self.loss, "pair_loss") or self.loss.unit != "pair":
-            raise TypeError(
-                "loss must be a pairwise loss such as RankNetLoss() or HingeLoss(), "
-                f"got {self.loss!r}"
-            )
-        if not isinstance(self.n_pairs, Integral) or self.n_pairs < 1:
-            raise ValueError(f"n_pairs must be an int >= 1, got {self.n_pairs!r}")
-        if self.against not in _AGAINST:
-            raise ValueError(f"against must be one of {_AGAINST}, got {self.against!r}")
+    def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
         rng = check_random_state(self.random_state)
         pairs = _PreparedSample(self, y, ptr, sample_weight, n_threads, rng)
         return pairs if labels is None else PreparedMinimum(pairs, len(labels))
+
+    def _check_bound(self, prepared):
+        if self.against == "zero" and prepared.total_weight == 0:
+            warnings.warn(
+                "SampledPairsLoss(against='zero') found no pair to train on: no "
+                "document of grade 0 shares its query with one of a higher grade; "
+                "use against='lower', or grades that begin at 0",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 class _PreparedSample(PreparedPairs):
@@ -113,41 +95,48 @@ class _PreparedSample(PreparedPairs):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.loss = loss.loss
         self.draws_anew = not isinstance(loss.random_state, Integral)
-        sizes = np.diff(self.ptr)
-        start = np.repeat(self.ptr[:-1], sizes)
-        rows = self.order + start
-        first = self._first_other(rows, sizes, loss.against)
-        counts = np.repeat(sizes, sizes) - first  # pairs of each document, by grade
-        weight = 1.0 if self.weight is None else self.weight[rows]
-        self.total_weight = float(np.sum(weight * counts))
-        ends = np.cumsum(counts)
-        per_query = np.diff(np.append(0, ends)[self.ptr])
+        index = PairIndex(self, self._first_other(loss.against))
+        weighting = PairWeighting.of(self.loss, self.y)
+        if weighting is not None:
+            self.weight = weighting.row_weights(self, index)
+        per_query = np.diff(np.append(0, index.ends)[self.ptr])
         self.queries = np.flatnonzero(per_query)
         self.shape = (len(self.queries), int(loss.n_pairs))
         n_there = per_query[self.queries]
         drawn = rng.randint(0, n_there[:, None], size=self.shape, dtype=np.int64)
-        drawn += np.append(0, ends)[self.ptr[self.queries]][:, None]
-        u = np.searchsorted(ends, drawn.ravel(), side="right")
-        v = start[u] + first[u] + drawn.ravel() - (ends[u] - counts[u])
-        self.better, self.worse = rows[u], rows[v]
+        drawn += np.append(0, index.ends)[self.ptr[self.queries]][:, None]
+        self.better, self.worse = index.look_up(drawn.ravel())
         self.pair_weight = np.repeat(n_there / loss.n_pairs, loss.n_pairs)
         if self.weight is not None:
             self.pair_weight *= self.weight[self.better]
+        self.total_weight = self._total(index, weighting)
 
-    def _first_other(self, rows, sizes, against):
+    def _first_other(self, against):
         """First position, by grade, of the documents that each one may be paired with.
 
-        From there to the end of the query, every document will do.
+        From there to the end of the query, every document will do. None stands for
+        those of lower grade.
         """
         if against == "lower":
-            return self.lower.astype(np.intp)
+            return None
+        sizes = np.diff(self.ptr)
         is_zero = self.y == 0
         n_zero = _segments.segment_sum(is_zero.astype(np.float64), self.ptr)
         first = np.repeat(sizes - n_zero.astype(np.intp), sizes)
+        rows = self.order + np.repeat(self.ptr[:-1], sizes)
         return np.where(is_zero[rows], np.repeat(sizes, sizes), first)
 
+    def _total(self, index, weighting):
+        """Weight of all pairs that may be drawn; weights by both grades enter pairs."""
+        weight = 1.0 if self.weight is None else self.weight[index.rows]
+        if weighting is None or weighting.by_row:
+            return float(np.sum(weight * index.counts))
+        of_grades = weighting.weights(self.y[self.better], self.y[self.worse])
+        self.pair_weight *= of_grades
+        return weighting.total(self, index)
+
     def value_gradient(self, raw):
-        values, gradient = single_pairs(
+        values, gradient, _ = pair_sums(
             self.loss, self._scores(raw), self.better, self.worse, self.pair_weight
         )
         per_query = np.zeros(self.n_queries)

@@ -5,12 +5,14 @@ as the preferred one as often as there are worse documents in its query, and as 
 other one as often as there are better ones. No pair is visited.
 """
 
+from dataclasses import field
+from typing import ClassVar
+
 import numpy as np
 
-from skrank._core import _pair_kernels, _segments
-from skrank._core._shared_parameters import shares_parameters
-from skrank.losses._base import check_positive
-from skrank.losses._functional import EnergyFunctional, check_at_least_zero
+from skrank._core import _pair_losses, _segments
+from skrank._core._parameters import NonNegative, Positive
+from skrank.losses._functional import EnergyFunctional
 from skrank.losses._pairs import PreparedPairs
 
 # Beyond this exponent the exponential goes on as its tangent, which stays finite.
@@ -33,11 +35,10 @@ class _SeparableFunctional(EnergyFunctional):
         high, high_slope = self._pull_up(wrong)
         return low + high, low_slope, high_slope
 
-    def _prepare_pairs(self, y, ptr, sample_weight, n_threads):
-        return _PreparedSeparable(self, y, ptr, sample_weight, n_threads)
+    def _prepare_pairs(self, *rows):
+        return _PreparedSeparable(self, *rows)
 
 
-@shares_parameters
 class EnergyLoss(_SeparableFunctional):
     r"""Energy loss: the energy of the right answer.
 
@@ -53,7 +54,7 @@ class EnergyLoss(_SeparableFunctional):
 
     References
     ----------
-    Fang and Liu, 2016, table 2 and eq. 8; LeCun et al., 2006, section 2.2.1.
+    [Fang2016]_, table 2 and eq. 8; [LeCun2006]_, section 2.2.1.
 
     Examples
     --------
@@ -63,6 +64,8 @@ class EnergyLoss(_SeparableFunctional):
     (array([0.5]), array([[ 0., -1.]]))
     """
 
+    short_name: ClassVar[str] = "energy"
+
     def _push_down(self, energies):
         return energies, np.ones_like(energies)
 
@@ -70,7 +73,6 @@ class EnergyLoss(_SeparableFunctional):
         return 0.0, np.zeros_like(energies)
 
 
-@shares_parameters
 class SquareSquareLoss(_SeparableFunctional):
     r"""Square-square loss: right energies to zero, wrong ones beyond a margin.
 
@@ -89,9 +91,9 @@ class SquareSquareLoss(_SeparableFunctional):
 
     References
     ----------
-    LeCun et al., 2006, eq. 13; Wu et al., 2022 (GERank), appendix C. Fang and Liu,
-    2016, table 2, print a minus sign in place of the plus, with which the loss would
-    reward wrong answers of low energy.
+    [LeCun2006]_, eq. 13; [Wu2022]_, appendix C. Table 2 of [Fang2016]_ prints a minus
+    sign in place of the plus, with which the loss would reward wrong answers of low
+    energy.
 
     Examples
     --------
@@ -102,12 +104,12 @@ class SquareSquareLoss(_SeparableFunctional):
     ([3.25], [-2.0, 3.0])
     """
 
-    def __init__(self, margin: float = 1.0, **shared):
-        super().__init__(**shared)
-        self.margin = margin
+    short_name: ClassVar[str] = "square_square"
+    margin: Positive = field(default=1.0, kw_only=False)
 
-    def _check_parameters(self):
-        check_positive(self.margin, "margin")
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"margin": 0.7}]
 
     def _push_down(self, energies):
         return energies * energies, 2.0 * energies
@@ -117,7 +119,6 @@ class SquareSquareLoss(_SeparableFunctional):
         return short * short, -2.0 * short
 
 
-@shares_parameters
 class SquareExponentialLoss(_SeparableFunctional):
     r"""Square-exponential loss: right energies to zero, wrong ones ever further up.
 
@@ -137,8 +138,7 @@ class SquareExponentialLoss(_SeparableFunctional):
 
     References
     ----------
-    Fang and Liu, 2016, table 2 and section 5.1 (table 4 has γ = 0.001); Wu et al., 2022
-    (GERank), eq. 5.
+    [Fang2016]_, table 2 and section 5.1 (table 4 has γ = 0.001); [Wu2022]_, eq. 5.
 
     Examples
     --------
@@ -149,12 +149,12 @@ class SquareExponentialLoss(_SeparableFunctional):
     ([3.0], [-2.0, 2.0])
     """
 
-    def __init__(self, gamma: float = 1.0, **shared):
-        super().__init__(**shared)
-        self.gamma = gamma
+    short_name: ClassVar[str] = "square_exponential"
+    gamma: NonNegative = field(default=1.0, kw_only=False)
 
-    def _check_parameters(self):
-        check_at_least_zero(self.gamma, "gamma")
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"gamma": 0.001}]
 
     def _push_down(self, energies):
         return energies * energies, 2.0 * energies
@@ -169,10 +169,10 @@ class SquareExponentialLoss(_SeparableFunctional):
 class _PreparedSeparable(PreparedPairs):
     """A separable functional over all preference pairs, document by document."""
 
-    def __init__(self, functional, y, ptr, sample_weight, n_threads):
-        super().__init__(y, ptr, sample_weight, n_threads)
+    def __init__(self, functional, *rows):
+        super().__init__(*rows)
         self.functional = functional
-        self.preferred, self.other = _pair_kernels.pair_weights(
+        self.preferred, self.other = _pair_losses.pair_weights(
             self.ptr, self.order, self.lower, self.weight
         )
 

@@ -1,6 +1,6 @@
 """Ranking measures, scorers and significance tests."""
 
-from skrank.metrics._base import BaseMeasure, DeltaTerms, query_weights, signed_deltas
+from skrank.metrics._base import BaseMeasure, query_weights
 from skrank.metrics._binary_measures import AP, RR
 from skrank.metrics._compare import compare
 from skrank.metrics._correlation_measures import (
@@ -54,6 +54,7 @@ from skrank.metrics._significance import (
     tukey_hsd,
     wilcoxon_test,
 )
+from skrank.metrics._swap_deltas import DeltaTerms, signed_deltas
 from skrank.metrics._table import ComparisonTable, count_wins
 from skrank.metrics._trec import TrecResult, trec_measures
 from skrank.metrics._winning import winning_number

@@ -4,64 +4,39 @@ A measure maps the grades and scores of a query to one number. Three things that
 tools leave implicit are arguments here: what happens to documents of equal score
 (``ties``), to queries without information (``empty_query``), and which weight a query
 has in the mean. Losses see a measure through `BaseMeasure.swap_deltas` or, compiled,
-through `DeltaTerms`.
+through `DeltaTerms`; whatever compares two values of a measure asks
+`BaseMeasure.is_better` or multiplies with `BaseMeasure.sign`.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import field
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank._core._parameters import NumberOrNaN, Parameters, PositiveInt, Seed
 from skrank._core._threads import effective_n_threads
-from skrank.metrics._ranking import TIES, Ranker
+from skrank.metrics._ranked_documents import RankedDocuments, Ties
+from skrank.metrics._swap_deltas import (
+    DeltaTerms,
+    check_one_query,
+    recomputed_deltas,
+    signed_deltas,
+)
 
-_EMPTY = "'skip', 'raise', a number or nan"
-
-
-@dataclass(frozen=True, eq=False)
-class DeltaTerms:
-    """The change of a measure when two documents swap ranks, ready for kernels.
-
-    With ``d(i)`` the discount of the rank of document ``i`` and ``g`` the gain, the
-    absolute change within query ``q`` is ``scale[q]`` times
-
-    - ``"gain_discount"``: ``|g_i - g_j| · |d(i) - d(j)|``;
-    - ``"average_precision"``: the change of ``Σ_i g_i · hits(i) · d(i)``, where ``g``
-      is 0 or 1 and ``hits(i)`` counts the relevant documents up to the rank of ``i``;
-    - ``"reciprocal_rank"``: the change of the discount of the first relevant rank;
-    - ``"cascade"``: the change of ``Σ_i d(i) · g_i · Π (1 - g)`` over documents above.
-
-    Parameters
-    ----------
-    kind : str
-        One of the four forms.
-    gain : ndarray of shape (n_documents,)
-        Gain, 0/1 relevance or stop probability of each document.
-    discount : ndarray of shape (n_ranks,)
-        Discount of each rank, as long as the longest query; 0 beyond the cut-off.
-    scale : ndarray of shape (n_queries,)
-        Factor of each query; 0 for queries that carry no information.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skrank.metrics import NDCG
-    >>> terms = NDCG(k=2).delta_terms(np.array([2.0, 0.0, 1.0]), np.array([0, 3]))
-    >>> terms.kind, terms.gain
-    ('gain_discount', array([3., 0., 1.]))
-    >>> terms.discount.round(4)
-    array([1.    , 0.6309, 0.    ])
-    """
-
-    kind: str
-    gain: np.ndarray
-    discount: np.ndarray
-    scale: np.ndarray
+EmptyQuery = Literal["skip", "raise"] | NumberOrNaN
 
 
-def query_weights(sample_weight, ptr):
+@overload
+def query_weights(sample_weight: None, ptr: np.ndarray) -> None: ...
+@overload
+def query_weights(sample_weight: np.ndarray, ptr: np.ndarray) -> np.ndarray: ...
+def query_weights(
+    sample_weight: np.ndarray | None, ptr: np.ndarray
+) -> np.ndarray | None:
     """Return the weight of each query, the mean of its row weights.
 
     Parameters
@@ -88,56 +63,107 @@ def query_weights(sample_weight, ptr):
     return np.add.reduceat(sample_weight, ptr[:-1]) / np.diff(ptr)
 
 
-class BaseMeasure(BaseEstimator):
+class BaseMeasure(Parameters, BaseEstimator):
     """Base class of ranking measures.
 
-    A subclass names itself in ``_name``, lists in ``_ties`` the treatments of equal
-    scores it has, and implements ``_values(ranker)``, which returns one value per query
-    and NaN where the query carries no information.
+    A measure states its ``short_name`` and implements ``_values(documents)``, which
+    takes `RankedDocuments` and returns one value per query, NaN where the query carries
+    no information. Measures of ranked lists derive from `RankedMeasure`, which adds the
+    treatment of equal scores.
 
     Parameters
     ----------
-    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
-        Documents of equal score: expected value over their orders; in row order; most
-        or least relevant first; by decreasing document id; in random order.
     empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents; "skip" leaves it out of the mean.
-    random_state : int, RandomState instance or None, default=None
-        Used by ``ties="random"``.
+        Value of a query without information; "skip" leaves it out of the mean, "raise"
+        makes it an error.
+
+    Attributes
+    ----------
+    short_name : str
+        Name without cut-off and options, such as "ndcg".
+    aliases : tuple of str
+        Further names that `get_measure` understands.
+    greater_is_better : bool
+        Direction of the measure.
+    has_swap_deltas : bool
+        Whether the measure depends on the ranks of documents only, so that swapping two
+        ranks changes it in a way that losses can use.
     """
 
-    _name = ""
-    _ties = TIES
-    k = None
-    greater_is_better = True
+    short_name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    greater_is_better: ClassVar[bool] = True
+    has_swap_deltas: ClassVar[bool] = True
 
-    def __init__(self, *, ties="average", empty_query="skip", random_state=None):
-        self.ties = ties
-        self.empty_query = empty_query
-        self.random_state = random_state
+    # Whoever sets or shows cut-offs may ask any measure for its own.
+    k = None
+
+    empty_query: EmptyQuery = "skip"
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments that the common tests try."""
+        return [{}]
+
+    @property
+    def sign(self) -> int:
+        """1 if a greater value is better, -1 otherwise."""
+        return 1 if self.greater_is_better else -1
+
+    def is_better(self, value: float, reference: float) -> bool:
+        """Whether a value of the measure is better than another one.
+
+        Parameters
+        ----------
+        value : float
+            Value of the measure. NaN, which stands for an undefined value, is not
+            better than anything.
+        reference : float
+            Value to compare with. Everything but NaN is better than NaN.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from skrank.metrics import get_measure
+        >>> get_measure("ndcg").is_better(0.5, 0.4), get_measure("mse").is_better(2, 1)
+        (True, False)
+        """
+        if np.isnan(value) or np.isnan(reference):
+            return bool(np.isnan(reference) and not np.isnan(value))
+        return bool(self.sign * value > self.sign * reference)
 
     @property
     def name(self) -> str:
-        """Name of the measure with its cut-off, such as ``"ndcg@10"``."""
+        """Name of the measure with its options and cut-off, such as ``"ndcg@10"``."""
         options = self._name_options()
         inside = ",".join(f"{key}={value}" for key, value in options.items())
         return (
-            self._name
+            self.short_name
             + (f"({inside})" if inside else "")
             + ("" if self.k is None else f"@{self.k}")
         )
 
-    def _name_options(self):
-        level = getattr(self, "relevance_level", None)
-        return {} if level is None else {"rel": level}
+    def _name_options(self) -> dict[str, Any]:
+        """Options that belong to the name because they change what is measured."""
+        return {}
 
     def __str__(self):
         return self.name
 
     def per_query(
-        self, y, y_score, ptr, *, docids=None, retrieved=None, n_threads=None
-    ):
-        """Value of each query.
+        self,
+        y: np.ndarray,
+        y_score: np.ndarray,
+        ptr: np.ndarray,
+        *,
+        docids: np.ndarray | None = None,
+        retrieved: np.ndarray | None = None,
+        n_threads: int | None = None,
+    ) -> np.ndarray:
+        """Evaluate the measure on each query.
 
         Parameters
         ----------
@@ -159,22 +185,31 @@ class BaseMeasure(BaseEstimator):
         -------
         ndarray of shape (n_queries,)
             NaN for queries without information if ``empty_query`` is "skip".
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, if a query carries no information and
+            ``empty_query`` is "raise", or if document ids are missing.
         """
-        self._check_options()
-        ranker = Ranker(
+        self._check_parameters()
+        documents = RankedDocuments(
             np.ascontiguousarray(y, dtype=np.float64),
             np.ascontiguousarray(y_score, dtype=np.float64),
             np.ascontiguousarray(ptr, dtype=np.intp),
-            ties=self.ties,
+            ties=getattr(self, "ties", "average"),
             docids=docids,
             retrieved=retrieved,
             random_state=getattr(self, "random_state", None),
+            greater_is_better=self.greater_is_better,
             n_threads=effective_n_threads(n_threads),
         )
-        return self._fill_empty(np.asarray(self._values(ranker), dtype=np.float64))
+        return self._fill_empty(np.asarray(self._values(documents), dtype=np.float64))
 
-    def mean(self, per_query, weights=None) -> float:
-        """Weighted mean of the values of queries.
+    def mean(
+        self, per_query: npt.ArrayLike, weights: npt.ArrayLike | None = None
+    ) -> float:
+        """Return the weighted mean of the values of queries.
 
         Parameters
         ----------
@@ -204,13 +239,13 @@ class BaseMeasure(BaseEstimator):
             return float("nan")
         return float(np.dot(values, weights) / total)
 
-    def swap_deltas(self, y, ranks):
-        """Change of the measure when the documents of one query swap ranks pairwise.
+    def swap_deltas(self, y: npt.ArrayLike, ranks: npt.ArrayLike) -> np.ndarray:
+        """Return what swapping the ranks of two documents changes, for all pairs.
 
         Parameters
         ----------
         y : array-like of shape (m,)
-            Grades.
+            Grades of the documents of one query.
         ranks : array-like of shape (m,)
             1-based rank of each document, a permutation.
 
@@ -220,16 +255,22 @@ class BaseMeasure(BaseEstimator):
             Entry (i, j) is the value after swapping ``i`` and ``j`` minus the value
             before; symmetric, 0 on the diagonal and where the value is undefined.
             Complexity: O(m²) where the measure has `DeltaTerms`, O(m³) otherwise.
+
+        Raises
+        ------
+        ValueError
+            If the measure has no swap deltas, or if ``ranks`` is no permutation.
         """
-        y, ranks = _check_one_query(y, ranks)
+        self._check_has_swap_deltas()
+        y, ranks = check_one_query(y, ranks)
         ptr = np.array([0, len(y)], dtype=np.intp)
         terms = self.delta_terms(y, ptr)
         if terms is not None:
             return signed_deltas(terms, ptr, 0, ranks)
-        return self._recomputed_deltas(y, ranks, ptr)
+        return recomputed_deltas(self, y, ranks)
 
-    def delta_terms(self, y, ptr) -> DeltaTerms | None:
-        """Compiled form of `swap_deltas` for losses.
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms | None:
+        """Return the form of `swap_deltas` that the kernels of losses take.
 
         Parameters
         ----------
@@ -242,38 +283,25 @@ class BaseMeasure(BaseEstimator):
         -------
         DeltaTerms or None
             None if the measure has no such form.
+
+        Raises
+        ------
+        ValueError
+            If the measure has no swap deltas at all.
         """
+        self._check_has_swap_deltas()
         return None
 
-    def _recomputed_deltas(self, y, ranks, ptr):
-        """Reference: evaluate all swaps, as one query each."""
-        m = len(y)
-        first, second = np.triu_indices(m, 1)
-        scores = np.tile(-np.asarray(ranks, dtype=np.float64), (len(first) + 1, 1))
-        rows = np.arange(len(first))
-        scores[rows, first], scores[rows, second] = -ranks[second], -ranks[first]
-        all_ptr = np.arange(len(first) + 2, dtype=np.intp) * m
-        options = {**self.get_params(deep=False), "empty_query": 0.0}
-        if "ties" in options:
-            options["ties"] = "stable"  # a permutation has no ties
-        values = type(self)(**options).per_query(
-            np.tile(y, len(first) + 1), scores.ravel(), all_ptr
-        )
-        deltas = np.zeros((m, m))
-        deltas[first, second] = values[:-1] - values[-1]
-        return deltas + deltas.T
+    def _check_has_swap_deltas(self):
+        if not self.has_swap_deltas:
+            raise ValueError(
+                f"measure {self.name!r} has no swap deltas: its value depends on the "
+                "scores themselves, not on the order they give; choose a measure of "
+                "rankings such as 'ndcg@10'"
+            )
 
-    def _values(self, ranker):
+    def _values(self, documents: RankedDocuments) -> np.ndarray:
         raise NotImplementedError
-
-    def _check_options(self):
-        check_choice(self.ties, "ties", self._ties)
-        check_cutoff(self.k)
-        rule = self.empty_query
-        if isinstance(rule, str) and rule not in ("skip", "raise"):
-            raise ValueError(f"empty_query must be {_EMPTY}, got {rule!r}")
-        if not isinstance(rule, str) and not np.isscalar(rule):
-            raise TypeError(f"empty_query must be {_EMPTY}, got {rule!r}")
 
     def _fill_empty(self, values):
         empty = np.isnan(values)
@@ -288,8 +316,29 @@ class BaseMeasure(BaseEstimator):
         return np.where(empty, float(self.empty_query), values)
 
 
-class CutOffMixin:
-    """Measures of the first ranks.
+class RankedMeasure(BaseMeasure):
+    """Base class of measures of ranked lists.
+
+    Parameters
+    ----------
+    ties : {"average", "stable", "best", "worst", "docid", "random"}, default="average"
+        Treatment of documents of equal score: the expected value over their orders; in
+        the order of the rows; most relevant or least relevant first; by decreasing
+        document id; in random order.
+    empty_query : {"skip", "raise"} or float, default="skip"
+        Value of a query without relevant documents; "skip" leaves it out of the mean,
+        "raise" makes it an error.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ``ties="random"``.
+    """
+
+    ties: Ties = "average"
+    empty_query: EmptyQuery = "skip"
+    random_state: Seed = None
+
+
+class CutOffMixin(Parameters):
+    """Parameter of measures that look at the first ranks only.
 
     Parameters
     ----------
@@ -297,146 +346,4 @@ class CutOffMixin:
         Cut-off; None counts every rank.
     """
 
-    def __init__(self, k=None, **shared):
-        super().__init__(**shared)
-        self.k = k
-
-
-def check_choice(value, name, choices):
-    """Raise a ValueError unless ``value`` is one of the strings ``choices``."""
-    if not isinstance(value, str) or value not in choices:
-        known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {known}, got {value!r}")
-
-
-def check_cutoff(k):
-    """Raise an error unless ``k`` is None or a positive integer."""
-    if k is None:
-        return
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise TypeError(f"k must be a positive integer or None, got {k!r}")
-    if k < 1:
-        raise ValueError(f"k must be a positive integer or None, got {k}")
-
-
-def _check_one_query(y, ranks):
-    y = np.asarray(y, dtype=np.float64)
-    ranks = np.asarray(ranks)
-    if y.ndim != 1 or ranks.shape != y.shape:
-        raise ValueError(
-            f"y and ranks must be one-dimensional and of equal length, got shapes "
-            f"{y.shape} and {ranks.shape}"
-        )
-    if not np.array_equal(np.sort(ranks), np.arange(1, len(y) + 1)):
-        raise ValueError(f"ranks must be a permutation of 1..{len(y)}")
-    return y, ranks.astype(np.intp)
-
-
-def signed_deltas(terms, ptr, query, ranks):
-    """Return the changes that `DeltaTerms` describe, for one query.
-
-    Parameters
-    ----------
-    terms : DeltaTerms
-        Terms of all queries.
-    ptr : ndarray of shape (n_queries + 1,)
-        Pointer array.
-    query : int
-        Number of the query.
-    ranks : ndarray of shape (m,)
-        1-based ranks of its documents.
-
-    Returns
-    -------
-    ndarray of shape (m, m)
-        As from `BaseMeasure.swap_deltas`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skrank.metrics import AP, signed_deltas
-    >>> ptr = np.array([0, 2])
-    >>> terms = AP().delta_terms(np.array([0.0, 1.0]), ptr)
-    >>> signed_deltas(terms, ptr, 0, np.array([1, 2]))
-    array([[0. , 0.5],
-           [0.5, 0. ]])
-    """
-    gain = terms.gain[ptr[query] : ptr[query + 1]]
-    deltas = _DELTAS[terms.kind](gain, terms.discount, ranks)
-    return deltas * terms.scale[query]
-
-
-def _gain_discount_deltas(gain, discount, ranks):
-    d = discount[ranks - 1]
-    return (gain[None, :] - gain[:, None]) * (d[:, None] - d[None, :])
-
-
-def _by_rank(changes_by_rank, ranks):
-    """Symmetric matrix from the upper triangle given in the order of ranks."""
-    full = np.triu(changes_by_rank, 1)
-    full = full + full.T
-    return full[np.ix_(ranks - 1, ranks - 1)]
-
-
-def _average_precision_deltas(gain, discount, ranks):
-    """Swap positions a < b: the terms at a and b and all hits between change."""
-    m = len(gain)
-    g = np.empty(m)
-    g[ranks - 1] = gain
-    d = discount[:m]
-    hits = np.cumsum(g)
-    between = np.concatenate(([0.0], np.cumsum(g * d)))
-    step = g[None, :] - g[:, None]  # what position a gains
-    before = (hits - g)[:, None]  # hits above a
-    change_a = (g[None, :] * (before + g[None, :]) - (g * hits)[:, None]) * d[:, None]
-    change_b = (g[:, None] - g[None, :]) * (hits * d)[None, :]
-    inner = between[None, :-1] - between[1:, None]  # Σ g d over positions in (a, b)
-    return _by_rank(change_a + change_b + step * inner, ranks)
-
-
-def _reciprocal_rank_deltas(gain, discount, ranks):
-    m = len(gain)
-    g = np.empty(m)
-    g[ranks - 1] = gain
-    relevant = np.flatnonzero(g)
-    if not len(relevant):
-        return np.zeros((m, m))
-    first = relevant[0]
-    second = relevant[1] if len(relevant) > 1 else m
-    a, b = np.indices((m, m))
-    d = np.append(discount[:m], 0.0)
-    change = np.zeros((m, m))
-    up = (a < first) & (g[None, :] > 0)
-    change[up] = d[a[up]] - d[first]
-    down = (a == first) & (b > a) & (g[None, :] == 0)
-    change[down] = d[np.minimum(b[down], second)] - d[first]
-    return _by_rank(change, ranks)
-
-
-def _cascade_deltas(gain, discount, ranks):
-    """O(m³): each swap changes what happens at and between its two positions."""
-    m = len(gain)
-    g = np.empty(m)
-    g[ranks - 1] = gain
-    d = discount[:m]
-
-    def value(stop):
-        reach = np.concatenate(([1.0], np.cumprod(1 - stop)[:-1]))
-        return np.sum(d * reach * stop)
-
-    start = value(g)
-    change = np.zeros((m, m))
-    for a in range(m):
-        for b in range(a + 1, m):
-            swapped = g.copy()
-            swapped[[a, b]] = g[[b, a]]
-            change[a, b] = value(swapped) - start
-    return _by_rank(change, ranks)
-
-
-_DELTAS = {
-    "gain_discount": _gain_discount_deltas,
-    "average_precision": _average_precision_deltas,
-    "reciprocal_rank": _reciprocal_rank_deltas,
-    "cascade": _cascade_deltas,
-}
+    k: PositiveInt | None = field(default=None, kw_only=False)

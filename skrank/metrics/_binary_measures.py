@@ -1,23 +1,25 @@
-"""Measures of binary relevance: precision, recall, AP, reciprocal rank, bpref …"""
+"""Measures of binary relevance over the whole ranking: AP and reciprocal rank."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from skrank._core import _measures
-from skrank._core._shared_parameters import shares_parameters
-from skrank.metrics._base import BaseMeasure, CutOffMixin, DeltaTerms
-from skrank.metrics._gain import discount_of_ranks
-from skrank.metrics._ranking import TIES
+from skrank.metrics._base import CutOffMixin, RankedMeasure
+from skrank.metrics._gain import Discount, discount_of_ranks
+from skrank.metrics._ranked_documents import RankedDocuments, TiesOrThreshold
+from skrank.metrics._swap_deltas import DeltaKind, DeltaTerms
 
 
-def is_relevant(y, relevance_level):
-    """Float array of 0 and 1: grade > 0, or at least ``relevance_level``."""
+def is_relevant(y: np.ndarray, relevance_level: float | None) -> np.ndarray:
+    """Return 1.0 for grades above 0, or of at least ``relevance_level``, else 0.0."""
     relevant = y > 0 if relevance_level is None else y >= relevance_level
     return relevant.astype(np.float64)
 
 
-@shares_parameters
-class BinaryMeasure(BaseMeasure):
-    """Common part of measures with a relevance level.
+class BinaryMeasure(RankedMeasure):
+    """Base class of measures that tell relevant documents from all others.
 
     Parameters
     ----------
@@ -25,68 +27,95 @@ class BinaryMeasure(BaseMeasure):
         Grade from which a document is relevant; None means every grade above 0.
     """
 
-    def __init__(self, *, relevance_level=None, **shared):
-        super().__init__(**shared)
-        self.relevance_level = relevance_level
+    relevance_level: float | None = None
 
-    def _relevant(self, y):
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{}, {"relevance_level": 2}]
+
+    def _name_options(self):
+        return {} if self.relevance_level is None else {"rel": self.relevance_level}
+
+    def _relevant(self, y: np.ndarray) -> np.ndarray:
         return is_relevant(y, self.relevance_level)
 
-    def _discounted(self, ranker, relevant, discount):
-        ranked, scores = ranker.rank(relevant)
+    def _discounted(
+        self, documents: RankedDocuments, relevant: np.ndarray, discount: np.ndarray
+    ) -> np.ndarray:
+        ranked, scores = documents.rank(relevant)
         return _measures.discounted_sum(
-            ranked, scores, ranker.ptr, discount, ranker.n_threads
+            ranked, scores, documents.ptr, discount, documents.n_threads
         )
 
-    def _hits(self, ranker, relevant):
-        """Expected number of relevant documents among the first k."""
-        n = ranker.max_size if self.k is None else min(self.k, ranker.max_size)
-        if n <= _measures.select_limit() and ranker.ties in ("average", "stable"):
+    def _hits(
+        self, documents: RankedDocuments, relevant: np.ndarray, k: int | None
+    ) -> np.ndarray:
+        """Count the relevant documents among the first k, in expectation under ties."""
+        n = documents.max_size if k is None else min(k, documents.max_size)
+        # Selecting the first ranks is O(m) per query where sorting is O(m log m).
+        if n <= _measures.select_limit() and documents.ties in ("average", "stable"):
             value = relevant
-            if ranker.retrieved is not None:
-                value = np.where(ranker.retrieved, relevant, 0.0)
+            if documents.retrieved is not None:
+                value = np.where(documents.retrieved, relevant, 0.0)
             return _measures.top_dcg(
                 value,
-                ranker.y_score,
-                ranker.ptr,
+                documents.y_score,
+                documents.ptr,
                 np.ones(n),
                 False,
-                ranker.averages,
-                ranker.n_threads,
+                documents.averages,
+                documents.n_threads,
             )
-        return self._discounted(ranker, relevant, np.ones(n))
+        return self._discounted(documents, relevant, np.ones(n))
 
-    def _terms(self, kind, y, ptr, discount, scale_of_relevant):
-        """`DeltaTerms` whose scale is a function of the number of relevant ones."""
+    def _terms(
+        self,
+        kind: DeltaKind,
+        y: np.ndarray,
+        ptr: np.ndarray,
+        k: int | None,
+        discount: Discount,
+        scale_of_relevant: Callable[[np.ndarray, np.ndarray], np.ndarray | float],
+    ) -> DeltaTerms:
+        """`DeltaTerms` scaled by a function of the number of relevant documents."""
         relevant = self._relevant(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)
         count = np.add.reduceat(relevant, ptr[:-1])
         scale = np.where(count > 0, scale_of_relevant(np.maximum(count, 1), ptr), 0.0)
         n_ranks = int(np.diff(ptr).max())
-        table = discount_of_ranks(discount, n_ranks, self.k)
+        table = discount_of_ranks(discount, n_ranks, k)
         return DeltaTerms(kind, relevant, table, scale)
 
 
-def defined(values, n_relevant):
+def defined(values: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
+    """Return the values, NaN for queries without relevant documents."""
     return np.where(n_relevant > 0, values, np.nan)
 
 
-@shares_parameters
 class AP(CutOffMixin, BinaryMeasure):
     """Average precision; its mean over queries is MAP.
 
     ``AP = Σ_j P@j · [l_j relevant] / m_1`` with ``m_1`` the number of relevant
-    documents (Liu 2011, eq. 1.7).
+    documents.
 
     Parameters
     ----------
     k : int, default=None
         Cut-off: only relevant documents of the first ``k`` ranks add to the sum.
     denominator : {"relevant", "reachable"}, default="relevant"
-        ``m_1``, or ``min(m_1, k)``.
+        What the sum is divided by: ``m_1``, or ``min(m_1, k)``, the number of relevant
+        documents that the first ``k`` ranks can hold.
     ties : str, default="average"
-        Treatment of equal scores, as in `DCG`; or "threshold", where documents of equal
-        score enter the list together, as in scikit-learn.
+        Treatment of documents of equal score, as in `DCG`; or "threshold", where they
+        enter the list together, as in scikit-learn.
+
+    Notes
+    -----
+    Complexity O(n log m) for queries of m documents.
+
+    References
+    ----------
+    [Liu2011]_, section 1.2.2, eq. 1.7.
 
     Examples
     --------
@@ -97,34 +126,31 @@ class AP(CutOffMixin, BinaryMeasure):
     array([0.8333])
     """
 
-    _name = "map"
-    _ties = (*TIES, "threshold")
+    short_name: ClassVar[str] = "map"
+    aliases: ClassVar[tuple[str, ...]] = ("ap", "average_precision")
 
-    def __init__(self, k=None, *, denominator="relevant", **shared):
-        super().__init__(k, **shared)
-        self.denominator = denominator
+    denominator: Literal["relevant", "reachable"] = "relevant"
+    # One treatment more than other measures have.
+    ties: TiesOrThreshold = "average"  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _check_options(self):
-        super()._check_options()
-        if self.denominator not in ("relevant", "reachable"):
-            raise ValueError(
-                "denominator must be 'relevant' or 'reachable', "
-                f"got {self.denominator!r}"
-            )
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        own = [{"k": 3}, {"k": 3, "denominator": "reachable"}, {"ties": "threshold"}]
+        return super()._variants() + own
 
-    def _values(self, ranker):
-        relevant = self._relevant(ranker.y)
-        total = ranker.sum_by_query(relevant)
-        ranked, scores = ranker.rank(relevant)
+    def _values(self, documents):
+        relevant = self._relevant(documents.y)
+        total = documents.sum_by_query(relevant)
+        ranked, scores = documents.rank(relevant)
         if self.ties == "threshold":
-            k = ranker.max_size if self.k is None else self.k
+            k = documents.max_size if self.k is None else self.k
             value = _measures.threshold_precision_sum(
-                ranked, scores, ranker.ptr, k, ranker.n_threads
+                ranked, scores, documents.ptr, k, documents.n_threads
             )
         else:
-            discount = discount_of_ranks("reciprocal", ranker.max_size, self.k)
+            discount = discount_of_ranks("reciprocal", documents.max_size, self.k)
             value = _measures.precision_sum(
-                ranked, scores, ranker.ptr, discount, ranker.n_threads
+                ranked, scores, documents.ptr, discount, documents.n_threads
             )
         return defined(value / np.maximum(self._reachable(total), 1), total)
 
@@ -133,22 +159,31 @@ class AP(CutOffMixin, BinaryMeasure):
             return np.minimum(n_relevant, self.k)
         return n_relevant
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "average_precision"."""
         return self._terms(
             "average_precision",
             y,
             ptr,
+            self.k,
             "reciprocal",
             lambda count, ptr: 1.0 / self._reachable(count),
         )
 
 
-@shares_parameters
 class RR(CutOffMixin, BinaryMeasure):
     """Reciprocal rank of the first relevant document; its mean is MRR.
 
-    ``RR = 1 / r_1``, 0 if there is none among the first ``k`` (Liu 2011, §1.2.2).
+    ``RR = 1 / r_1`` with ``r_1`` the rank of the first relevant document; 0 if there is
+    none among the first ``k``.
+
+    Notes
+    -----
+    Complexity O(n log m) for queries of m documents.
+
+    References
+    ----------
+    [Liu2011]_, section 1.2.2.
 
     Examples
     --------
@@ -159,19 +194,24 @@ class RR(CutOffMixin, BinaryMeasure):
     array([0.5])
     """
 
-    _name = "mrr"
+    short_name: ClassVar[str] = "mrr"
+    aliases: ClassVar[tuple[str, ...]] = ("rr", "recip_rank", "reciprocal_rank")
 
-    def _values(self, ranker):
-        relevant = self._relevant(ranker.y)
-        ranked, scores = ranker.rank(relevant)
-        discount = discount_of_ranks("reciprocal", ranker.max_size, self.k)
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 2}]
+
+    def _values(self, documents):
+        relevant = self._relevant(documents.y)
+        ranked, scores = documents.rank(relevant)
+        discount = discount_of_ranks("reciprocal", documents.max_size, self.k)
         value = _measures.cascade(
-            ranked, scores, ranker.ptr, discount, ranker.n_threads
+            ranked, scores, documents.ptr, discount, documents.n_threads
         )
-        return defined(value, ranker.sum_by_query(relevant))
+        return defined(value, documents.sum_by_query(relevant))
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "reciprocal_rank"."""
         return self._terms(
-            "reciprocal_rank", y, ptr, "reciprocal", lambda count, ptr: 1.0
+            "reciprocal_rank", y, ptr, self.k, "reciprocal", lambda count, ptr: 1.0
         )

@@ -3,15 +3,17 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_grades, check_scores, n_rows, resolve_groups
 from skrank.metrics._base import BaseMeasure
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
-from skrank.metrics._scorer import response
 from skrank.metrics._significance import (
     bootstrap_interval,
     fisher_randomization_test,
@@ -37,22 +39,22 @@ def _per_query(measures, grades, scores, ptr, docids, n_threads):
 
 
 def compare(
-    runs: Mapping,
-    y,
-    groups=None,
+    runs: Mapping[str, Any],
+    y: npt.ArrayLike,
+    groups: npt.ArrayLike | None = None,
     *,
-    X=None,
-    measures: Sequence = ("ndcg@10", "map"),
-    test: str = "fisher",
-    correction: str | None = "holm",
+    X: Any = None,
+    measures: str | BaseMeasure | Sequence[str | BaseMeasure] = ("ndcg@10", "map"),
+    test: Literal["fisher", "t", "wilcoxon", "tukey"] = "fisher",
+    correction: Literal["holm", "bonferroni"] | None = "holm",
     reference: str | None = None,
     level: float = 0.05,
     confidence: float = 0.95,
     preset: str | None = None,
-    docids=None,
+    docids: npt.ArrayLike | None = None,
     n_permutations: int = 10_000,
     n_resamples: int = 2_000,
-    random_state=0,
+    random_state: int | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
 ) -> ComparisonTable:
     """Compare systems on the same queries, with intervals and significance.
@@ -66,15 +68,15 @@ def compare(
     ----------
     runs : dict of str to array-like of shape (n_samples,), or to fitted ranker
         Scores of each system, higher is better, or a fitted estimator whose ``predict``
-        gives them for ``X``.
+        gives the scores for ``X``.
     y : array-like of shape (n_samples,)
-        Grades.
+        Grades of the documents.
     groups : array-like of shape (n_samples,), default=None
         Query of each row; None reads a pandas index level ``qid`` of ``y`` or ``X``.
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
         Documents, needed if ``runs`` holds rankers.
     measures : sequence of str or measures, default=("ndcg@10", "map")
-        What to compute, as in `get_measure`.
+        Measures or their names, as in `get_measure`.
     test : {"fisher", "t", "wilcoxon", "tukey"}, default="fisher"
         `fisher_randomization_test`, `paired_t_test`, `wilcoxon_test` or `tukey_hsd`.
     correction : {"holm", "bonferroni"} or None, default="holm"
@@ -90,18 +92,18 @@ def compare(
     docids : array-like of shape (n_samples,), default=None
         Document ids, needed by conventions that break ties by them (trec_eval).
     n_permutations : int, default=10_000
-        Permutations of the tests ``"fisher"`` and ``"tukey"``.
+        Number of permutations of the tests ``"fisher"`` and ``"tukey"``.
     n_resamples : int, default=2_000
-        Bootstrap samples.
-    random_state : int or None, default=0
-        Source of permutations and samples; the same integer gives the same table.
+        Number of bootstrap samples.
+    random_state : int, RandomState instance or None, default=0
+        Seed of permutations and samples; the same integer gives the same table.
     n_jobs : int, default=None
-        Threads of the measures.
+        Number of threads that measures use; None asks for all CPUs.
 
     Returns
     -------
     ComparisonTable
-        Print it, or see its renderings and attributes.
+        The results; they print as a table and have other renderings.
 
     Raises
     ------
@@ -140,8 +142,8 @@ def compare(
         random_state,
     )
     resolved = _resolve(measures, preset)
-    docids = None if docids is None else index.take(np.asarray(docids))
-    values = _per_query(resolved, grades, scores, index.ptr, docids, n_jobs)
+    ids_of_ties = None if docids is None else index.take(np.asarray(docids))
+    values = _per_query(resolved, grades, scores, index.ptr, ids_of_ties, n_jobs)
     analysed = [design.analyse(columns) for columns in values]
     return ComparisonTable(
         systems=systems,
@@ -167,8 +169,8 @@ _TESTS = ("fisher", "t", "wilcoxon", "tukey")
 def _check_options(runs, test, correction, reference, level):
     if not isinstance(runs, Mapping) or not runs:
         raise ValueError(
-            "runs must be a dict of names to scores or fitted rankers with one entry "
-            f"at least, got {type(runs).__name__} of length "
+            "runs must be a dict of names to scores or fitted rankers with at least "
+            f"one entry, got {type(runs).__name__} of length "
             f"{len(runs) if hasattr(runs, '__len__') else 'unknown'}"
         )
     if len({str(name) for name in runs}) < len(runs):
@@ -191,7 +193,7 @@ def _scores_of(name, run, X, groups, n_samples):
         if X is None:
             raise ValueError(f"runs[{name!r}] is a ranker, which needs X to predict")
         check_query_leakage(run, groups, stacklevel=4)
-        run = response(run, X, groups, "predict")
+        run = scores_of(run, X, groups, response_method="predict")
     return check_scores(run, n_samples, name=f"runs[{name!r}]")
 
 
@@ -253,10 +255,10 @@ class _Design:
     confidence: float
     n_permutations: int
     n_resamples: int
-    random_state: object
+    random_state: int | np.random.RandomState | None
 
     def analyse(self, values):
-        """Intervals and matrix of p-values; NaN with fewer than two queries."""
+        """Return intervals and matrix of p-values; NaN for fewer than two queries."""
         n_systems = values.shape[1]
         pvalues = np.full((n_systems, n_systems), np.nan)
         defined = values[~np.isnan(values).any(axis=1)]

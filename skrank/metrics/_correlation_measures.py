@@ -1,43 +1,48 @@
 """Measures that compare two rankings, or scores with grades directly."""
 
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
 import numpy as np
 
 from skrank._core import _measures
-from skrank._core._shared_parameters import shares_parameters
-from skrank.metrics._base import BaseMeasure, check_choice
-from skrank.metrics._ranking import mid_ranks
+from skrank._core._parameters import Fraction, invalid_parameter
+from skrank.metrics._base import BaseMeasure
+from skrank.metrics._ranked_documents import blocks_of_equal_scores
 
 
 class _TieAwareMeasure(BaseMeasure):
-    """A measure whose definition says what equal scores are worth.
+    """Base class of measures whose definition says what equal scores are worth.
 
     Parameters
     ----------
     empty_query : {"skip", "raise"} or float, default="skip"
         Value of a query without two documents of different grades; "skip" leaves it out
-        of the mean.
+        of the mean, "raise" makes it an error.
     """
 
-    ties = "average"
-
-    def __init__(self, *, empty_query="skip"):
-        self.empty_query = empty_query
-
     def per_query(
-        self, y, y_score, ptr, *, docids=None, retrieved=None, n_threads=None
-    ):
-        """Value of each query; see `BaseMeasure.per_query`.
+        self,
+        y: np.ndarray,
+        y_score: np.ndarray,
+        ptr: np.ndarray,
+        *,
+        docids: np.ndarray | None = None,
+        retrieved: np.ndarray | None = None,
+        n_threads: int | None = None,
+    ) -> np.ndarray:
+        """Evaluate the measure on each query; see `BaseMeasure.per_query`.
 
         Parameters
         ----------
         y : ndarray of shape (n_documents,), dtype float64
             Grades, grouped by query.
         y_score : ndarray of shape (n_documents,), dtype float64
-            Scores.
+            Scores, higher is better.
         ptr : ndarray of shape (n_queries + 1,), dtype intp
-            Pointer array.
+            Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
         docids : ndarray of shape (n_documents,), default=None
-            Ignored: equal scores need no order here.
+            Not used: equal scores need no order here.
         retrieved : ndarray of shape (n_documents,), dtype bool, default=None
             Must be None: these measures compare complete rankings.
         n_threads : int, default=None
@@ -47,6 +52,11 @@ class _TieAwareMeasure(BaseMeasure):
         -------
         ndarray of shape (n_queries,)
             NaN for queries without information if ``empty_query`` is "skip".
+
+        Raises
+        ------
+        ValueError
+            As in `BaseMeasure.per_query`, or if documents are not retrieved.
         """
         if retrieved is not None and not np.all(retrieved):
             raise ValueError(
@@ -56,11 +66,13 @@ class _TieAwareMeasure(BaseMeasure):
         return super().per_query(y, y_score, ptr, n_threads=n_threads)
 
 
-def _pair_counts(ranker):
-    """Concordant, discordant and score-tied pairs of different grades."""
-    order = _measures.rank_rows(ranker.y_score, None, ranker.ptr, ranker.n_threads)
+def _pair_counts(documents):
+    """Numbers of concordant, discordant and score-tied pairs of different grades."""
+    order = _measures.rank_rows(
+        documents.y_score, None, documents.ptr, documents.n_threads
+    )
     return _measures.count_pairs(
-        ranker.y[order], ranker.y_score[order], ranker.ptr, ranker.n_threads
+        documents.y[order], documents.y_score[order], documents.ptr, documents.n_threads
     ).T
 
 
@@ -69,16 +81,16 @@ def _divide(numerator, denominator, otherwise=np.nan):
     return np.divide(numerator, denominator, out=out, where=denominator > 0)
 
 
-@shares_parameters
 class PairwiseAccuracy(_TieAwareMeasure):
     """Share of document pairs of different grades that stand in the right order.
 
-    ``(C + T/2) / (C + D + T)`` with ``C`` concordant, ``D`` discordant and ``T`` pairs
-    of equal score. With two grades this is the area under the ROC curve.
+    ``(C + T/2) / (C + D + T)`` with ``C`` the number of concordant pairs, ``D`` that of
+    discordant pairs and ``T`` that of pairs of equal score. With two grades this is the
+    area under the ROC curve.
 
     Notes
     -----
-    Complexity O(n log m).
+    Complexity O(n log m) for queries of m documents.
 
     Examples
     --------
@@ -89,40 +101,53 @@ class PairwiseAccuracy(_TieAwareMeasure):
     array([0.3333])
     """
 
-    _name = "pairwise_accuracy"
+    short_name: ClassVar[str] = "pairwise_accuracy"
+    aliases: ClassVar[tuple[str, ...]] = ("auc",)
 
-    def _values(self, ranker):
-        right, wrong, tied = _pair_counts(ranker)
+    def _values(self, documents):
+        right, wrong, tied = _pair_counts(documents)
         return _divide(right + tied / 2, right + wrong + tied)
 
 
-@shares_parameters
+def _difference(higher, lower):
+    return higher - lower
+
+
+_WEIGHTED = {"variant": "set", "weight": _difference}
+
+
 class KendallTau(_TieAwareMeasure):
     """Rank correlation τ of Kendall between the grades and the ranking.
 
     Parameters
     ----------
     variant : {"b", "a", "order", "set"}, default="b"
-        - "b": ``(C - D) / sqrt(P_y P_s)`` with ``P_y`` and ``P_s`` the pairs without a
-          tie in the grades and in the scores; 0 for constant scores.
+        - "b": ``(C - D) / sqrt(P_y P_s)`` with ``C`` and ``D`` the numbers of
+          concordant and discordant pairs and ``P_y`` and ``P_s`` the numbers of pairs
+          without a tie in the grades and in the scores; 0 for constant scores.
         - "a": ``(C - D) / (m (m - 1) / 2)``.
-        - "order": Liu (2011) eq. 1.10, in [0, 1]: the weighted share of concordant
-          pairs when the grades are a total order.
-        - "set": Liu (2011) eq. 1.11: the best value of eq. 1.10 over all total orders
-          that agree with the grades.
+        - "order": the weighted share of concordant pairs, in [0, 1], for grades that
+          are a total order ([Liu2011]_, eq. 1.10).
+        - "set": the best value of "order" over all total orders that agree with the
+          grades ([Liu2011]_, eq. 1.11).
     weight : callable, default=None
         ``weight(higher, lower)`` returns the weight of pairs from arrays of their
-        grades, for "order" and "set"; None weighs all pairs equally. Every pair of
-        documents has a weight that depends on its documents only, so that the best
-        order in eq. 1.11 sorts equal grades as the ranking does.
+        grades, for "order" and "set"; None weighs all pairs equally. The weight of a
+        pair depends on its two documents only, so that the best order of "set" sorts
+        equal grades as the ranking does.
 
     Notes
     -----
-    Complexity O(n log m), or O(m²) per query with ``weight``.
+    Complexity O(n log m) for queries of m documents, or O(m²) per query with
+    ``weight``.
+
+    References
+    ----------
+    [Liu2011]_, section 1.2.2, eq. 1.10–1.11.
 
     Examples
     --------
-    The example of Liu (2011), Fig. 1.4:
+    The example of [Liu2011]_, Fig. 1.4:
 
     >>> import numpy as np
     >>> from skrank.metrics import KendallTau
@@ -131,26 +156,30 @@ class KendallTau(_TieAwareMeasure):
     array([0.6667])
     """
 
-    _name = "kendall"
+    short_name: ClassVar[str] = "kendall"
+    aliases: ClassVar[tuple[str, ...]] = ("tau", "kendall_tau")
 
-    def __init__(self, *, variant="b", weight=None, **shared):
-        super().__init__(**shared)
-        self.variant = variant
-        self.weight = weight
+    variant: Literal["b", "a", "order", "set"] = "b"
+    weight: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        # "order" needs grades without ties, which common data do not have.
+        return [{}, {"variant": "a"}, {"variant": "set"}, _WEIGHTED]
 
     def _name_options(self):
         return {} if self.variant == "b" else {"variant": self.variant}
 
-    def _check_options(self):
-        super()._check_options()
-        check_choice(self.variant, "variant", ("b", "a", "order", "set"))
+    def _check_parameters(self):
+        super()._check_parameters()
         if self.weight is not None and self.variant in ("a", "b"):
-            raise ValueError("weight applies to variant='order' and 'set' only")
+            accepted = "None unless variant is 'order' or 'set'"
+            raise invalid_parameter(self, "weight", accepted, self.weight)
 
-    def _values(self, ranker):
-        sizes = np.diff(ranker.ptr).astype(np.float64)
+    def _values(self, documents):
+        sizes = np.diff(documents.ptr).astype(np.float64)
         pairs = sizes * (sizes - 1) / 2
-        right, wrong, tied = _pair_counts(ranker)
+        right, wrong, tied = _pair_counts(documents)
         decided = right + wrong + tied
         if self.variant == "order" and (decided < pairs).any():
             raise ValueError(
@@ -159,43 +188,52 @@ class KendallTau(_TieAwareMeasure):
                 "grade; use variant='set'"
             )
         if self.variant == "b":
-            untied = pairs - self._score_ties(ranker)
+            untied = pairs - self._score_ties(documents)
             tau = _divide(right - wrong, np.sqrt(decided) * np.sqrt(untied), 0.0)
         elif self.variant == "a":
             tau = _divide(right - wrong, pairs, 0.0)
         elif self.weight is None:
             tau = _divide(right + tied / 2 + (pairs - decided), pairs, 0.0)
         else:
-            tau = self._weighted(ranker)
+            tau = self._weighted(documents, self.weight)
         return np.where(decided > 0, tau, np.nan)
 
-    def _score_ties(self, ranker):
-        start, end = mid_ranks(ranker.y_score, ranker.ptr, ranker.n_threads)
-        return np.add.reduceat(end - start - 1, ranker.ptr[:-1]) / 2
+    def _score_ties(self, documents):
+        start, end = blocks_of_equal_scores(
+            documents.y_score, documents.ptr, documents.n_threads
+        )
+        return np.add.reduceat(end - start - 1, documents.ptr[:-1]) / 2
 
-    def _weighted(self, ranker):
-        values = np.zeros(len(ranker.ptr) - 1)
-        for q, (a, b) in enumerate(zip(ranker.ptr[:-1], ranker.ptr[1:])):
-            values[q] = self._weighted_query(ranker.y[a:b], ranker.y_score[a:b])
+    @staticmethod
+    def _weighted(documents, weight):
+        values = np.zeros(len(documents.ptr) - 1)
+        for q, (a, b) in enumerate(zip(documents.ptr[:-1], documents.ptr[1:])):
+            y, scores = documents.y[a:b], documents.y_score[a:b]
+            values[q] = _weighted_agreement(y, scores, weight)
         return values
 
-    def _weighted_query(self, y, scores):
-        i, j = np.triu_indices(len(y), 1)
-        swap = y[i] < y[j]
-        i, j = np.where(swap, j, i), np.where(swap, i, j)
-        weight = np.asarray(self.weight(y[i], y[j]), dtype=np.float64)
-        agreement = (1 + np.sign(scores[i] - scores[j])) / 2
-        agreement[y[i] == y[j]] = 1.0
-        total = weight.sum()
-        return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
+
+def _weighted_agreement(y, scores, weight_of_pairs):
+    """Weighted share of the pairs of a query that stand in the right order."""
+    i, j = np.triu_indices(len(y), 1)
+    swap = y[i] < y[j]
+    i, j = np.where(swap, j, i), np.where(swap, i, j)
+    weight = np.asarray(weight_of_pairs(y[i], y[j]), dtype=np.float64)
+    agreement = (1 + np.sign(scores[i] - scores[j])) / 2
+    agreement[y[i] == y[j]] = 1.0
+    total = weight.sum()
+    return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
 
 
-@shares_parameters
 class SpearmanRho(_TieAwareMeasure):
     """Rank correlation ρ of Spearman between grades and scores.
 
     Pearson correlation of the ranks, where documents of equal value share their mean
     rank; 0 for constant scores.
+
+    Notes
+    -----
+    Complexity O(n log m) for queries of m documents.
 
     Examples
     --------
@@ -206,14 +244,15 @@ class SpearmanRho(_TieAwareMeasure):
     array([0.5])
     """
 
-    _name = "spearman"
+    short_name: ClassVar[str] = "spearman"
+    aliases: ClassVar[tuple[str, ...]] = ("rho",)
 
-    def _values(self, ranker):
-        ptr = ranker.ptr
+    def _values(self, documents):
+        ptr = documents.ptr
         sizes = np.diff(ptr)
         a, b = (
-            self._centred_ranks(values, ptr, sizes, ranker.n_threads)
-            for values in (ranker.y, ranker.y_score)
+            self._centred_ranks(values, ptr, sizes, documents.n_threads)
+            for values in (documents.y, documents.y_score)
         )
         cross, aa, bb = (
             np.add.reduceat(product, ptr[:-1]) for product in (a * b, a * a, b * b)
@@ -223,27 +262,30 @@ class SpearmanRho(_TieAwareMeasure):
 
     @staticmethod
     def _centred_ranks(values, ptr, sizes, n_threads):
-        start, end = mid_ranks(values, ptr, n_threads)
+        start, end = blocks_of_equal_scores(values, ptr, n_threads)
         return (start + end - np.repeat(sizes, sizes)) / 2
 
 
-@shares_parameters
 class RankBiasedOverlap(_TieAwareMeasure):
     """Rank-biased overlap of the ranking by scores with the ranking by grades.
 
     ``RBO = (1 - p) Σ_{d=1}^{m} p^{d-1} A_d + p^m A_m`` with ``A_d`` the share of
-    documents that the first ``d`` ranks of both rankings have in common (Webber, Moffat
-    and Zobel 2010, eq. 32, for two rankings of the same documents). Documents of equal
-    value count with the probability that they are among the first ``d``.
+    documents that the first ``d`` ranks of both rankings have in common. Documents of
+    equal value count with the probability that they are among the first ``d``.
 
     Parameters
     ----------
     p : float, default=0.9
-        Persistence, in (0, 1).
+        Persistence of the user, in (0, 1): the smaller it is, the more the first ranks
+        count.
 
     Notes
     -----
-    Complexity O(m²) per query.
+    Complexity O(m²) for a query of m documents.
+
+    References
+    ----------
+    [Webber2010]_, eq. 32, for two rankings of the same documents.
 
     Examples
     --------
@@ -254,40 +296,44 @@ class RankBiasedOverlap(_TieAwareMeasure):
     array([0.5])
     """
 
-    _name = "rbo"
+    short_name: ClassVar[str] = "rbo"
+    aliases: ClassVar[tuple[str, ...]] = ("rank_biased_overlap",)
 
-    def __init__(self, *, p: float = 0.9, **shared):
-        super().__init__(**shared)
-        self.p = p
+    p: Fraction = 0.9
 
-    def _check_options(self):
-        super()._check_options()
-        if not 0 < self.p < 1:
-            raise ValueError(f"p must lie between 0 and 1, got {self.p!r}")
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{}, {"p": 0.5}]
 
     def _name_options(self):
         return {"p": self.p}
 
-    def _values(self, ranker):
-        by_grade = mid_ranks(ranker.y, ranker.ptr, ranker.n_threads)
-        by_score = mid_ranks(ranker.y_score, ranker.ptr, ranker.n_threads)
+    def _values(self, documents):
+        by_grade = blocks_of_equal_scores(
+            documents.y, documents.ptr, documents.n_threads
+        )
+        by_score = blocks_of_equal_scores(
+            documents.y_score, documents.ptr, documents.n_threads
+        )
         overlap = _measures.rank_biased_overlap(
-            *by_grade, *by_score, ranker.ptr, self.p, ranker.n_threads
+            *by_grade, *by_score, documents.ptr, self.p, documents.n_threads
         )
         one_block = np.minimum.reduceat(
-            by_grade[1] - by_grade[0], ranker.ptr[:-1]
-        ) == np.diff(ranker.ptr)
+            by_grade[1] - by_grade[0], documents.ptr[:-1]
+        ) == np.diff(documents.ptr)
         return np.where(one_block, np.nan, overlap)
 
 
-@shares_parameters
 class MeanSquaredError(_TieAwareMeasure):
     """Mean squared difference of scores and grades within a query; lower is better.
+
+    ``MSE = (1/m) Σ_i (y_i - s_i)²``. It depends on the scores, not only on their order,
+    and therefore has no swap deltas.
 
     Parameters
     ----------
     empty_query : {"skip", "raise"} or float, default="skip"
-        Never used: the error is defined for every query.
+        Without effect: the error is defined for every query.
 
     Examples
     --------
@@ -298,9 +344,10 @@ class MeanSquaredError(_TieAwareMeasure):
     array([2.])
     """
 
-    _name = "mse"
-    greater_is_better = False
+    short_name: ClassVar[str] = "mse"
+    greater_is_better: ClassVar[bool] = False
+    has_swap_deltas: ClassVar[bool] = False
 
-    def _values(self, ranker):
-        error = np.square(ranker.y - ranker.y_score)
-        return np.add.reduceat(error, ranker.ptr[:-1]) / np.diff(ranker.ptr)
+    def _values(self, documents):
+        error = np.square(documents.y - documents.y_score)
+        return np.add.reduceat(error, documents.ptr[:-1]) / np.diff(documents.ptr)

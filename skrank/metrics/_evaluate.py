@@ -1,7 +1,7 @@
 """Evaluate a measure on grades, scores and queries as users hold them."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
@@ -15,7 +15,7 @@ from skrank.metrics._registry import get_measure
 
 
 def _by_query_id(values, ids):
-    """Values in ascending order of query id; by first appearance if ids mix types."""
+    """Values in ascending order of query id, as they are if ids do not compare."""
     try:
         return values[np.argsort(ids, kind="stable")]
     except TypeError:
@@ -36,23 +36,23 @@ def _check_docids(docids, n_samples):
 
 def evaluate_measure(
     measure: str | BaseMeasure,
-    y_true: ArrayLike,
-    y_score: ArrayLike,
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
     *,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
     preset: str | None = None,
-    docids: ArrayLike | None = None,
+    docids: npt.ArrayLike | None = None,
     per_query: bool = False,
     n_jobs: int | None = None,
     caller: str = "evaluate_measure",
 ) -> float | np.ndarray:
-    """Evaluate a measure given by name or as an object.
+    """Evaluate a measure that is given by name or as an object.
 
     Parameters
     ----------
     measure : str or BaseMeasure
-        Such as ``"ndcg@10"``; see `get_measure`.
+        A measure or its name, such as ``"ndcg@10"``; see `get_measure`.
     y_true : array-like of shape (n_documents,)
         Grades, finite and not negative.
     y_score : array-like of shape (n_documents,)
@@ -66,11 +66,11 @@ def evaluate_measure(
     docids : array-like of shape (n_documents,), default=None
         Document ids for ``ties="docid"``.
     per_query : bool, default=False
-        Return one value per query, in ascending order of query id.
+        Whether to return one value per query, in ascending order of query id.
     n_jobs : int, default=None
         Number of threads; None asks for all CPUs.
     caller : str, default="evaluate_measure"
-        Name for error messages.
+        Name of the function that error messages mention.
 
     Returns
     -------
@@ -92,14 +92,14 @@ def evaluate_measure(
     y = check_grades(y_true, name="y_true")
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))
-    docids = _check_docids(docids, len(y))
+    names = _check_docids(docids, len(y))
     ids = resolve_groups(groups, y_true, y_score, n_samples=len(y), caller=caller)
     queries = QueryIndex.from_groups(ids)
     values = measure.per_query(
         queries.take(y),
         queries.take(scores),
         queries.ptr,
-        docids=queries.take(docids),
+        docids=queries.take(names),
         n_threads=n_jobs,
     )
     if per_query:

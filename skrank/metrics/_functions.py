@@ -6,7 +6,12 @@ both, so that neither signature nor text can drift apart from the class.
 """
 
 import inspect
+from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
+
+from skrank.metrics._base import BaseMeasure
 from skrank.metrics._binary_measures import AP, RR
 from skrank.metrics._correlation_measures import (
     KendallTau,
@@ -47,7 +52,7 @@ preset : str, default=None
 docids : array-like of shape (n_documents,), default=None
     Document ids for ``ties="docid"``.
 per_query : bool, default=False
-    Return one value per query, in ascending order of query id.
+    Whether to return one value per query, in ascending order of query id.
 n_jobs : int, default=None
     Number of threads; None asks for all CPUs.
 
@@ -93,24 +98,26 @@ def _signature(cls):
 
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [
-        inspect.Parameter(name, positional, annotation="ArrayLike")
+        inspect.Parameter(name, positional, annotation=npt.ArrayLike)
         for name in ("y_true", "y_score")
     ]
-    parameters.append(option("groups", None, "ArrayLike | None"))
+    parameters.append(option("groups", None, npt.ArrayLike | None))
     parameters += [
         p.replace(kind=keyword) for p in inspect.signature(cls).parameters.values()
     ]
     parameters += [
-        option("sample_weight", None, "ArrayLike | None"),
-        option("preset", None, "str | None"),
-        option("docids", None, "ArrayLike | None"),
-        option("per_query", False, "bool"),
-        option("n_jobs", None, "int | None"),
+        option("sample_weight", None, npt.ArrayLike | None),
+        option("preset", None, str | None),
+        option("docids", None, npt.ArrayLike | None),
+        option("per_query", False, bool),
+        option("n_jobs", None, int | None),
     ]
-    return inspect.Signature(parameters, return_annotation="float | np.ndarray")
+    return inspect.Signature(parameters, return_annotation=float | np.ndarray)
 
 
-def _function(name, cls, result, **options):
+def _function(
+    name: str, cls: type[BaseMeasure], result: float, **options
+) -> Callable[..., float | np.ndarray]:
     """Make the function of a measure class; options and result are its example."""
     accepted = cls._get_param_names()
 
@@ -122,17 +129,20 @@ def _function(name, cls, result, **options):
         return evaluate_measure(measure, y_true, y_score, caller=name, **arguments)
 
     signature = _signature(cls)
-    head, parameters = _sections(cls)
-    example = "".join(f", {key}={value!r}" for key, value in options.items())
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
-    function.__signature__ = signature
-    function.measure_class = cls
-    function.__doc__ = (
-        f"{head}Parameters\n----------\n{_DATA}{parameters}"
-        + _SHARED.format(cls=cls.__name__, name=name, options=example, result=result)
-    )
+    function.__doc__ = _documentation(name, cls, result, options)
+    vars(function).update(__signature__=signature, measure_class=cls)
     return function
+
+
+def _documentation(name, cls, result, options):
+    if cls.__doc__ is None:  # python -OO keeps no docstrings
+        return None
+    head, parameters = _sections(cls)
+    example = "".join(f", {key}={value!r}" for key, value in options.items())
+    shared = _SHARED.format(cls=cls.__name__, name=name, options=example, result=result)
+    return f"{head}Parameters\n----------\n{_DATA}{parameters}{shared}"
 
 
 dcg_score = _function("dcg_score", DCG, 1.5)

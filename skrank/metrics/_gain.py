@@ -8,16 +8,25 @@ import numpy as np
 from skrank._core._parameters import Numbers
 
 #: What turns a grade into its gain.
-Gain = Literal["exp2", "linear"] | Callable | Mapping | Numbers
-GAINS = ("exp2", "linear")
-DISCOUNTS = ("log2", "letor", "reciprocal")
+Gain = (
+    Literal["exp2", "linear"]
+    | Callable[[np.ndarray], np.ndarray]
+    | Mapping[float, float]
+    | Numbers
+)
+#: What turns a rank into its discount.
+Discount = (
+    Literal["log2", "letor", "reciprocal"]
+    | Callable[[np.ndarray], np.ndarray]
+    | Numbers
+)
 
 # 2^1024 is the first power that a double cannot hold.
 _LARGEST_EXP2_GRADE = 1023.0
 
 
 def _table_gain(table, y):
-    """Look up integer grades in an array."""
+    """Gains from an array that is indexed by integer grades."""
     table = np.asarray(table, dtype=np.float64)
     if table.ndim != 1:
         raise ValueError(f"gain as a table must be one-dimensional, got {table.ndim}D")
@@ -43,7 +52,16 @@ def _mapped_gain(mapping, y):
     return np.array([mapping[g] for g in grades.tolist()], dtype=np.float64)[codes]
 
 
-def _check_exp2(y):
+def _exp2_gain(y):
+    check_exp2_gain(y)
+    return np.exp2(y) - 1
+
+
+_GAINS = {"exp2": _exp2_gain, "linear": lambda y: y}
+
+
+def check_exp2_gain(y: np.ndarray) -> None:
+    """Raise an error if ``2^y - 1`` overflows for the highest grade."""
     if len(y) and y.max() > _LARGEST_EXP2_GRADE:
         raise ValueError(
             f"gain='exp2' overflows for grade {y.max():g}; use gain='linear' or a "
@@ -51,13 +69,8 @@ def _check_exp2(y):
         )
 
 
-def is_monotone(gain) -> bool:
-    """Whether the gain surely grows with the grade, so that ideal order is by grade."""
-    return isinstance(gain, str)
-
-
-def gain_of_grades(gain, y):
-    """Gain of each grade.
+def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
+    """Return the gain of each grade.
 
     Parameters
     ----------
@@ -76,9 +89,11 @@ def gain_of_grades(gain, y):
     ValueError
         If a gain is unknown, negative or not finite.
     """
-    check_gain(gain, y)
     if isinstance(gain, str):
-        return np.exp2(y) - 1 if gain == "exp2" else y
+        if gain not in _GAINS:
+            known = "'exp2', 'linear', a function, a mapping or a table"
+            raise ValueError(f"gain must be {known}, got {gain!r}")
+        return _GAINS[gain](y)
     if isinstance(gain, Mapping):
         values = _mapped_gain(gain, y)
     elif callable(gain):
@@ -92,25 +107,8 @@ def gain_of_grades(gain, y):
     return np.ascontiguousarray(values)
 
 
-def check_gain(gain, y=()):
-    """Raise an error if ``gain`` is of no known form or overflows."""
-    if isinstance(gain, str):
-        if gain not in GAINS:
-            raise ValueError(
-                "gain must be 'exp2', 'linear', a callable, a mapping or a table, "
-                f"got {gain!r}"
-            )
-        if gain == "exp2":
-            _check_exp2(y)
-    elif not (isinstance(gain, (Mapping, Callable, list, tuple, np.ndarray))):
-        raise TypeError(
-            "gain must be 'exp2', 'linear', a callable, a mapping or a table, "
-            f"got {type(gain).__name__}"
-        )
-
-
 def _letor_discount(ranks):
-    """1 for ranks 1 and 2, then 1 / log2(rank)."""
+    """Discount of the LETOR scripts: 1 for ranks 1 and 2, then 1 / log2(rank)."""
     return 1.0 / np.log2(np.maximum(ranks, 2.0))
 
 
@@ -121,8 +119,10 @@ _DISCOUNTS = {
 }
 
 
-def discount_of_ranks(discount, n_ranks, k=None):
-    """Discount of the ranks 1 to ``n_ranks``, 0 beyond ``k``.
+def discount_of_ranks(
+    discount: Discount, n_ranks: int, k: int | None = None
+) -> np.ndarray:
+    """Return the discount of the ranks 1 to ``n_ranks``, 0 beyond ``k``.
 
     Parameters
     ----------
@@ -141,17 +141,12 @@ def discount_of_ranks(discount, n_ranks, k=None):
     Raises
     ------
     ValueError
-        If a discount is unknown, negative or not finite.
+        If a discount is negative or not finite.
     """
     n = n_ranks if k is None else min(k, n_ranks)
     ranks = np.arange(1, n + 1, dtype=np.float64)
     values = np.zeros(n_ranks)
     if isinstance(discount, str):
-        if discount not in _DISCOUNTS:
-            known = ", ".join(repr(name) for name in _DISCOUNTS)
-            raise ValueError(
-                f"discount must be {known}, a callable or a table, got {discount!r}"
-            )
         values[:n] = _DISCOUNTS[discount](ranks)
         return values
     if callable(discount):

@@ -1,17 +1,20 @@
 """Measures of graded relevance: DCG, NDCG, mean NDCG and ERR."""
 
+from typing import Any, ClassVar, Literal
+
 import numpy as np
 
 from skrank._core import _measures
-from skrank._core._shared_parameters import shares_parameters
-from skrank.metrics._base import BaseMeasure, CutOffMixin, DeltaTerms
+from skrank.metrics._base import CutOffMixin, RankedMeasure
 from skrank.metrics._gain import (
-    check_gain,
+    Discount,
+    Gain,
+    check_exp2_gain,
     discount_of_ranks,
     gain_of_grades,
-    is_monotone,
 )
-from skrank.metrics._ranking import expected_values, positions, segment_cumsum
+from skrank.metrics._ranked_documents import expected_values, positions, segment_cumsum
+from skrank.metrics._swap_deltas import DeltaTerms
 
 _SELECT_LIMIT = _measures.select_limit()
 
@@ -20,9 +23,13 @@ def _max_size(ptr):
     return int(np.diff(ptr).max())
 
 
-@shares_parameters
-class _GainMeasure(BaseMeasure):
-    """Measures with a gain of grades and a discount of ranks.
+def _is_exp2(gain: Gain) -> bool:
+    # An array, which a gain may be, would compare element by element.
+    return isinstance(gain, str) and gain == "exp2"
+
+
+class _GainMeasure(RankedMeasure):
+    """Base class of measures with a gain of grades and a discount of ranks.
 
     Parameters
     ----------
@@ -37,22 +44,32 @@ class _GainMeasure(BaseMeasure):
         the mean.
     """
 
-    def __init__(self, *, gain="exp2", discount="log2", **shared):
-        super().__init__(**shared)
-        self.gain = gain
-        self.discount = discount
+    gain: Gain = "exp2"
+    discount: Discount = "log2"
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [
+            {},
+            {"gain": "linear", "discount": "letor"},
+            {"gain": [0, 1, 2, 4, 8], "discount": "reciprocal"},
+        ]
 
 
-@shares_parameters
 class DCG(CutOffMixin, _GainMeasure):
     """Discounted cumulative gain.
 
     ``DCG@k = Σ_{j ≤ k} G(l_j) η(j)`` with ``l_j`` the grade of the document at rank
-    ``j`` (Liu 2011, eq. 1.8).
+    ``j``.
 
     Notes
     -----
-    Complexity O(n + Q k²) for ``k <= 64`` by selection, O(n log m) otherwise.
+    Complexity for n documents in Q queries of m documents: O(n + Q k²) for ``k <= 64``,
+    where the first ranks are selected, and O(n log m) otherwise.
+
+    References
+    ----------
+    [Liu2011]_, section 1.2.2, eq. 1.8.
 
     Examples
     --------
@@ -63,48 +80,57 @@ class DCG(CutOffMixin, _GainMeasure):
     array([1.5])
     """
 
-    _name = "dcg"
+    short_name: ClassVar[str] = "dcg"
 
-    def _values(self, ranker):
-        dcg, ideal = self._dcg_and_ideal(ranker)
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 3}]
+
+    def _values(self, documents):
+        dcg, ideal = self._dcg_and_ideal(documents)
         return np.where(ideal > 0, dcg, np.nan)
 
-    def _dcg_and_ideal(self, ranker):
-        """DCG of the ranking and of the best ranking, per query."""
-        check_gain(self.gain, ranker.y)
-        discount = discount_of_ranks(self.discount, ranker.max_size, self.k)
+    def _dcg_and_ideal(self, documents):
+        """DCG of the ranking and of the best ranking of each query."""
+        discount = discount_of_ranks(self.discount, documents.max_size, self.k)
         discount = discount if self.k is None else discount[: self.k]
-        lazy = is_monotone(self.gain) and self.gain == "exp2"
-        value = ranker.y if lazy else gain_of_grades(self.gain, ranker.y)
-        ideal = _measures.ideal_dcg(value, ranker.ptr, discount, lazy, ranker.n_threads)
-        if len(discount) <= _SELECT_LIMIT and ranker.ties in ("average", "stable"):
-            return self._select(ranker, value, discount, lazy), ideal
+        # exp2 grows with the grade: the kernels may then rank by grade and compute the
+        # gains of the first ranks only.
+        lazy = _is_exp2(self.gain)
         if lazy:
-            value = gain_of_grades(self.gain, ranker.y)
-        ranked, scores = ranker.rank(value)
+            check_exp2_gain(documents.y)
+        value = documents.y if lazy else gain_of_grades(self.gain, documents.y)
+        ideal = _measures.ideal_dcg(
+            value, documents.ptr, discount, lazy, documents.n_threads
+        )
+        if len(discount) <= _SELECT_LIMIT and documents.ties in ("average", "stable"):
+            return self._select(documents, value, discount, lazy), ideal
+        if lazy:
+            value = gain_of_grades(self.gain, documents.y)
+        ranked, scores = documents.rank(value)
         dcg = _measures.discounted_sum(
-            ranked, scores, ranker.ptr, discount, ranker.n_threads
+            ranked, scores, documents.ptr, discount, documents.n_threads
         )
         return dcg, ideal
 
-    def _select(self, ranker, value, discount, lazy):
-        if ranker.retrieved is not None:
-            value = np.where(ranker.retrieved, value, 0.0)
+    def _select(self, documents, value, discount, lazy):
+        if documents.retrieved is not None:
+            value = np.where(documents.retrieved, value, 0.0)
         return _measures.top_dcg(
             value,
-            ranker.y_score,
-            ranker.ptr,
+            documents.y_score,
+            documents.ptr,
             discount,
             lazy,
-            ranker.averages,
-            ranker.n_threads,
+            documents.averages,
+            documents.n_threads,
         )
 
     def _scale(self, y, gain, discount, ptr):
         ideal = _measures.ideal_dcg(gain, ptr, discount, False)
         return (ideal > 0).astype(np.float64)
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "gain_discount"."""
         y = np.ascontiguousarray(y, dtype=np.float64)
         ptr = np.ascontiguousarray(ptr, dtype=np.intp)
@@ -114,18 +140,20 @@ class DCG(CutOffMixin, _GainMeasure):
         return DeltaTerms("gain_discount", gain, discount, scale)
 
 
-@shares_parameters
 class NDCG(DCG):
     """Normalised discounted cumulative gain.
 
-    ``NDCG@k = DCG@k / Z_k`` with ``Z_k`` the DCG@k of the best ranking (Liu 2011,
-    eq. 1.9).
+    ``NDCG@k = DCG@k / Z_k`` with ``Z_k`` the DCG@k of the best ranking.
 
     Parameters
     ----------
     short_query : {"keep", "zero"}, default="keep"
-        Value of a query with fewer than ``k`` documents: as defined, or 0 as the
-        LETOR 4.0 script has it.
+        Value of a query with fewer than ``k`` documents: as defined, or 0, which is
+        what the LETOR 4.0 script reports.
+
+    References
+    ----------
+    [Liu2011]_, section 1.2.2, eq. 1.9.
 
     Examples
     --------
@@ -136,29 +164,25 @@ class NDCG(DCG):
     array([0.92])
     """
 
-    _name = "ndcg"
+    short_name: ClassVar[str] = "ndcg"
 
-    def __init__(self, k=None, *, short_query="keep", **shared):
-        super().__init__(k, **shared)
-        self.short_query = short_query
+    short_query: Literal["keep", "zero"] = "keep"
 
-    def _check_options(self):
-        super()._check_options()
-        if self.short_query not in ("keep", "zero"):
-            raise ValueError(
-                f"short_query must be 'keep' or 'zero', got {self.short_query!r}"
-            )
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 5, "short_query": "zero"}]
 
     def _short(self, ptr):
+        """Which queries are too short to count."""
         if self.short_query == "keep" or self.k is None:
             return np.zeros(len(ptr) - 1, dtype=bool)
         return np.diff(ptr) < self.k
 
-    def _values(self, ranker):
-        dcg, ideal = self._dcg_and_ideal(ranker)
+    def _values(self, documents):
+        dcg, ideal = self._dcg_and_ideal(documents)
         full = np.full(len(dcg), np.nan)
         values = np.divide(dcg, ideal, out=full, where=ideal > 0)
-        values[self._short(ranker.ptr) & (ideal > 0)] = 0.0
+        values[self._short(documents.ptr) & (ideal > 0)] = 0.0
         return values
 
     def _scale(self, y, gain, discount, ptr):
@@ -167,7 +191,6 @@ class NDCG(DCG):
         return np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=informative)
 
 
-@shares_parameters
 class MeanNDCG(_GainMeasure):
     """Mean of NDCG@j over all ranks j of the list.
 
@@ -176,7 +199,8 @@ class MeanNDCG(_GainMeasure):
 
     Notes
     -----
-    It has no `DeltaTerms`: the change of a mean of ratios is no product of two terms.
+    Complexity O(n log m) for queries of m documents. There are no `DeltaTerms`: the
+    change of a mean of ratios is not a product of a gain and a discount.
 
     Examples
     --------
@@ -187,15 +211,16 @@ class MeanNDCG(_GainMeasure):
     array([0.3155])
     """
 
-    _name = "meanndcg"
+    short_name: ClassVar[str] = "meanndcg"
+    aliases: ClassVar[tuple[str, ...]] = ("mean_ndcg",)
 
-    def _values(self, ranker):
-        ptr = ranker.ptr
-        gain = gain_of_grades(self.gain, ranker.y)
-        discount = discount_of_ranks(self.discount, ranker.max_size)[positions(ptr)]
-        ranked, scores = ranker.rank(gain)
+    def _values(self, documents):
+        ptr = documents.ptr
+        gain = gain_of_grades(self.gain, documents.y)
+        discount = discount_of_ranks(self.discount, documents.max_size)[positions(ptr)]
+        ranked, scores = documents.rank(gain)
         dcg = segment_cumsum(expected_values(ranked, scores, ptr) * discount, ptr)
-        best = gain[_measures.rank_rows(gain, None, ptr, ranker.n_threads)]
+        best = gain[_measures.rank_rows(gain, None, ptr, documents.n_threads)]
         ideal = segment_cumsum(best * discount, ptr)
         informative = best[ptr[:-1]] > 0
         ratio = np.divide(dcg, ideal, out=np.zeros(len(dcg)), where=ideal > 0)
@@ -204,13 +229,11 @@ class MeanNDCG(_GainMeasure):
         )
 
 
-@shares_parameters
-class ERR(CutOffMixin, BaseMeasure):
+class ERR(CutOffMixin, RankedMeasure):
     """Expected reciprocal rank.
 
     ``ERR@k = Σ_{j ≤ k} (1/j) R_j Π_{i<j} (1 - R_i)`` with ``R = (2^l - 1) /
-    2^{max_grade}``, the chance that a user is satisfied by a document of grade ``l``
-    (Chapelle et al. 2009, eq. 4).
+    2^{max_grade}`` the probability that a document of grade ``l`` satisfies the user.
 
     Parameters
     ----------
@@ -222,7 +245,12 @@ class ERR(CutOffMixin, BaseMeasure):
 
     Notes
     -----
-    With ``ties="average"`` a block of ``b`` documents of equal score costs O(b·k).
+    Complexity O(n log m) for queries of m documents; with ``ties="average"`` a block of
+    ``b`` documents of equal score costs O(b k) on top.
+
+    References
+    ----------
+    [Chapelle2009]_, eq. 4.
 
     Examples
     --------
@@ -233,16 +261,19 @@ class ERR(CutOffMixin, BaseMeasure):
     array([0.5833])
     """
 
-    _name = "err"
+    short_name: ClassVar[str] = "err"
 
-    def __init__(self, k=None, *, max_grade: float = 4, **shared):
-        super().__init__(k, **shared)
-        self.max_grade = max_grade
+    max_grade: float = 4
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [{}, {"k": 3, "max_grade": 5}]
 
     def _name_options(self):
         return {} if self.max_grade == 4 else {"max_grade": self.max_grade}
 
     def _stop(self, y):
+        """Probability that each document satisfies the user."""
         if len(y) and y.max() > self.max_grade:
             raise ValueError(
                 f"y holds grade {y.max():g} above max_grade={self.max_grade:g}; set "
@@ -250,16 +281,16 @@ class ERR(CutOffMixin, BaseMeasure):
             )
         return (np.exp2(y) - 1) / 2.0**self.max_grade
 
-    def _values(self, ranker):
-        stop = self._stop(ranker.y)
-        ranked, scores = ranker.rank(stop)
-        discount = discount_of_ranks("reciprocal", ranker.max_size, self.k)
+    def _values(self, documents):
+        stop = self._stop(documents.y)
+        ranked, scores = documents.rank(stop)
+        discount = discount_of_ranks("reciprocal", documents.max_size, self.k)
         value = _measures.cascade(
-            ranked, scores, ranker.ptr, discount, ranker.n_threads
+            ranked, scores, documents.ptr, discount, documents.n_threads
         )
-        return np.where(ranker.sum_by_query(stop) > 0, value, np.nan)
+        return np.where(documents.sum_by_query(stop) > 0, value, np.nan)
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "cascade"."""
         stop = self._stop(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)

@@ -1,19 +1,22 @@
 """Warning about queries that are both trained on and tested on."""
 
 import warnings
+from typing import Any
+
+import numpy as np
 
 from skrank._core._config import get_config
 from skrank._core._queries import QueryIndex
 
-_SHOWN = 3
+_SHOWN = 3  # so many shared queries are named in the warning
 
 
 class QueryLeakageWarning(UserWarning):
     """A ranker is scored on queries of its training data."""
 
 
-def fitted_ranker(estimator):
-    """The fitted estimator inside pipelines, searches and other wrappers.
+def fitted_ranker(estimator: Any) -> Any:
+    """Return the fitted estimator inside pipelines, searches and other wrappers.
 
     Parameters
     ----------
@@ -46,7 +49,9 @@ def _is_training_data(scored, trained):
     )
 
 
-def check_query_leakage(estimator, groups, *, stacklevel: int = 3) -> None:
+def check_query_leakage(
+    estimator: Any, groups: np.ndarray, *, stacklevel: int = 3
+) -> None:
     """Warn if some of the scored queries were in the training data.
 
     The rule compares ids and numbers of rows of queries:

@@ -28,7 +28,7 @@ class Preset:
     common : dict
         Options of every measure that has them.
     measures : dict
-        Options of single measures, by class name; they come before ``common``.
+        Options of single measures, by class name; they take precedence over ``common``.
 
     Examples
     --------
@@ -133,7 +133,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset_options(preset: str | None, measure_class: type) -> PresetOptions:
-    """Options that a preset gives a measure.
+    """Return the options that a preset gives a measure.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def preset_options(preset: str | None, measure_class: type) -> PresetOptions:
     Returns
     -------
     dict
-        Arguments of its constructor.
+        Arguments of the constructor of the measure.
 
     Raises
     ------

@@ -3,68 +3,28 @@
 import ast
 import inspect
 import re
+from functools import cache
+from typing import NamedTuple
 
+from skrank._core._registry import aliases, by_short_name
 from skrank.metrics._base import BaseMeasure
-from skrank.metrics._binary_measures import AP, RR
-from skrank.metrics._correlation_measures import (
-    KendallTau,
-    MeanSquaredError,
-    PairwiseAccuracy,
-    RankBiasedOverlap,
-    SpearmanRho,
-)
-from skrank.metrics._gain_measures import DCG, ERR, NDCG, MeanNDCG
 from skrank.metrics._presets import preset_options
-from skrank.metrics._set_measures import (
-    RBP,
-    Bpref,
-    FMeasure,
-    Precision,
-    Recall,
-    RPrecision,
-    Success,
-)
 
-MEASURES: dict[str, type[BaseMeasure]] = {
-    "ndcg": NDCG,
-    "dcg": DCG,
-    "map": AP,
-    "mrr": RR,
-    "err": ERR,
-    "rbp": RBP,
-    "p": Precision,
-    "recall": Recall,
-    "f": FMeasure,
-    "success": Success,
-    "rprec": RPrecision,
-    "bpref": Bpref,
-    "meanndcg": MeanNDCG,
-    "pairwise_accuracy": PairwiseAccuracy,
-    "kendall": KendallTau,
-    "spearman": SpearmanRho,
-    "rbo": RankBiasedOverlap,
-    "mse": MeanSquaredError,
-}
 
-# Other spellings, among them those of ir_measures and trec_eval.
-ALIASES: dict[str, str] = {
-    "ap": "map",
-    "average_precision": "map",
-    "rr": "mrr",
-    "recip_rank": "mrr",
-    "reciprocal_rank": "mrr",
-    "precision": "p",
-    "r": "recall",
-    "f1": "f",
-    "hit": "success",
-    "r_precision": "rprec",
-    "mean_ndcg": "meanndcg",
-    "auc": "pairwise_accuracy",
-    "tau": "kendall",
-    "kendall_tau": "kendall",
-    "rho": "spearman",
-    "rank_biased_overlap": "rbo",
-}
+class Names(NamedTuple):
+    """Names of measures: the classes by short name, and further spellings."""
+
+    measures: dict[str, type[BaseMeasure]]
+    aliases: dict[str, str]
+
+
+@cache
+def measure_names() -> Names:
+    """Return the names that the public measure classes state."""
+    # The package lists its classes only after it has imported this module.
+    measures = by_short_name("skrank.metrics", BaseMeasure)
+    return Names(measures, aliases(measures))
+
 
 _OPTION_ALIASES = {"rel": "relevance_level"}
 _DCG_FORMS = {"log2": "linear", "exp-log2": "exp2"}
@@ -78,7 +38,7 @@ _NAME = re.compile(
 
 
 def known_measures() -> list[str]:
-    """List the names that `get_measure` takes, without cut-offs and options.
+    """List the short names that `get_measure` takes, without cut-offs and options.
 
     Returns
     -------
@@ -91,10 +51,11 @@ def known_measures() -> list[str]:
     >>> "ndcg" in known_measures()
     True
     """
-    return sorted(MEASURES)
+    return sorted(measure_names().measures)
 
 
-def _literal(text, name):
+def _literal(text):
+    """A Python literal, or the text itself: ``gain=linear`` needs no quotes."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -110,7 +71,7 @@ def _parse_options(text, name):
                 f"options of measure {name!r} must read name=value, got {item!r}"
             )
         key = key.strip()
-        options[_OPTION_ALIASES.get(key, key)] = _literal(value.strip(), name)
+        options[_OPTION_ALIASES.get(key, key)] = _literal(value.strip())
     if "dcg" in options:  # ir_measures' name of the gain
         form = options.pop("dcg")
         if form not in _DCG_FORMS:
@@ -120,7 +81,7 @@ def _parse_options(text, name):
 
 
 def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
-    """Class and options that a name stands for.
+    """Return the class and the options that a name stands for.
 
     Parameters
     ----------
@@ -140,9 +101,10 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
         If the name is unknown or the measure has no such option.
     """
     match = _NAME.fullmatch(name)
-    family = match["family"].lower() if match else ""
-    family = ALIASES.get(family, family)
-    if family not in MEASURES:
+    names = measure_names()
+    family = "" if match is None else match["family"].lower()
+    family = names.aliases.get(family, family)
+    if match is None or family not in names.measures:
         raise ValueError(
             f"unknown measure {name!r}; known are {', '.join(known_measures())}, each "
             "with an optional cut-off and options, as in 'ndcg@10' or 'rbp(p=0.8)'"
@@ -150,7 +112,8 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
     options = _parse_options(match["options"] or "", name)
     if match["k"]:
         options["k"] = int(match["k"])
-    accepted = inspect.signature(MEASURES[family]).parameters
+    measure_class = names.measures[family]
+    accepted = inspect.signature(measure_class).parameters
     for key in options:
         if key not in accepted:
             what = "cut-off @k" if key == "k" else f"option {key!r}"
@@ -158,10 +121,10 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
                 f"measure {name!r} takes no {what}; {family} takes "
                 f"{', '.join(accepted)}"
             )
-    return MEASURES[family], options
+    return measure_class, options
 
 
-def get_measure(measure, preset=None) -> BaseMeasure:
+def get_measure(measure: str | BaseMeasure, preset: str | None = None) -> BaseMeasure:
     """Return a measure from its name.
 
     Parameters
@@ -181,6 +144,8 @@ def get_measure(measure, preset=None) -> BaseMeasure:
     ------
     ValueError
         If the name is unknown; the message lists the known ones.
+    TypeError
+        If ``measure`` is neither a name nor a measure.
 
     Examples
     --------
@@ -205,3 +170,11 @@ def get_measure(measure, preset=None) -> BaseMeasure:
     measure_class, options = parse_measure(measure)
     conventions = preset_options(preset, measure_class)
     return measure_class(**{**conventions, **options})
+
+
+def __getattr__(name):
+    if name == "MEASURES":
+        return measure_names().measures
+    if name == "ALIASES":
+        return measure_names().aliases
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,17 +5,16 @@ interface that scikit-learn asks of a scorer: it is called with (estimator, X, y
 says through ``get_metadata_routing`` that it wants the groups.
 """
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.metadata_routing import (
     MetadataRequest,
-    MetadataRouter,
-    get_routing_for_object,
 )
-from sklearn.utils.validation import column_or_1d
 
+from skrank._core._inner import RESPONSES, parameters_of, scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_grades,
@@ -28,65 +27,19 @@ from skrank.metrics._base import BaseMeasure, query_weights
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 
-_RESPONSES = ("predict", "decision_function", "predict_proba")
-
-
-def _parameters(function):
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some built-in functions hide their signature
-        return {}
+ResponseMethod = Literal["predict", "decision_function", "predict_proba"]
 
 
 def _has_parameter(function, name):
-    return name in _parameters(function)
-
-
-def _takes_groups(estimator, method):
-    """Whether a response method wants the groups, also inside a pipeline."""
-    function = getattr(estimator, method)
-    if _has_parameter(function, "groups"):
-        return True
-    if not any(p.kind is p.VAR_KEYWORD for p in _parameters(function).values()):
-        return False
-    if getattr(estimator, "steps", None):
-        return _takes_groups(estimator.steps[-1][1], method)
-    routing = get_routing_for_object(estimator)
-    return isinstance(routing, MetadataRouter) and bool(
-        routing.consumes(method, ["groups"])
-    )
+    return name in parameters_of(function)
 
 
 def _as_tuple(names):
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def response(estimator, X, groups, response_method):
-    """Scores of an estimator; class probabilities become the expected grade."""
-    accepted = (
-        (response_method,) if isinstance(response_method, str) else response_method
-    )
-    method = next((name for name in accepted if hasattr(estimator, name)), None)
-    if method is None:
-        raise AttributeError(
-            f"{type(estimator).__name__} has none of the response methods "
-            f"{', '.join(accepted)}"
-        )
-    extra = {"groups": groups} if _takes_groups(estimator, method) else {}
-    response = np.asarray(getattr(estimator, method)(X, **extra))
-    if method == "predict_proba":
-        grades = np.asarray(estimator.classes_)
-        if grades.dtype.kind not in "biuf":
-            raise ValueError(
-                "response_method='predict_proba' ranks by the expected grade and needs "
-                f"numeric classes, got {grades.tolist()}"
-            )
-        return response @ grades.astype(np.float64)
-    return column_or_1d(response)
-
-
 class _FunctionMeasure:
-    """A metric function with the interface of a measure."""
+    """A metric function with the interface that scorers ask of a measure."""
 
     def __init__(self, function, kwargs):
         self.function = function
@@ -95,6 +48,12 @@ class _FunctionMeasure:
     @property
     def name(self):
         return getattr(self.function, "__name__", repr(self.function))
+
+    @property
+    def greater_is_better(self):
+        """Direction, which only the functions of this package tell."""
+        cls = getattr(self.function, "measure_class", None)
+        return getattr(cls, "greater_is_better", True)
 
     def evaluate(self, y, scores, groups, sample_weight):
         if _has_parameter(self.function, "groups"):
@@ -124,7 +83,7 @@ class _FunctionMeasure:
 
 
 def _evaluate(measure, y, scores, groups, sample_weight):
-    """Mean over queries, unsigned."""
+    """Mean over queries, before it gets its sign."""
     if isinstance(measure, _FunctionMeasure):
         return measure.evaluate(y, scores, groups, sample_weight)
     index = QueryIndex.from_groups(groups)
@@ -133,7 +92,7 @@ def _evaluate(measure, y, scores, groups, sample_weight):
 
 
 def _identity(measure):
-    """What makes two measures the same."""
+    """Key by which two measures are the same."""
     if isinstance(measure, _FunctionMeasure):
         return measure
     return type(measure), repr(sorted(measure.get_params(deep=False).items()))
@@ -145,33 +104,47 @@ class RankingScorer:
     Parameters
     ----------
     measures : dict of str to measure
-        What to compute, by name.
+        Measures to evaluate, by name.
     signs : dict of str to int
-        1, or -1 where a smaller value is better.
+        Factor of each measure: 1, or -1 where a smaller value is better.
     response_method : str or sequence of str
-        Method of the estimator that gives scores.
+        Method of the estimator that gives scores, or several, of which the first that
+        the estimator has counts.
     single : bool
-        Whether a call returns one number (True) or a dict.
+        Whether a call returns one number (True) or a dictionary.
     """
 
-    def __init__(self, measures, signs, response_method, single):
+    def __init__(
+        self,
+        measures: Mapping[str, Any],
+        signs: Mapping[str, int],
+        response_method: str | Sequence[str],
+        single: bool,
+    ):
         self._measures = measures
         self._signs = signs
         self._response_method = response_method
         self._single = single
         self._requests = {"groups": True, "sample_weight": True}
 
-    def __call__(self, estimator, X, y, groups=None, sample_weight=None):
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> float | dict[str, float]:
         """Score an estimator.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted, with the response method.
+            A fitted estimator that has the response method.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Documents.
+            Features of the documents.
         y : array-like of shape (n_samples,)
-            Grades.
+            Grades of the documents.
         groups : array-like of shape (n_samples,), default=None
             Query of each row; None reads a pandas index level ``qid`` of y or X.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -180,7 +153,7 @@ class RankingScorer:
         Returns
         -------
         float or dict of str to float
-            Higher is better.
+            Value of the measure, or of each measure by name; higher is better.
 
         Raises
         ------
@@ -192,7 +165,7 @@ class RankingScorer:
         grades = check_grades(y, n_samples=n)
         weight = check_weights(sample_weight, n)
         check_query_leakage(estimator, groups)
-        scores = response(estimator, X, groups, self._response_method)
+        scores = scores_of(estimator, X, groups, response_method=self._response_method)
         scores = check_scores(scores, n, name="predicted scores")
         values = {
             name: self._signs[name] * _evaluate(measure, grades, scores, groups, weight)
@@ -200,7 +173,7 @@ class RankingScorer:
         }
         return next(iter(values.values())) if self._single else values
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRequest:
         """Return what the scorer asks of scikit-learn's metadata routing.
 
         Returns
@@ -214,14 +187,14 @@ class RankingScorer:
             request.score.add_request(param=param, alias=alias)
         return request
 
-    def set_score_request(self, **requests):
-        """Change what is requested; not needed for the usual names.
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Change what the scorer requests; the usual names need no change.
 
         Parameters
         ----------
         **requests : bool, str or None
-            ``groups`` and ``sample_weight``: True to take it, False to ignore it, None
-            to refuse it, or the name under which it is passed.
+            For ``groups`` and ``sample_weight``: True takes it, False ignores it, None
+            refuses it, and a string is the name under which it is passed.
 
         Returns
         -------
@@ -231,7 +204,7 @@ class RankingScorer:
         Raises
         ------
         TypeError
-            If another name is given.
+            If something other than ``groups`` or ``sample_weight`` is requested.
         """
         unknown = set(requests) - set(self._requests)
         if unknown:
@@ -243,7 +216,7 @@ class RankingScorer:
         return self
 
     def _accept_sample_weight(self):
-        """Asked by scikit-learn's searches while routing is off."""
+        """Tell scikit-learn's searches, which ask this while routing is off."""
         return True
 
     def _routing_repr(self):
@@ -300,12 +273,12 @@ def _resolve_measure(measure, preset, kwargs):
 
 
 def make_ranking_scorer(
-    measure: str | BaseMeasure | Callable | Sequence,
+    measure: str | BaseMeasure | Callable | Sequence[str | BaseMeasure | Callable],
     *,
     preset: str | None = None,
-    response_method: str | Sequence[str] = "predict",
+    response_method: ResponseMethod | Sequence[ResponseMethod] = "predict",
     greater_is_better: bool | None = None,
-    **kwargs,
+    **kwargs: Any,
 ) -> RankingScorer:
     """Make a scorer for scikit-learn's tools from a ranking measure.
 
@@ -322,15 +295,16 @@ def make_ranking_scorer(
         A name such as ``"ndcg@10"``, ``"map"``, ``"err@20"``; a measure object; or a
         function ``f(y_true, y_score, *, groups, sample_weight, **kwargs)``. A function
         without a ``groups`` parameter is called once for each query and averaged. A
-        sequence makes a scorer that returns a dict and predicts once for all of them.
+        sequence makes a scorer that predicts once and returns the values of all
+        measures in a dictionary.
     preset : str, default=None
         Conventions of the measure, as in `get_measure`.
     response_method : str or sequence of str, default="predict"
         ``"predict"``, ``"decision_function"``, ``"predict_proba"`` (documents are
         ranked by the expected grade), or several, of which the first available counts.
     greater_is_better : bool, default=None
-        Whether higher is better; if not, the value is negated. None asks the measure,
-        and is True for functions.
+        Whether higher is better; if not, the value is negated. None asks the measure;
+        functions other than those of this package then count as higher is better.
     **kwargs : dict
         Parameters of the measure or of the function.
 
@@ -362,32 +336,28 @@ def make_ranking_scorer(
         if isinstance(response_method, str)
         else tuple(response_method)
     )
-    unknown = [method for method in methods if method not in _RESPONSES]
+    unknown = [method for method in methods if method not in RESPONSES]
     if unknown or not methods:
         raise ValueError(
-            f"response_method must be one of {_RESPONSES} or several of them, got "
+            f"response_method must be one of {RESPONSES} or several of them, got "
             f"{response_method!r}"
         )
-    single = isinstance(measure, (str, BaseMeasure)) or callable(measure)
-    resolved = [
-        _resolve_measure(m, preset, kwargs) for m in ([measure] if single else measure)
-    ]
+    if isinstance(measure, str | BaseMeasure) or callable(measure):
+        given, single = [measure], True
+    else:
+        given, single = list(measure), False
+    resolved = [_resolve_measure(m, preset, kwargs) for m in given]
     names = [m.name for m in resolved]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"measures must be given once each and at least one: {names}")
-    signs = {
-        m.name: _sign(m if greater_is_better is None else None, greater_is_better)
+    directions = [
+        m.greater_is_better if greater_is_better is None else greater_is_better
         for m in resolved
-    }
+    ]
+    signs = {name: 1 if up else -1 for name, up in zip(names, directions)}
     return RankingScorer(
         dict(zip(names, resolved)),
         signs,
         methods[0] if len(methods) == 1 else methods,
         single,
     )
-
-
-def _sign(measure, greater_is_better):
-    if measure is not None:
-        greater_is_better = getattr(measure, "greater_is_better", True)
-    return 1 if greater_is_better else -1

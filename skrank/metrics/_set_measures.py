@@ -1,21 +1,27 @@
-"""Precision, recall and their relatives: what stands among the first k."""
+"""Measures of binary relevance of the first k documents: precision, recall and kin."""
+
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skrank._core import _measures
-from skrank._core._shared_parameters import shares_parameters
+from skrank._core._parameters import Fraction, Positive
 from skrank.metrics._base import CutOffMixin
 from skrank.metrics._binary_measures import BinaryMeasure, defined
 from skrank.metrics._gain import discount_of_ranks
-from skrank.metrics._ranking import expected_values, positions
+from skrank.metrics._ranked_documents import expected_values, positions
+from skrank.metrics._swap_deltas import DeltaTerms
 
 
-@shares_parameters
 class Precision(CutOffMixin, BinaryMeasure):
     """Precision at k.
 
-    ``P@k = |relevant among the first k| / k`` (Liu 2011, eq. 1.6). A list shorter than
-    ``k`` is divided by ``k`` all the same; without ``k``, by its length.
+    ``P@k = |relevant among the first k| / k``. The count of a list shorter than ``k``
+    is divided by ``k`` all the same; without ``k``, by the length of the list.
+
+    References
+    ----------
+    [Liu2011]_, section 1.2.2, eq. 1.6.
 
     Examples
     --------
@@ -26,34 +32,40 @@ class Precision(CutOffMixin, BinaryMeasure):
     array([0.5])
     """
 
-    _name = "p"
+    short_name: ClassVar[str] = "p"
+    aliases: ClassVar[tuple[str, ...]] = ("precision",)
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 2}]
 
     def _divisor(self, n_relevant, ptr):
         sizes = np.diff(ptr).astype(np.float64)
         return sizes if self.k is None else np.full(len(sizes), float(self.k))
 
-    def _values(self, ranker):
-        relevant = self._relevant(ranker.y)
-        total = ranker.sum_by_query(relevant)
-        divisor = self._divisor(np.maximum(total, 1), ranker.ptr)
-        return defined(self._hits(ranker, relevant) / divisor, total)
+    def _values(self, documents):
+        relevant = self._relevant(documents.y)
+        total = documents.sum_by_query(relevant)
+        divisor = self._divisor(np.maximum(total, 1), documents.ptr)
+        return defined(self._hits(documents, relevant, self.k) / divisor, total)
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "gain_discount"."""
         return self._terms(
             "gain_discount",
             y,
             ptr,
+            self.k,
             np.ones_like,
             lambda count, ptr: 1.0 / self._divisor(count, ptr),
         )
 
 
-@shares_parameters
 class Recall(Precision):
     """Recall at k.
 
-    ``R@k = |relevant among the first k| / |relevant|``.
+    ``R@k = |relevant among the first k| / m_1`` with ``m_1`` the number of relevant
+    documents.
 
     Examples
     --------
@@ -64,13 +76,13 @@ class Recall(Precision):
     array([0.5])
     """
 
-    _name = "recall"
+    short_name: ClassVar[str] = "recall"
+    aliases: ClassVar[tuple[str, ...]] = ("r",)
 
     def _divisor(self, n_relevant, ptr):
         return n_relevant
 
 
-@shares_parameters
 class FMeasure(Precision):
     """Weighted harmonic mean of precision and recall at k.
 
@@ -80,7 +92,7 @@ class FMeasure(Precision):
     Parameters
     ----------
     beta : float, default=1.0
-        How much more recall counts than precision.
+        Weight of recall relative to precision: recall counts ``beta`` times as much.
 
     Examples
     --------
@@ -91,16 +103,14 @@ class FMeasure(Precision):
     array([0.6667])
     """
 
-    _name = "f"
+    short_name: ClassVar[str] = "f"
+    aliases: ClassVar[tuple[str, ...]] = ("f1",)
 
-    def __init__(self, k=None, *, beta: float = 1.0, **shared):
-        super().__init__(k, **shared)
-        self.beta = beta
+    beta: Positive = 1.0
 
-    def _check_options(self):
-        super()._check_options()
-        if not self.beta > 0:
-            raise ValueError(f"beta must be positive, got {self.beta!r}")
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 2, "beta": 2.0}]
 
     def _name_options(self):
         beta = {} if self.beta == 1 else {"beta": self.beta}
@@ -111,9 +121,10 @@ class FMeasure(Precision):
         return (super()._divisor(n_relevant, ptr) + b * n_relevant) / (1 + b)
 
 
-@shares_parameters
 class Success(CutOffMixin, BinaryMeasure):
-    """Whether there is a relevant document among the first k.
+    """Success at k: whether there is a relevant document among the first k.
+
+    1 if there is one, 0 if not.
 
     Examples
     --------
@@ -124,27 +135,33 @@ class Success(CutOffMixin, BinaryMeasure):
     array([0.])
     """
 
-    _name = "success"
+    short_name: ClassVar[str] = "success"
+    aliases: ClassVar[tuple[str, ...]] = ("hit",)
 
-    def _values(self, ranker):
-        relevant = self._relevant(ranker.y)
-        ranked, scores = ranker.rank(relevant)
-        discount = discount_of_ranks(np.ones_like, ranker.max_size, self.k)
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 2}]
+
+    def _values(self, documents):
+        relevant = self._relevant(documents.y)
+        ranked, scores = documents.rank(relevant)
+        discount = discount_of_ranks(np.ones_like, documents.max_size, self.k)
         value = _measures.cascade(
-            ranked, scores, ranker.ptr, discount, ranker.n_threads
+            ranked, scores, documents.ptr, discount, documents.n_threads
         )
-        return defined(value, ranker.sum_by_query(relevant))
+        return defined(value, documents.sum_by_query(relevant))
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "reciprocal_rank" with discount 1 up to k."""
-        return self._terms("reciprocal_rank", y, ptr, np.ones_like, lambda c, p: 1.0)
+        return self._terms(
+            "reciprocal_rank", y, ptr, self.k, np.ones_like, lambda c, p: 1.0
+        )
 
 
-@shares_parameters
 class RPrecision(BinaryMeasure):
     """Precision at the number of relevant documents.
 
-    ``Rprec = P@m_1`` with ``m_1`` relevant documents.
+    ``Rprec = P@m_1`` with ``m_1`` the number of relevant documents.
 
     Examples
     --------
@@ -155,25 +172,30 @@ class RPrecision(BinaryMeasure):
     array([0.5])
     """
 
-    _name = "rprec"
+    short_name: ClassVar[str] = "rprec"
+    aliases: ClassVar[tuple[str, ...]] = ("r_precision",)
 
-    def _values(self, ranker):
-        relevant = self._relevant(ranker.y)
-        total = ranker.sum_by_query(relevant)
-        ranked, scores = ranker.rank(relevant)
-        expected = expected_values(ranked, scores, ranker.ptr)
-        inside = positions(ranker.ptr) < np.repeat(total, np.diff(ranker.ptr))
-        hits = np.add.reduceat(expected * inside, ranker.ptr[:-1])
+    def _values(self, documents):
+        relevant = self._relevant(documents.y)
+        total = documents.sum_by_query(relevant)
+        ranked, scores = documents.rank(relevant)
+        expected = expected_values(ranked, scores, documents.ptr)
+        inside = positions(documents.ptr) < np.repeat(total, np.diff(documents.ptr))
+        hits = np.add.reduceat(expected * inside, documents.ptr[:-1])
         return defined(hits / np.maximum(total, 1), total)
 
 
-@shares_parameters
 class Bpref(RPrecision):
     """Binary preference.
 
     ``bpref = (1/R) Σ_r 1 - min(n_r, R) / min(N, R)`` over the relevant documents, with
-    ``n_r`` nonrelevant ones above the document, ``R`` relevant and ``N`` nonrelevant
-    ones in all (Buckley and Voorhees 2004, as trec_eval computes it).
+    ``n_r`` the number of nonrelevant documents above relevant document ``r``, and ``R``
+    and ``N`` the numbers of relevant and of nonrelevant documents in all. This is the
+    form that trec_eval computes.
+
+    References
+    ----------
+    [Buckley2004]_.
 
     Examples
     --------
@@ -184,33 +206,36 @@ class Bpref(RPrecision):
     array([0.75])
     """
 
-    _name = "bpref"
+    short_name: ClassVar[str] = "bpref"
 
-    def _values(self, ranker):
-        relevant = self._relevant(ranker.y)
-        total = ranker.sum_by_query(relevant)
-        ranked, scores = ranker.rank(relevant, unretrieved=-1.0)
-        others = np.diff(ranker.ptr) - total
+    def _values(self, documents):
+        relevant = self._relevant(documents.y)
+        total = documents.sum_by_query(relevant)
+        ranked, scores = documents.rank(relevant, unretrieved=-1.0)
+        others = np.diff(documents.ptr) - total
         value = _measures.preference_sum(
-            ranked, scores, ranker.ptr, total, others, ranker.n_threads
+            ranked, scores, documents.ptr, total, others, documents.n_threads
         )
         return defined(value / np.maximum(total, 1), total)
 
 
-@shares_parameters
 class RBP(CutOffMixin, BinaryMeasure):
     """Rank-biased precision.
 
-    ``RBP = (1 - p) Σ_j g_j p^{j-1}`` (Moffat and Zobel 2008, eq. 3): what a user gains
-    per document who goes on to the next one with probability ``p``.
+    ``RBP = (1 - p) Σ_j g_j p^{j-1}``: the expected gain per document that is looked at,
+    for a user who goes on from each document to the next with probability ``p``.
 
     Parameters
     ----------
     p : float, default=0.8
-        Persistence, in (0, 1).
+        Persistence of the user, in (0, 1).
     max_grade : float, default=None
         If given, relevance is graded: ``g = y / max_grade``; otherwise ``g`` is 1 for
         relevant documents and 0 for others.
+
+    References
+    ----------
+    [Moffat2008]_, eq. 3.
 
     Examples
     --------
@@ -221,17 +246,14 @@ class RBP(CutOffMixin, BinaryMeasure):
     array([0.625])
     """
 
-    _name = "rbp"
+    short_name: ClassVar[str] = "rbp"
 
-    def __init__(self, k=None, *, p: float = 0.8, max_grade=None, **shared):
-        super().__init__(k, **shared)
-        self.p = p
-        self.max_grade = max_grade
+    p: Fraction = 0.8
+    max_grade: float | None = None
 
-    def _check_options(self):
-        super()._check_options()
-        if not 0 < self.p < 1:
-            raise ValueError(f"p must lie between 0 and 1, got {self.p!r}")
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        return [*super()._variants(), {"k": 3, "p": 0.5}, {"max_grade": 4}]
 
     def _name_options(self):
         grade = {} if self.max_grade is None else {"max_grade": self.max_grade}
@@ -249,12 +271,14 @@ class RBP(CutOffMixin, BinaryMeasure):
     def _discount(self, ranks):
         return (1 - self.p) * self.p ** (ranks - 1)
 
-    def _values(self, ranker):
-        gain = self._relevant(ranker.y)
-        discount = discount_of_ranks(self._discount, ranker.max_size, self.k)
-        value = self._discounted(ranker, gain, discount)
-        return defined(value, ranker.sum_by_query(gain))
+    def _values(self, documents):
+        gain = self._relevant(documents.y)
+        discount = discount_of_ranks(self._discount, documents.max_size, self.k)
+        value = self._discounted(documents, gain, discount)
+        return defined(value, documents.sum_by_query(gain))
 
-    def delta_terms(self, y, ptr):
+    def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "gain_discount"."""
-        return self._terms("gain_discount", y, ptr, self._discount, lambda c, p: 1.0)
+        return self._terms(
+            "gain_discount", y, ptr, self.k, self._discount, lambda c, p: 1.0
+        )

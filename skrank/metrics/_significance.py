@@ -6,14 +6,18 @@ exact where the number of queries allows full enumeration.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 from sklearn.utils import check_random_state
 
-_BLOCK = 1 << 22  # numbers drawn at a time: 32 MB of float64
+_BLOCK = 1 << 22  # so many numbers are drawn at a time: 32 MB of float64
 _MOST_EXACT_RANKS = 50  # as in SciPy
+
+Alternative = Literal["two-sided", "greater", "less"]
+RandomState = int | np.random.RandomState | None
 _ALTERNATIVES = ("two-sided", "greater", "less")
 
 
@@ -25,7 +29,8 @@ class SignificanceResult(NamedTuple):
     statistic : float
         The test statistic; its sign is that of ``a - b``.
     pvalue : float
-        Probability of a statistic at least as extreme if both rankers were equal.
+        Probability of a statistic at least as extreme as this one if both rankers were
+        equal.
     """
 
     statistic: float
@@ -64,7 +69,7 @@ def _differences(a, b, alternative):
 
 
 def _constant_difference(difference, alternative):
-    """Limit of the tests when every query has the same difference."""
+    """Limit of the t-test when every query has the same difference."""
     if difference == 0:
         return SignificanceResult(0.0, 1.0)
     favoured = {"two-sided": True, "greater": difference > 0, "less": difference < 0}
@@ -72,25 +77,27 @@ def _constant_difference(difference, alternative):
     return SignificanceResult(float(statistic), 0.0 if favoured[alternative] else 1.0)
 
 
-def paired_t_test(a, b, *, alternative: str = "two-sided") -> SignificanceResult:
-    r"""Student's t-test on the differences of two rankers per query.
+def paired_t_test(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, alternative: Alternative = "two-sided"
+) -> SignificanceResult:
+    r"""Run Student's t-test on the differences of two rankers per query.
 
     .. math:: t = \bar d \, \big/ \, (s_d / \sqrt{n}), \quad d_q = a_q - b_q
 
     Parameters
     ----------
     a : array-like of shape (n_queries,)
-        Measure of the first ranker on every query.
+        Values of a measure for the first ranker, one per query.
     b : array-like of shape (n_queries,)
-        Measure of the second ranker on the same queries.
+        Values of the measure for the second ranker on the same queries.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         Whether the mean of ``a`` differs from, exceeds or falls below that of ``b``.
 
     Returns
     -------
     SignificanceResult
-        ``statistic`` t with n - 1 degrees of freedom, and ``pvalue``. Equal arrays give
-        a p-value of 1.
+        The statistic t, which has n - 1 degrees of freedom for n queries, and its
+        p-value; equal arrays give a p-value of 1. Complexity: O(n).
 
     Raises
     ------
@@ -107,7 +114,7 @@ def paired_t_test(a, b, *, alternative: str = "two-sided") -> SignificanceResult
     d = _differences(a, b, alternative)
     if np.ptp(d) == 0:
         return _constant_difference(d[0], alternative)
-    result = stats.ttest_1samp(d, 0.0, alternative=alternative)
+    result: Any = stats.ttest_1samp(d, 0.0, alternative=alternative)
     return SignificanceResult(float(result.statistic), float(result.pvalue))
 
 
@@ -129,9 +136,13 @@ def _signed_rank_tail(ranks, statistic):
 
 
 def wilcoxon_test(
-    a, b, *, zero_method: str = "wilcox", alternative: str = "two-sided"
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    zero_method: Literal["wilcox", "pratt"] = "wilcox",
+    alternative: Alternative = "two-sided",
 ) -> SignificanceResult:
-    r"""Wilcoxon's signed-rank test on the differences of two rankers per query.
+    r"""Run Wilcoxon's signed-rank test on the differences of two rankers per query.
 
     .. math:: W = \sum_q \operatorname{sign}(d_q)\, R_q
 
@@ -142,9 +153,9 @@ def wilcoxon_test(
     Parameters
     ----------
     a : array-like of shape (n_queries,)
-        Measure of the first ranker on every query.
+        Values of a measure for the first ranker, one per query.
     b : array-like of shape (n_queries,)
-        Measure of the second ranker on the same queries.
+        Values of the measure for the second ranker on the same queries.
     zero_method : {"wilcox", "pratt"}, default="wilcox"
         Whether queries without difference are dropped before (``"wilcox"``) or after
         ranking (``"pratt"``).
@@ -154,8 +165,8 @@ def wilcoxon_test(
     Returns
     -------
     SignificanceResult
-        ``statistic`` W and ``pvalue``; equal arrays give a p-value of 1.
-        Complexity: O(n log n), and O(n³) up to 50 differences.
+        The statistic W and its p-value; equal arrays give a p-value of 1. Complexity:
+        O(n log n) for n queries, and O(n³) if at most 50 of them differ.
 
     Raises
     ------
@@ -165,8 +176,7 @@ def wilcoxon_test(
 
     References
     ----------
-    Wilcoxon, F. (1945). Individual comparisons by ranking methods. *Biometrics
-    Bulletin* 1, 80-83.
+    [Wilcoxon1945]_.
 
     Examples
     --------
@@ -225,17 +235,17 @@ def _at_least(sums, observed, alternative, slack):
 
 
 def fisher_randomization_test(
-    a,
-    b,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
     *,
     n_permutations: int = 100_000,
-    alternative: str = "two-sided",
-    random_state=None,
+    alternative: Alternative = "two-sided",
+    random_state: RandomState = None,
 ) -> SignificanceResult:
-    r"""Fisher's randomisation test on the mean difference of two rankers.
+    r"""Run Fisher's randomisation test on the mean difference of two rankers.
 
-    If the rankers were equal, each query could have given :math:`d_q` or
-    :math:`-d_q` alike. The p-value is the share of sign vectors with
+    If the rankers were equal, each query could as well have given :math:`-d_q` in place
+    of :math:`d_q`. The p-value is the share of sign vectors with
 
     .. math:: \Big|\tfrac1n \sum_q s_q d_q\Big| \ge \Big|\tfrac1n \sum_q d_q\Big|.
 
@@ -246,20 +256,21 @@ def fisher_randomization_test(
     Parameters
     ----------
     a : array-like of shape (n_queries,)
-        Measure of the first ranker on every query.
+        Values of a measure for the first ranker, one per query.
     b : array-like of shape (n_queries,)
-        Measure of the second ranker on the same queries.
+        Values of the measure for the second ranker on the same queries.
     n_permutations : int, default=100_000
         Largest number of sign vectors.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         Whether the mean of ``a`` differs from, exceeds or falls below that of ``b``.
     random_state : int, RandomState instance or None, default=None
-        Source of the draws.
+        Seed of the draws.
 
     Returns
     -------
     SignificanceResult
-        ``statistic`` is the mean difference. Complexity: O(n n_permutations).
+        The mean difference and its p-value. Complexity: O(n n_permutations) for n
+        queries.
 
     Raises
     ------
@@ -269,8 +280,7 @@ def fisher_randomization_test(
 
     References
     ----------
-    Smucker, M., Allan, J. & Carterette, B. (2007). A comparison of statistical
-    significance tests for information retrieval evaluation. *CIKM*, 623-632.
+    [Smucker2007]_.
 
     Examples
     --------
@@ -289,11 +299,13 @@ def fisher_randomization_test(
     rng = check_random_state(random_state)
     blocks = _all_signs(m) if exact else _random_signs(m, n_permutations, rng)
     total = changed.sum()
-    slack = 1e-12 * np.abs(changed).sum()  # sums that are equal but for rounding
+    # Sums of the same numbers in another order differ by rounding; they count as equal.
+    slack = 1e-12 * np.abs(changed).sum()
     hits = sum(
         _at_least(total - 2.0 * (block @ changed), total, alternative, slack)
         for block in (block.astype(np.float64) for block in blocks)
     )
+    # The observed signs are one of the draws, so that the p-value is never 0.
     pvalue = hits / (1 << m) if exact else (hits + 1) / (n_permutations + 1)
     return SignificanceResult(float(d.mean()), pvalue)
 
@@ -331,22 +343,22 @@ def _bca_levels(values, means, levels):
 
 
 def bootstrap_interval(
-    values,
+    values: npt.ArrayLike,
     *,
     confidence: float = 0.95,
     n_resamples: int = 10_000,
-    method: str = "bca",
-    random_state=None,
+    method: Literal["bca", "percentile"] = "bca",
+    random_state: RandomState = None,
 ) -> np.ndarray:
-    """Bootstrap confidence interval of the mean over queries.
+    """Return a bootstrap confidence interval of the mean over queries.
 
     Queries are drawn with replacement. ``"bca"`` corrects the percentiles for bias and
-    skewness (Efron 1987), whose acceleration has a closed form for the mean.
+    for skewness; the acceleration that this takes has a closed form for the mean.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,) or (n_queries, n_systems)
-        Measure on every query. All columns share the same resamples.
+        Values of a measure, one per query. All columns share the same resamples.
     confidence : float, default=0.95
         Coverage of the interval, in (0, 1).
     n_resamples : int, default=10_000
@@ -354,12 +366,13 @@ def bootstrap_interval(
     method : {"bca", "percentile"}, default="bca"
         Kind of the interval.
     random_state : int, RandomState instance or None, default=None
-        Source of the draws.
+        Seed of the draws.
 
     Returns
     -------
     ndarray of shape (2,) or (n_systems, 2)
-        Lower and upper end. Complexity: O(n_queries n_resamples n_systems).
+        Lower and upper end of the interval. Complexity: O(n_queries n_resamples
+        n_systems).
 
     Raises
     ------
@@ -369,8 +382,7 @@ def bootstrap_interval(
 
     References
     ----------
-    Efron, B. (1987). Better bootstrap confidence intervals. *Journal of the American
-    Statistical Association* 82, 171-185.
+    [Efron1987]_.
 
     Examples
     --------
@@ -394,12 +406,13 @@ def bootstrap_interval(
     else:
         levels = np.repeat(levels[:, None], columns.shape[1], axis=1)
     ends = [np.quantile(means[:, i], levels[:, i]) for i in range(columns.shape[1])]
-    constant = np.ptp(columns, axis=0) == 0  # free of rounding in the resampled sums
+    # The mean of equal values is that value, free of the rounding of resampled sums.
+    constant = np.ptp(columns, axis=0) == 0
     interval = np.where(constant[:, None], columns[0][:, None], np.array(ends))
     return interval[0] if values.ndim == 1 else interval
 
 
-def holm_correction(pvalues) -> np.ndarray:
+def holm_correction(pvalues: npt.ArrayLike) -> np.ndarray:
     r"""Adjust p-values for several tests by Holm's step-down method.
 
     .. math:: \tilde p_{(i)} = \min\big(1, \max_{j \le i} (m - j + 1)\, p_{(j)}\big)
@@ -413,7 +426,8 @@ def holm_correction(pvalues) -> np.ndarray:
     -------
     ndarray of shape (n_tests,)
         Adjusted p-values, in the order of the input; comparing them with a level
-        bounds the probability of any false discovery by that level.
+        bounds the probability of any false discovery by that level. Complexity:
+        O(m log m) for m tests.
 
     Raises
     ------
@@ -422,8 +436,7 @@ def holm_correction(pvalues) -> np.ndarray:
 
     References
     ----------
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure.
-    *Scandinavian Journal of Statistics* 6, 65-70.
+    [Holm1979]_.
 
     Examples
     --------
@@ -454,8 +467,13 @@ def _permuted_ranges(values, n_permutations, rng) -> Iterator[np.ndarray]:
         yield np.ptp(means, axis=1)
 
 
-def tukey_hsd(values, *, n_permutations: int = 10_000, random_state=None) -> np.ndarray:
-    r"""Randomised Tukey test of all pairs of several rankers.
+def tukey_hsd(
+    values: npt.ArrayLike,
+    *,
+    n_permutations: int = 10_000,
+    random_state: RandomState = None,
+) -> np.ndarray:
+    r"""Run the randomised Tukey test on all pairs of several rankers.
 
     Under the hypothesis that all rankers are equal, the values of a query may be
     exchanged among them. The p-value of a pair is the share of permutations whose
@@ -469,11 +487,11 @@ def tukey_hsd(values, *, n_permutations: int = 10_000, random_state=None) -> np.
     Parameters
     ----------
     values : array-like of shape (n_queries, n_systems)
-        Measure of each ranker (columns) on every query (rows).
+        Values of a measure for each ranker (columns) on every query (rows).
     n_permutations : int, default=10_000
-        Number of permutations; the observed one is counted besides.
+        Number of permutations, not counting the observed one.
     random_state : int, RandomState instance or None, default=None
-        Source of the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -488,8 +506,7 @@ def tukey_hsd(values, *, n_permutations: int = 10_000, random_state=None) -> np.
 
     References
     ----------
-    Carterette, B. (2012). Multiple testing in statistical analysis of systems-based
-    information retrieval experiments. *ACM TOIS* 30(1), algorithm 1.
+    [Carterette2012]_, algorithm 1.
 
     Examples
     --------

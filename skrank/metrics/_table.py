@@ -5,7 +5,7 @@ import itertools
 import string
 import textwrap
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy as np
 from skrank.metrics._winning import winning_number
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
-_MOST_WITH_INTERVALS = 3  # measures shown with intervals unless asked otherwise
+# With more measures than this, a table with intervals is too wide for most screens.
+_MOST_WITH_INTERVALS = 3
 _ABOUT_TEST = {
     "fisher": "Fisher's randomisation test",
     "t": "paired t-test",
@@ -48,7 +49,7 @@ def _letter(number):
 
 
 def _width(text):
-    """Columns that a text takes in a terminal."""
+    """Number of columns that a text takes in a terminal."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 
@@ -60,7 +61,7 @@ def _pad(text, width, align="<"):
 
 @dataclass(frozen=True)
 class _Cell:
-    """One value of the table, in pieces that a rendering puts together."""
+    """One value of the table, in the pieces that renderings put together."""
 
     value: str
     best: bool
@@ -97,7 +98,7 @@ class ComparisonTable:
     pvalues : ndarray of shape (n_measures, n_systems, n_systems)
         Corrected p-values of all pairs; NaN for pairs that were not tested.
     greater_is_better : tuple of bool
-        For each measure.
+        Direction of each measure.
     test : str
         Name of the test.
     correction : str or None
@@ -139,7 +140,7 @@ class ComparisonTable:
 
     @property
     def wins(self) -> np.ndarray:
-        """Significant wins, shape (n_measures, n_systems, n_systems).
+        """Which systems win significantly, shape (n_measures, n_systems, n_systems).
 
         Entry (m, i, j) is True if system i is significantly better than j by measure m.
         """
@@ -149,21 +150,21 @@ class ComparisonTable:
 
     @property
     def winning_numbers(self) -> np.ndarray:
-        """Number of systems with a worse mean, shape (n_systems, n_measures)."""
+        """Number of systems that have a worse mean, shape (n_systems, n_measures)."""
         gains = self._gains
         return (gains[:, None, :] > gains[None, :, :]).sum(axis=1)
 
     def p_value(self, first: str, second: str, measure: str | None = None) -> float:
-        """Corrected p-value of a pair of systems.
+        """Return the corrected p-value of a pair of systems.
 
         Parameters
         ----------
         first : str
             Name of a system.
         second : str
-            Name of another.
+            Name of another system.
         measure : str, default=None
-            Name of a measure; None is the first.
+            Name of a measure; None stands for the first one.
 
         Returns
         -------
@@ -185,7 +186,7 @@ class ComparisonTable:
         )
 
     def marks(self, system: str, measure: str) -> str:
-        """Significance marks of a value.
+        """Return the significance marks of a value.
 
         Parameters
         ----------
@@ -197,8 +198,8 @@ class ComparisonTable:
         Returns
         -------
         str
-            Letters of the systems that this one beats significantly. With a reference
-            ``"+"`` or ``"-"`` if it is significantly better or worse.
+            Letters of the systems that this one beats significantly; in a table with a
+            reference, ``"+"`` or ``"-"`` if it is significantly better or worse.
         """
         wins = self.wins[_find(measure, self.measures, "measure")]
         i = _find(system, self.systems, "system")
@@ -215,13 +216,13 @@ class ComparisonTable:
         )
 
     def _cells(self, digits):
-        """Rows of cells."""
+        """One row of cells for each system."""
         return [
             [
                 _Cell(
                     f"{self.means[i, m]:.{digits}f}",
                     self._best(i, m),
-                    tuple(f"{end:.{digits}f}" for end in self.intervals[i, m]),
+                    _ends(self.intervals[i, m], digits),
                     self.marks(system, measure),
                 )
                 for m, measure in enumerate(self.measures)
@@ -230,7 +231,7 @@ class ComparisonTable:
         ]
 
     def _labels(self):
-        """Letter (or the mark of the reference) of each system."""
+        """Letter of each system, or the mark of the reference."""
         if self.reference is None:
             return [_letter(i) for i in range(len(self.systems))]
         return ["=" if name == self.reference else "" for name in self.systems]
@@ -258,7 +259,7 @@ class ComparisonTable:
         return text
 
     def _notes(self, intervals):
-        """What the table shows, one sentence each."""
+        """Sentences that say what the table shows."""
         notes = [f"Means over {self.n_queries} queries"]
         if intervals:
             notes[0] += f" with {100 * self.confidence:g} % bootstrap intervals"
@@ -293,7 +294,7 @@ class ComparisonTable:
         Parameters
         ----------
         digits : int, default=4
-            Decimals.
+            Number of decimals.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -324,7 +325,7 @@ class ComparisonTable:
         Parameters
         ----------
         digits : int, default=4
-            Decimals.
+            Number of decimals.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -349,7 +350,7 @@ class ComparisonTable:
         Parameters
         ----------
         digits : int, default=4
-            Decimals.
+            Number of decimals.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -389,7 +390,7 @@ class ComparisonTable:
         Parameters
         ----------
         digits : int, default=4
-            Decimals.
+            Number of decimals.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -465,6 +466,11 @@ class ComparisonTable:
         return self.to_html()
 
 
+def _ends(interval, digits):
+    low, high = interval
+    return f"{low:.{digits}f}", f"{high:.{digits}f}"
+
+
 def _plain(number):
     return float(number) if np.isfinite(number) else None
 
@@ -475,12 +481,12 @@ def _find(name, names, what):
     return names.index(name)
 
 
-def _tex(text):
+def _tex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
 def _column(head, texts, align="<"):
-    """Texts of a column padded to its width."""
+    """Texts of a column, padded to its width."""
     texts = [*head, *texts]
     width = max(_width(text) for text in texts)
     return [_pad(text, width, align) for text in texts]
@@ -500,15 +506,17 @@ def _measure_column(name, cells, intervals):
 
 
 def _joined(cell, intervals, best, interval, marks):
-    """A cell by the formats of a rendering."""
+    """Text of a cell in the formats of a rendering."""
     text = best.format(cell.value) if cell.best else cell.value
     if cell.marks:
         text += marks.format(cell.marks)
     return text + (interval.format(cell.interval) if intervals else "")
 
 
-def count_wins(tables) -> dict[str, dict[str, int]]:
-    """Winning numbers of the systems of several tables, one for each data set.
+def count_wins(
+    tables: Mapping[str, ComparisonTable] | Sequence[ComparisonTable],
+) -> dict[str, dict[str, int]]:
+    """Count the wins of systems over the tables of several data sets.
 
     Only systems and measures that all tables have are counted; see `winning_number`.
 
@@ -520,7 +528,7 @@ def count_wins(tables) -> dict[str, dict[str, int]]:
     Returns
     -------
     dict of str to dict of str to int
-        ``result[measure][system]``.
+        ``result[measure][system]`` is the winning number of the system.
 
     Raises
     ------
@@ -536,18 +544,18 @@ def count_wins(tables) -> dict[str, dict[str, int]]:
     >>> count_wins([table, table])
     {'map': {'good': 2, 'bad': 0}}
     """
-    tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
-    if not tables:
+    given = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
+    if not given:
         raise ValueError("count_wins needs at least one table")
-    systems = _shared([table.systems for table in tables], "system")
+    systems = _shared([table.systems for table in given], "system")
     return {
         measure: winning_number(
             {
-                system: [table._gain(system, measure) for table in tables]
+                system: [table._gain(system, measure) for table in given]
                 for system in systems
             }
         )
-        for measure in _shared([table.measures for table in tables], "measure")
+        for measure in _shared([table.measures for table in given], "measure")
     }
 
 

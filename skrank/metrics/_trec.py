@@ -1,106 +1,22 @@
 """Evaluate runs against judgements with trec_eval's measures, names and output."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from skrank.metrics import _trec_topic as of_topic
+from skrank.metrics._trec_names import FORMATS, Column, Format, Summary, columns
+from skrank.metrics._trec_preferences import PreferenceTopic
 from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
 
-_CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-_RECALLS = tuple(i / 10 for i in range(11))
-_MULTIPLES = tuple(i / 5 for i in range(1, 11))
+# trec_eval takes geometric means of values no smaller than this.
 _SMALLEST_GEOMETRIC = 1e-5
+# What trec_eval reports where there is no mean and deviation to compare with.
+_MISSING_ZSCORE = -1e6
 
-
-@dataclass(frozen=True)
-class _Family:
-    """A measure of trec_eval with its parameters.
-
-    ``kind`` tells how parameters are read and printed: one measure per rank cut-off
-    ("cuts") or per number ("levels"); or a single measure with one number ("number"), a
-    list of numbers ("numbers"), grade=gain pairs ("pairs"), or nothing ("none").
-    """
-
-    function: Any
-    kind: str = "none"
-    default: Any = None
-    summary: str = "mean"
-
-
-_FAMILIES: dict[str, _Family] = {
-    "runid": _Family(None, summary="runid"),
-    "num_q": _Family(None, summary="count"),
-    "num_ret": _Family(of_topic.num_retrieved, summary="sum"),
-    "num_rel": _Family(of_topic.num_relevant, summary="sum"),
-    "num_rel_ret": _Family(of_topic.num_relevant_retrieved, summary="sum"),
-    "map": _Family(of_topic.average_precision),
-    "gm_map": _Family(of_topic.average_precision, summary="geometric"),
-    "Rprec": _Family(of_topic.r_precision, default=1.0),
-    "bpref": _Family(of_topic.bpref),
-    "recip_rank": _Family(of_topic.reciprocal_rank),
-    "iprec_at_recall": _Family(of_topic.interpolated_precision, "levels", _RECALLS),
-    "P": _Family(of_topic.precision, "cuts", _CUTS),
-    "relstring": _Family(of_topic.relevance_string, "number", 10, summary="none"),
-    "recall": _Family(of_topic.recall, "cuts", _CUTS),
-    "infAP": _Family(of_topic.inferred_ap),
-    "gm_bpref": _Family(of_topic.bpref, summary="geometric"),
-    "Rprec_mult": _Family(of_topic.r_precision, "levels", _MULTIPLES),
-    "utility": _Family(of_topic.utility, "numbers", (1.0, -1.0, 0.0, 0.0)),
-    "11pt_avg": _Family(of_topic.mean_interpolated_precision, "numbers", _RECALLS),
-    "binG": _Family(of_topic.binary_g),
-    "G": _Family(of_topic.graded_g, "pairs", {}),
-    "ndcg": _Family(of_topic.ndcg, "pairs", {}),
-    "ndcg_rel": _Family(of_topic.ndcg_rel, "pairs", {}),
-    "Rndcg": _Family(of_topic.r_ndcg, "pairs", {}),
-    "ndcg_cut": _Family(of_topic.ndcg_cut, "cuts", _CUTS),
-    "map_cut": _Family(of_topic.average_precision, "cuts", _CUTS),
-    "relative_P": _Family(of_topic.relative_precision, "cuts", _CUTS),
-    "success": _Family(of_topic.success, "cuts", (1, 5, 10)),
-    "set_P": _Family(of_topic.set_precision),
-    "set_relative_P": _Family(of_topic.set_relative_precision),
-    "set_recall": _Family(of_topic.set_recall),
-    "set_map": _Family(of_topic.set_map),
-    "set_F": _Family(of_topic.set_f, "number", 1.0),
-    "num_nonrel_judged_ret": _Family(of_topic.num_nonrelevant_judged, summary="sum"),
-    "rbp": _Family(of_topic.rbp, "number", 0.9),
-    "rbp_resid": _Family(of_topic.rbp_residual),
-    "unj": _Family(of_topic.unjudged_share, "cuts", (5, 10, 20)),
-}
-
-_OFFICIAL = tuple(_FAMILIES)[: tuple(_FAMILIES).index("P") + 1]
-_NICKNAMES: dict[str, tuple[str, ...]] = {
-    "official": _OFFICIAL,
-    "all_trec": tuple(_FAMILIES),
-    "set": (
-        "runid",
-        "num_q",
-        "num_ret",
-        "num_rel",
-        "num_rel_ret",
-        "utility",
-        "set_P",
-        "set_relative_P",
-        "set_recall",
-        "set_map",
-        "set_F",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One line of trec_eval's output: a family with one parameter."""
-
-    name: str
-    family: _Family
-    parameter: Any
-
-    def of(self, topic):
-        return self.family.function(topic, self.parameter)
+Run = Mapping[Any, Mapping[Any, float]] | Sequence
+Qrels = Mapping[Any, Mapping] | Sequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +31,9 @@ class TrecResult:
         Values of each measure, by trec_eval's name, in trec_eval's order.
     summary : dict of str to float, int or str
         The "all" lines: means, sums for counts, geometric means for ``gm_*``.
+    summarised_by : dict of str to str
+        How each measure is summarised: "mean", "sum", "geometric", "count", "runid" or
+        "none".
 
     Examples
     --------
@@ -127,6 +46,7 @@ class TrecResult:
     topics: list
     per_query: dict[str, np.ndarray]
     summary: dict[str, Any] = field(default_factory=dict)
+    summarised_by: dict[str, Summary] = field(default_factory=dict)
 
     def lines(self, per_query: bool = False) -> Iterator[str]:
         """Yield trec_eval's output, line by line without line ends.
@@ -144,146 +64,183 @@ class TrecResult:
         if per_query:
             for number, topic in enumerate(self.topics):
                 for name, values in self.per_query.items():
-                    if not name.startswith("gm_"):
-                        yield _line(name, topic, values[number])
+                    if self.summarised_by.get(name) != "geometric":
+                        yield trec_line(name, topic, values[number])
         for name, value in self.summary.items():
-            yield _line(name, "all", value)
+            yield trec_line(name, "all", value)
+
+    def standardized(
+        self, reference: Mapping[Any, Mapping[str, tuple[float, float]]]
+    ) -> "TrecResult":
+        """Express values in standard deviations from the mean of other runs.
+
+        Parameters
+        ----------
+        reference : mapping {topic: {measure: (mean, standard deviation)}}
+            Statistics of the reference runs, by trec_eval's names of measures.
+
+        Returns
+        -------
+        TrecResult
+            What trec_eval reports with ``-Z``: the names begin with "Z", and the value
+            is −1,000,000 where the reference has no entry, or a deviation of 0 around
+            another value.
+        """
+        result = TrecResult(self.topics, {})
+        for name, kind in self.summarised_by.items():
+            is_text = kind in ("runid", "none")
+            label = name if is_text else f"Z{name}"
+            result.summarised_by[label] = kind
+            if name not in self.per_query:  # runid and num_q
+                total = self.summary[name]
+                result.summary[label] = total if is_text else float(total)
+            elif is_text:
+                result.per_query[label] = self.per_query[name]
+            else:
+                values = self._standardized_values(name, kind, reference)
+                result.per_query[label] = values
+                result.summary[label] = _TOTALS[kind](values)
+        return result
+
+    def _standardized_values(self, name, kind, reference):
+        values = np.asarray(self.per_query[name], dtype=np.float64)
+        if kind == "geometric":  # the reference is that of logarithms
+            values = np.log(np.maximum(values, _SMALLEST_GEOMETRIC))
+        entries = [reference.get(topic, {}).get(name) for topic in self.topics]
+        return np.array([_zscore(v, entry) for v, entry in zip(values, entries)])
 
 
-def _line(name, topic, value):
+_TOTALS = {
+    "mean": lambda values: float(np.mean(values)),
+    "sum": lambda values: float(np.sum(values)),
+    "geometric": lambda values: float(np.exp(np.mean(values))),
+}
+
+
+def _zscore(value, entry):
+    if entry is None:
+        return _MISSING_ZSCORE
+    mean, deviation = entry
+    if deviation:
+        return (value - mean) / deviation
+    return 0.0 if value == mean else _MISSING_ZSCORE
+
+
+def trec_line(name: str, topic: Any, value: Any) -> str:
+    """Return a line of trec_eval's output: name, query id or "all", and value."""
     text = f"{value:.4f}" if isinstance(value, (float, np.floating)) else str(value)
-    return f"{name:<22}\t{topic}\t{text}"
+    # The "Z" of standardized measures stands before the padded name.
+    width = 23 if name.startswith("Z") else 22
+    return f"{name:<{width}}\t{topic}\t{text}"
 
 
-def _as_dicts(table, what):
-    """{query: {document: value}} from a mapping or from three arrays."""
+# Input ------------------------------------------------------------------------------
+
+_LAYOUTS = {
+    "run": ("query", "document", "score"),
+    "qrels": ("query", "document", "grade"),
+    "qrels_jg": ("query", "group", "document", "grade"),
+    "qrels_prefs": ("query", "group", "document", "grade"),
+    "prefs": ("query", "group", "subgroup", "document", "level"),
+}
+_WORDS = {3: "three", 4: "four", 5: "five"}
+
+
+def _as_dicts(table, what, layout):
+    """Nested dictionaries from nested mappings or from one array per field."""
+    names = _LAYOUTS[layout]
     if isinstance(table, Mapping):
-        return {qid: dict(documents) for qid, documents in table.items()}
+        return table
     try:
-        qids, docids, values = (np.asarray(column) for column in table)
+        arrays = [np.asarray(column) for column in table]
     except (TypeError, ValueError):
+        arrays = []
+    if len(arrays) != len(names) or any(column.ndim != 1 for column in arrays):
+        nested = names[-1]
+        for name in reversed(names[:-1]):
+            nested = f"{{{name}: {nested}}}"
+        fields = ", ".join(f"{name}s" for name in names)
         raise TypeError(
-            f"{what} must be a mapping {{query: {{document: value}}}} or three arrays "
-            "(query ids, document ids, values)"
-        ) from None
-    if not len(qids) == len(docids) == len(values):
+            f"{what} must be a mapping {nested} or {_WORDS[len(names)]} arrays "
+            f"({fields}), got {type(table).__name__}"
+        )
+    lengths = [str(len(column)) for column in arrays]
+    if len(set(lengths)) > 1:
         raise ValueError(
-            f"{what}: the three arrays must be of equal length, got {len(qids)}, "
-            f"{len(docids)} and {len(values)}"
+            f"{what}: the {_WORDS[len(names)]} arrays must be of equal length, got "
+            f"{', '.join(lengths[:-1])} and {lengths[-1]}"
         )
     result: dict = {}
-    for qid, docid, value in zip(qids.tolist(), docids.tolist(), values.tolist()):
-        documents = result.setdefault(qid, {})
-        if docid in documents:
-            raise ValueError(f"{what} holds document {docid!r} twice for query {qid!r}")
-        documents[docid] = value
+    for *keys, document, value in zip(*(column.tolist() for column in arrays)):
+        documents = result
+        for key in keys:
+            documents = documents.setdefault(key, {})
+        if document in documents:
+            raise ValueError(
+                f"{what} holds document {document!r} twice for query {keys[0]!r}"
+            )
+        documents[document] = value
     return result
 
 
-def _ranked_documents(scores, qid):
-    """Documents by decreasing score, equal scores by decreasing id."""
-    ranking = sorted(zip(scores.values(), scores.keys()), reverse=True)
-    if any(score != score for score, _ in ranking):
+def _ranked_documents(scores, qid, *, last_id_first=True):
+    """Documents by decreasing score; equal scores by decreasing or increasing id."""
+    # trec_eval keeps scores in single precision: what it cannot tell apart is a tie.
+    with np.errstate(over="ignore"):
+        single = np.fromiter(scores.values(), np.float32, len(scores))
+    if np.isnan(single).any():
         raise ValueError(f"run holds a NaN score for query {qid!r}")
-    return [docid for _, docid in ranking]
-
-
-def _topic(scores, judged, qid, options):
-    documents = _ranked_documents(scores, qid)[: options["max_results"]]
-    grades = [judged.get(docid) for docid in documents]
-    ranked = np.array(
-        [NOT_IN_POOL if g is None else UNJUDGED if g < 0 else g for g in grades],
-        dtype=np.float64,
-    )
-    if options["judged_only"]:
-        ranked = ranked[ranked >= 0]
-    all_grades = np.array(list(judged.values()), dtype=np.float64)
-    return Topic(
-        ranked,
-        all_grades[all_grades >= 0],
-        options["relevance_level"],
-        options["n_collection"],
-    )
-
-
-def _parameter_error(spec, expected):
-    return ValueError(f"parameters of measure {spec!r} must be {expected}")
-
-
-def _parse_parameters(family, text, spec):
-    """Parameters of a family from the text after its name."""
-    items = [item for item in text.split(",") if item]
-    try:
-        if family.kind == "cuts":
-            cuts = sorted(int(float(item)) for item in items)
-            if not cuts or cuts[0] < 1:
-                raise _parameter_error(spec, "positive cut-offs")
-            return cuts
-        if family.kind == "levels":
-            return sorted(float(item) for item in items)
-        if family.kind == "numbers":
-            return tuple(float(item) for item in items)
-        if family.kind == "number":
-            return _number(items[0].removeprefix("p="))
-        if family.kind == "pairs":
-            pairs = (item.split("=") for item in items)
-            return {float(grade): float(gain) for grade, gain in pairs}
-    except ValueError as error:
-        raise _parameter_error(spec, f"of the form trec_eval takes ({error})") from None
-    raise ValueError(f"measure {spec!r} takes no parameters")
-
-
-def _number(text):
-    return int(text) if re.fullmatch(r"\d+", text) else float(text)
-
-
-def _split(spec):
-    """Family name and parameter text of "P.5,10", "P_5" or "map"."""
-    if spec in _FAMILIES:
-        return spec, None
-    candidates = [
-        name for name in _FAMILIES if re.match(re.escape(name) + r"[._]", spec)
-    ]
-    if not candidates:
-        raise ValueError(
-            f"unknown trec_eval measure {spec!r}; known are {', '.join(_FAMILIES)} and "
-            f"the groups {', '.join(_NICKNAMES)}"
-        )
-    name = max(candidates, key=len)
-    return name, spec[len(name) + 1 :]
-
-
-def _columns_of(spec):
-    name, text = _split(spec)
-    family = _FAMILIES[name]
-    if text is None:
-        parameters = family.default
+    if last_id_first:
+        ranking = sorted(zip(single.tolist(), scores), reverse=True)
     else:
-        parameters = _parse_parameters(family, text, spec)
-    if family.kind == "cuts":
-        return [_Column(f"{name}_{k}", family, k) for k in parameters]
-    if family.kind == "levels":
-        return [_Column(f"{name}_{x:.2f}", family, x) for x in parameters]
-    if family.function is of_topic.utility and len(parameters) != 4:
-        raise _parameter_error(spec, "four numbers")
-    printed = name if text is None else f"{name}_{text}"
-    return [_Column(printed, family, parameters)]
+        ranking = sorted(zip((-single).tolist(), scores))
+    return [document for _, document in ranking]
 
 
-def _columns(measures):
-    """Columns in trec_eval's order, each once."""
-    specs = [measures] if isinstance(measures, str) else list(measures)
-    named = {_split(spec)[0] for spec in specs if spec not in _NICKNAMES}
-    in_groups = (name for spec in specs for name in _NICKNAMES.get(spec, ()))
-    # A measure named by itself replaces the default parameters it has in a group.
-    specs = [spec for spec in specs if spec not in _NICKNAMES]
-    specs += [name for name in in_groups if name not in named]
-    order = {name: i for i, name in enumerate(_FAMILIES)}
-    specs.sort(key=lambda spec: order[_split(spec)[0]])
-    return list({c.name: c for spec in specs for c in _columns_of(spec)}.values())
+@dataclass(frozen=True)
+class _Options:
+    """What trec_eval's options say about topics."""
+
+    relevance_level: float
+    max_results: int | None
+    judged_only: bool
+    n_collection: int
+
+    def qrels(self, scores, judged, qid):
+        """Topic of one set of judgements."""
+        documents = _ranked_documents(scores, qid)[: self.max_results]
+        return self._judged(documents, judged)
+
+    def groups(self, scores, judged, qid):
+        """Topics of several groups of judgements."""
+        documents = _ranked_documents(scores, qid)[: self.max_results]
+        return [self._judged(documents, judged[group]) for group in sorted(judged)]
+
+    def preferences(self, scores, judged, qid):
+        """Topic of judged preferences."""
+        # Among equal scores, trec_eval ranks the first id first here, and only here.
+        documents = _ranked_documents(scores, qid, last_id_first=False)
+        return PreferenceTopic(documents[: self.max_results], judged)
+
+    def _judged(self, documents, judged):
+        ranked = np.array(
+            [_known(judged.get(document)) for document in documents], dtype=np.float64
+        )
+        if self.judged_only:
+            ranked = ranked[ranked >= 0]
+        grades = np.fromiter(judged.values(), np.float64, len(judged))
+        return Topic(
+            ranked, grades[grades >= 0], self.relevance_level, self.n_collection
+        )
 
 
-def _summary(column, values, run_id):
+def _known(grade):
+    if grade is None:
+        return NOT_IN_POOL
+    return UNJUDGED if grade < 0 else grade
+
+
+def _summary(column: Column, values, run_id):
     how = column.family.summary
     if how == "runid":
         return run_id
@@ -303,11 +260,27 @@ def _sorted_topics(topics):
         return sorted(topics, key=str)
 
 
+def _sample(ids):
+    shown = [repr(topic) for topic in _sorted_topics(ids)[:3]]
+    return ", ".join(shown) + (", ..." if len(ids) > 3 else "")
+
+
+def _evaluated_topics(scores, judgements, complete):
+    common = judgements.keys() & scores.keys()
+    if not common:
+        raise ValueError(
+            "run and qrels have no query in common: the run has "
+            f"{_sample(scores.keys())}, the qrels have {_sample(judgements.keys())}"
+        )
+    return _sorted_topics(judgements if complete else common)
+
+
 def trec_measures(
-    run: Mapping | Sequence,
-    qrels: Mapping | Sequence,
+    run: Run,
+    qrels: Qrels,
     measures: str | Sequence[str] = "official",
     *,
+    judgement_format: Format = "qrels",
     relevance_level: float = 1,
     max_results: int | None = None,
     complete: bool = False,
@@ -317,31 +290,39 @@ def trec_measures(
 ) -> TrecResult:
     """Evaluate a run the way trec_eval does.
 
-    Documents of equal score are ranked by decreasing document id, relevant documents
-    that were not retrieved count, and values agree with trec_eval in all four decimals.
+    Documents of equal score, compared in single precision, are ranked by decreasing
+    document id; relevant documents that were not retrieved count; and values agree with
+    trec_eval in all four decimals.
 
     Parameters
     ----------
     run : mapping {query: {document: score}} or three arrays
         The retrieved documents; the arrays hold query ids, document ids and scores.
     qrels : mapping {query: {document: grade}} or three arrays
-        The judgements. A negative grade means "in the pool, not judged".
+        The judgements. A negative grade means "in the pool, not judged". Other formats
+        have further levels of mappings, or further arrays, between query and document.
     measures : str or list of str, default="official"
         trec_eval's names with its parameters, such as ``"map"``, ``"P.5,10"``,
-        ``"ndcg_cut_10"``, ``"ndcg.1=3,2=9"``, or the groups "official", "set" and
-        "all_trec".
+        ``"ndcg_cut_10"``, ``"ndcg.1=3,2=9"``, or the groups "official", "set",
+        "all_trec", "prefs", "all_prefs" and "qrels_jg". "official" and "all" are
+        understood for every format.
+    judgement_format : {"qrels", "qrels_jg", "prefs", "qrels_prefs"}, default="qrels"
+        Format of the judgements (``-R``): grades; grades of several groups of judges,
+        {query: {group: {document: grade}}}; preferences within groups and subgroups,
+        {query: {group: {subgroup: {document: level}}}}; or groups of grades, taken as
+        preferences.
     relevance_level : float, default=1
         Grade from which a document is relevant (``-l``).
     max_results : int, default=None
-        Documents per query that are looked at (``-M``).
+        Number of documents per query that are looked at (``-M``).
     complete : bool, default=False
         Whether judged queries that the run does not contain count as 0 (``-c``).
     judged_only : bool, default=False
         Whether documents without judgement are taken out of the ranking (``-J``).
     n_collection : int, default=0
-        Documents in the collection, for ``utility`` only (``-N``).
+        Number of documents in the collection, for ``utility`` only (``-N``).
     run_id : str, default="skrank"
-        Printed as ``runid``.
+        Name of the run, printed as ``runid``.
 
     Returns
     -------
@@ -351,8 +332,16 @@ def trec_measures(
     Raises
     ------
     ValueError
-        If a measure is unknown, a document occurs twice, a score is NaN or run and
-        judgements have no query in common.
+        If a measure is unknown or needs another format of judgements, a document occurs
+        twice, a score is NaN, preferences contradict each other, or run and judgements
+        have no query in common.
+    TypeError
+        If run or judgements are of another form.
+
+    Notes
+    -----
+    Complexity O(n log n) for n retrieved documents; preferences take O(m²) memory for m
+    judged documents of a query.
 
     Examples
     --------
@@ -364,26 +353,33 @@ def trec_measures(
     map all 0.5556
     P_2 all 0.5000
     """
-    scores, judgements = _as_dicts(run, "run"), _as_dicts(qrels, "qrels")
-    columns = _columns(measures)
-    wanted = judgements if complete else judgements.keys() & scores.keys()
-    if not wanted:
-        raise ValueError("run and qrels have no query in common")
-    options = {
-        "relevance_level": relevance_level,
-        "max_results": max_results,
-        "judged_only": judged_only,
-        "n_collection": n_collection,
-    }
-    ids = _sorted_topics(wanted)
-    topics = [_topic(scores.get(q, {}), judgements[q], q, options) for q in ids]
-    per_query: dict[str, np.ndarray] = {}
-    summary: dict[str, Any] = {}
-    for column in columns:
+    if judgement_format not in FORMATS:
+        known = ", ".join(map(repr, FORMATS))
+        raise ValueError(
+            f"judgement_format must be one of {known}, got {judgement_format!r}"
+        )
+    if max_results is not None and max_results < 1:
+        raise ValueError(f"max_results must be None or at least 1, got {max_results}")
+    form = FORMATS[judgement_format]
+    wanted = columns(measures, form)
+    scores = _as_dicts(run, "run", "run")
+    judgements = _as_dicts(qrels, "qrels", judgement_format)
+    if judgement_format == "qrels_prefs":  # every group is one subgroup
+        judgements = {
+            query: {group: {"0": levels} for group, levels in groups.items()}
+            for query, groups in judgements.items()
+        }
+    ids = _evaluated_topics(scores, judgements, complete)
+    options = _Options(relevance_level, max_results, judged_only, n_collection)
+    make_topic = getattr(options, form)
+    topics = [make_topic(scores.get(q, {}), judgements[q], q) for q in ids]
+    result = TrecResult(ids, {})
+    for column in wanted:
         values: Any = topics
+        result.summarised_by[column.name] = column.family.summary
         if column.family.function is not None:
             values = np.array([column.of(topic) for topic in topics])
-            per_query[column.name] = values
+            result.per_query[column.name] = values
         if column.family.summary != "none":
-            summary[column.name] = _summary(column, values, run_id)
-    return TrecResult(ids, per_query, summary)
+            result.summary[column.name] = _summary(column, values, run_id)
+    return result

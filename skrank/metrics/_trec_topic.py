@@ -6,6 +6,7 @@ topic and of one parameter of its family.
 """
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +14,10 @@ import numpy as np
 NOT_IN_POOL = -1.0
 UNJUDGED = -2.0
 
-_INFAP_EPSILON = 1e-5
-_RBP_RESIDUAL_P = 0.9
-_SMALLEST_COST = 1.0
+# Constants of trec_eval, on which its fourth decimals depend.
+_INFAP_EPSILON = 1e-5  # keeps the share of relevant documents defined without any
+_RBP_RESIDUAL_P = 0.9  # fixed, whatever the parameter of "rbp"
+_SMALLEST_COST = 1.0  # cost in G of a rank that could not have had any gain
 
 
 class Topic:
@@ -34,7 +36,13 @@ class Topic:
         Number of documents in the collection, for the utility measure.
     """
 
-    def __init__(self, ranked, grades, relevance_level=1, n_collection=0):
+    def __init__(
+        self,
+        ranked: np.ndarray,
+        grades: np.ndarray,
+        relevance_level: float = 1,
+        n_collection: int = 0,
+    ):
         self.ranked = ranked
         self.grades = grades
         self.relevance_level = relevance_level
@@ -45,31 +53,31 @@ class Topic:
         self.n_hits = int(self.relevant.sum())
 
     @cached_property
-    def hits(self):
+    def hits(self) -> np.ndarray:
         """Number of relevant documents up to each rank."""
         return np.cumsum(self.relevant)
 
     @cached_property
-    def precision(self):
+    def precision(self) -> np.ndarray:
         """Precision at each rank."""
         return self.hits / np.arange(1, self.n_retrieved + 1)
 
     @cached_property
-    def interpolated(self):
+    def interpolated(self) -> np.ndarray:
         """Best precision at this rank or below."""
         return np.maximum.accumulate(self.precision[::-1])[::-1]
 
     @cached_property
-    def nonrelevant(self):
+    def nonrelevant(self) -> np.ndarray:
         """Which retrieved documents are judged not relevant."""
         return (self.ranked >= 0) & (self.ranked < self.relevance_level)
 
-    def hits_at(self, k):
-        """Relevant documents among the first ``k``."""
+    def hits_at(self, k: int) -> int:
+        """Count the relevant documents among the first ``k``."""
         return int(self.hits[min(k, self.n_retrieved) - 1]) if self.n_retrieved else 0
 
-    def gains(self, table):
-        """Ranked gains, and the positive gains of the judged documents, best first."""
+    def gains(self, table: Mapping[float, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return ranked gains, and positive gains of judged documents, best first."""
         ranked = np.where(self.ranked > 0, self.ranked, 0.0)
         ideal = self.grades.astype(np.float64)
         for grade, gain in table.items():
@@ -77,6 +85,26 @@ class Topic:
             ideal = np.where(self.grades == grade, gain, ideal)
         ideal = np.sort(ideal)[::-1]
         return ranked, ideal[ideal > 0]
+
+
+def mean_over_groups(function: Callable) -> Callable:
+    """Return a measure's mean over topics that differ in their judgements only.
+
+    Parameters
+    ----------
+    function : callable
+        Measure of one topic and a parameter.
+
+    Returns
+    -------
+    callable
+        Measure of a list of topics, one for each group of judgements, and a parameter.
+    """
+
+    def value(topics, parameter):
+        return float(np.mean([function(topic, parameter) for topic in topics]))
+
+    return value
 
 
 def _ratio(numerator, denominator):
@@ -87,65 +115,65 @@ def _log_discounted(gains):
     return gains / np.log2(np.arange(2, len(gains) + 2))
 
 
-def num_retrieved(topic, _):
-    """Number of retrieved documents."""
+def num_retrieved(topic: Topic, _: None) -> int:
+    """Count the retrieved documents."""
     return topic.n_retrieved
 
 
-def num_relevant(topic, _):
-    """Number of relevant documents."""
+def num_relevant(topic: Topic, _: None) -> int:
+    """Count the relevant documents, retrieved or not."""
     return topic.n_relevant
 
 
-def num_relevant_retrieved(topic, _):
-    """Number of retrieved relevant documents."""
+def num_relevant_retrieved(topic: Topic, _: None) -> int:
+    """Count the retrieved relevant documents."""
     return topic.n_hits
 
 
-def num_nonrelevant_judged(topic, _):
-    """Number of retrieved documents that are judged not relevant."""
+def num_nonrelevant_judged(topic: Topic, _: None) -> int:
+    """Count the retrieved documents that are judged not relevant."""
     return int(topic.nonrelevant.sum())
 
 
-def average_precision(topic, k):
+def average_precision(topic: Topic, k: int | None) -> float:
     """Average precision at k (None: no cut), over all relevant documents."""
     hits = topic.relevant[:k]
     return _ratio(np.sum(topic.precision[:k] * hits), topic.n_relevant)
 
 
-def precision(topic, k):
+def precision(topic: Topic, k: int) -> float:
     """Precision at k."""
     return topic.hits_at(k) / k
 
 
-def recall(topic, k):
+def recall(topic: Topic, k: int) -> float:
     """Recall at k."""
     return _ratio(topic.hits_at(k), topic.n_relevant)
 
 
-def relative_precision(topic, k):
+def relative_precision(topic: Topic, k: int) -> float:
     """Precision at k over the best possible one."""
     return _ratio(topic.hits_at(k), min(k, topic.n_relevant))
 
 
-def success(topic, k):
+def success(topic: Topic, k: int) -> float:
     """Whether there is a relevant document among the first k."""
     return float(topic.hits_at(k) > 0)
 
 
-def r_precision(topic, multiple):
+def r_precision(topic: Topic, multiple: float) -> float:
     """Precision at a multiple of the number of relevant documents."""
     cut = int(multiple * topic.n_relevant + 0.9)
     return _ratio(topic.hits_at(cut), cut) if cut else 0.0
 
 
-def reciprocal_rank(topic, _):
+def reciprocal_rank(topic: Topic, _: None) -> float:
     """Reciprocal rank of the first relevant document."""
     first = np.flatnonzero(topic.relevant)
     return 1.0 / (first[0] + 1) if len(first) else 0.0
 
 
-def interpolated_precision(topic, recall_level):
+def interpolated_precision(topic: Topic, recall_level: float) -> float:
     """Best precision from the rank on where the recall level is reached."""
     needed = math.floor(recall_level * topic.n_relevant + 0.5)  # C's lround
     if needed > topic.n_hits or not topic.n_hits:
@@ -154,12 +182,12 @@ def interpolated_precision(topic, recall_level):
     return float(topic.interpolated[rank])
 
 
-def mean_interpolated_precision(topic, levels):
+def mean_interpolated_precision(topic: Topic, levels: Sequence[float]) -> float:
     """Mean of the interpolated precision over recall levels."""
     return float(np.mean([interpolated_precision(topic, level) for level in levels]))
 
 
-def bpref(topic, _):
+def bpref(topic: Topic, _: None) -> float:
     """Binary preference."""
     n_nonrelevant = int(
         ((topic.grades >= 0) & (topic.grades < topic.relevance_level)).sum()
@@ -170,8 +198,8 @@ def bpref(topic, _):
     return _ratio(np.sum(1 - lost), topic.n_relevant)
 
 
-def inferred_ap(topic, _):
-    """Inferred AP (Yilmaz and Aslam 2006) from a sampled judgement pool."""
+def inferred_ap(topic: Topic, _: None) -> float:
+    """Estimate average precision from a sampled judgement pool, [Yilmaz2006]_."""
     above = np.flatnonzero(topic.relevant).astype(np.float64)  # documents above
     hits = np.arange(len(above), dtype=np.float64)
     others = np.cumsum(topic.nonrelevant)[topic.relevant]
@@ -182,7 +210,7 @@ def inferred_ap(topic, _):
     return _ratio(value.sum(), topic.n_relevant)
 
 
-def utility(topic, weights):
+def utility(topic: Topic, weights: Sequence[float]) -> float:
     """Weighted sum of the contingency table of retrieved and relevant."""
     hits, retrieved, relevant = topic.n_hits, topic.n_retrieved, topic.n_relevant
     table = (
@@ -194,14 +222,14 @@ def utility(topic, weights):
     return float(np.dot(weights, table))
 
 
-def binary_g(topic, _):
+def binary_g(topic: Topic, _: None) -> float:
     """Mean over relevant documents of 1 / log2(2 + nonrelevant documents above)."""
     ranks = np.flatnonzero(topic.relevant)
     above = ranks - np.arange(len(ranks))
     return _ratio(np.sum(1 / np.log2(2 + above)), topic.n_relevant)
 
 
-def graded_g(topic, table):
+def graded_g(topic: Topic, table: Mapping[float, float]) -> float:
     """Gain over log2(2 + ideal gain so far - gain so far), normalised."""
     ranked, ideal = topic.gains(table)
     reachable = np.zeros(topic.n_retrieved)
@@ -213,13 +241,13 @@ def graded_g(topic, table):
     return _ratio(terms.sum(), ideal.sum())
 
 
-def ndcg(topic, table):
+def ndcg(topic: Topic, table: Mapping[float, float]) -> float:
     """NDCG without cut-off; gains by grade, the grade itself by default."""
     ranked, ideal = topic.gains(table)
     return _ratio(_log_discounted(ranked).sum(), _log_discounted(ideal).sum())
 
 
-def ndcg_cut(topic, k):
+def ndcg_cut(topic: Topic, k: int) -> float:
     """NDCG at k."""
     ranked, ideal = topic.gains({})
     return _ratio(_log_discounted(ranked[:k]).sum(), _log_discounted(ideal[:k]).sum())
@@ -237,7 +265,7 @@ def _cumulated(topic, table):
     return ranked, ideal, *sums
 
 
-def ndcg_rel(topic, table):
+def ndcg_rel(topic: Topic, table: Mapping[float, float]) -> float:
     """NDCG averaged over the ranks of relevant documents."""
     ranked, ideal, dcg, best = _cumulated(topic, table)
     if not len(ideal):
@@ -248,7 +276,7 @@ def ndcg_rel(topic, table):
     return float(total / len(ideal))
 
 
-def r_ndcg(topic, table):
+def r_ndcg(topic: Topic, table: Mapping[float, float]) -> float:
     """NDCG averaged over the ranks where the ideal gain changes."""
     ranked, ideal, dcg, best = _cumulated(topic, table)
     if not len(ideal) or not topic.n_relevant:
@@ -260,40 +288,40 @@ def r_ndcg(topic, table):
     return float(np.mean(values))
 
 
-def set_precision(topic, _):
+def set_precision(topic: Topic, _: None) -> float:
     """Precision of the retrieved set."""
     return _ratio(topic.n_hits, topic.n_retrieved)
 
 
-def set_recall(topic, _):
+def set_recall(topic: Topic, _: None) -> float:
     """Recall of the retrieved set."""
     return _ratio(topic.n_hits, topic.n_relevant)
 
 
-def set_relative_precision(topic, _):
+def set_relative_precision(topic: Topic, _: None) -> float:
     """Precision of the retrieved set over the best possible one."""
     return _ratio(topic.n_hits, min(topic.n_retrieved, topic.n_relevant))
 
 
-def set_map(topic, _):
+def set_map(topic: Topic, _: None) -> float:
     """Precision times recall of the retrieved set."""
     return set_precision(topic, None) * set_recall(topic, None)
 
 
-def set_f(topic, x):
+def set_f(topic: Topic, x: float) -> float:
     """F measure of the retrieved set, recall counting x times as much."""
     p, r = set_precision(topic, None), set_recall(topic, None)
     return _ratio((x + 1) * p * r, r + x * p)
 
 
-def rbp(topic, p):
+def rbp(topic: Topic, p: float) -> float:
     """Rank-biased precision; grades above 1 are scaled by the topic's highest one."""
     highest = max(1.0, float(topic.grades.max(initial=0.0)))
     gains = np.where(topic.ranked > 0, topic.ranked, 0.0) / highest
     return float((1 - p) * np.sum(gains * p ** np.arange(topic.n_retrieved)))
 
 
-def rbp_residual(topic, _):
+def rbp_residual(topic: Topic, _: None) -> float:
     """What unjudged documents could add to rank-biased precision."""
     p = _RBP_RESIDUAL_P
     unjudged = topic.ranked < 0
@@ -303,12 +331,12 @@ def rbp_residual(topic, _):
     return float(p**topic.n_retrieved + (1 - p) * weights[unjudged].sum())
 
 
-def unjudged_share(topic, k):
+def unjudged_share(topic: Topic, k: int) -> float:
     """Share of documents without judgement among the first k."""
     return float((topic.ranked[:k] < 0).sum() / k)
 
 
-def relevance_string(topic, length):
+def relevance_string(topic: Topic, length: int) -> str:
     """Grades of the first documents as one character each, in quotes."""
     return "'" + "".join(_character(grade) for grade in topic.ranked[:length]) + "'"
 

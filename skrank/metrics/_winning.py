@@ -1,9 +1,10 @@
 """Winning numbers over several data sets."""
 
 from collections.abc import Mapping
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 
 
 def _score_matrix(scores):
@@ -33,32 +34,44 @@ def _score_matrix(scores):
     return names, matrix
 
 
+@overload
 def winning_number(
-    scores: ArrayLike | Mapping, *, greater_is_better: bool = True
-) -> np.ndarray | dict:
+    scores: Mapping[str, Any], *, greater_is_better: bool = True
+) -> dict[str, int]: ...
+@overload
+def winning_number(
+    scores: Any, *, greater_is_better: bool = True
+) -> np.ndarray | dict[str, int]: ...
+def winning_number(
+    scores: npt.ArrayLike | Mapping[str, Any], *, greater_is_better: bool = True
+) -> np.ndarray | dict[str, int]:
     """Count how often each algorithm beats another one on a data set.
 
     ``S_i = Σ_j Σ_k [M_i(j) > M_k(j)]`` over data sets ``j`` and algorithms ``k``, with
-    ``M_i(j)`` the measure of algorithm ``i`` on data set ``j`` (Liu 2011, §11.2).
+    ``M_i(j)`` the measure of algorithm ``i`` on data set ``j``.
 
     Parameters
     ----------
     scores : array-like of shape (n_algorithms, n_datasets), mapping or DataFrame
-        Value of one measure; a mapping has one row per name, a data frame one row per
+        Values of one measure; a mapping has one row per name, a data frame one row per
         algorithm. NaN marks a missing result, which neither wins nor loses.
     greater_is_better : bool, default=True
-        Whether the larger value wins.
+        Whether the larger of two values wins.
 
     Returns
     -------
     ndarray of shape (n_algorithms,) or dict
-        Number of wins, at most ``(n_algorithms - 1) · n_datasets``; a dict by name for
-        a mapping or data frame.
+        Number of wins, at most ``(n_algorithms - 1) · n_datasets``; a dictionary by
+        name for a mapping or data frame. Complexity: O(n_algorithms² n_datasets).
 
     Raises
     ------
     ValueError
         If the table is not two-dimensional or holds infinite values.
+
+    References
+    ----------
+    [Liu2011]_, section 11.2.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Splitters that keep queries whole, and curves over numbers of queries."""
+"""Splitters that keep queries whole, and learning curves over numbers of queries."""
 
 from skrank.model_selection._kfold import (
     QueryKFold,

@@ -1,22 +1,31 @@
-"""What all splitters by query share.
+"""Base class of the splitters, and the queries that they split.
 
-A splitter deals with whole queries: it assigns numbers of queries to folds and leaves
-it to the base class to turn them into rows. Queries are numbered in the order of their
-ids, so the folds do not depend on the order of the rows, and the rows of a fold come
-out query after query in that order, which is what libraries that want sorted query ids
-need, and what keeps a prefix of the training rows from cutting more than one query.
+A splitter deals with whole queries: it assigns numbers of queries to folds, and the
+base class turns these into rows. Queries are numbered in the order of their ids, so
+that the folds do not depend on the order of the rows. The rows of a fold come out query
+after query in that order, because some libraries want sorted query ids, and because a
+prefix of the training rows then cuts at most one query.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import field
+from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
+from skrank._core._parameters import Interval, Parameters, Seed
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._validation import n_rows, resolve_groups
 
+Folds = Annotated[int, Interval(2, None)]
+#: Numbers of the training and of the test queries of every split.
+QuerySplits = Iterator[tuple[np.ndarray, np.ndarray]]
 
-def _order_of_ids(ids):
+
+def _order_of_ids(ids: np.ndarray) -> list[int]:
     """Sort ids of any hashable type; ids that do not compare sort by type and text."""
     numbers = range(len(ids))
     try:
@@ -36,20 +45,22 @@ class Queries:
         Number of rows of each query.
     """
 
-    def __init__(self, groups):
+    def __init__(self, groups: np.ndarray):
         index = QueryIndex.from_groups(groups, canonical=True)
         self._index = index
-        self._place = None
+        # Place of each query number in the index. The index orders ids that compare;
+        # others it leaves in the order of the rows, on which folds must not depend.
+        self._place: np.ndarray | None = None
         if index.ids.dtype == object:
             self._place = np.array(_order_of_ids(index.ids), dtype=np.intp)
         self.ids = index.ids if self._place is None else index.ids[self._place]
         self.sizes = index.sizes if self._place is None else index.sizes[self._place]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._index.n_queries
 
     @property
-    def codes(self):
+    def codes(self) -> np.ndarray:
         """Number of the query of each input row, shape (n_samples,)."""
         codes = self._index.codes
         if self._place is not None:
@@ -58,8 +69,8 @@ class Queries:
             codes = number[codes]
         return self._index.restore(codes)
 
-    def rows(self, queries):
-        """Input rows of some queries, query after query in the order of their ids."""
+    def rows(self, queries: np.ndarray) -> np.ndarray:
+        """Return the input rows of some queries, in the order of the queries' ids."""
         queries = np.sort(queries)
         if self._place is not None:
             queries = self._place[queries]
@@ -67,23 +78,15 @@ class Queries:
         return rows if self._index.order is None else self._index.order[rows]
 
 
-def queries_of(X, y, groups, caller):
-    """Number the queries of a call; ids come from groups or a pandas 'qid' level."""
+def queries_of(X: Any, y: Any, groups: npt.ArrayLike | None, caller: str) -> Queries:
+    """Number the queries of a call, whose ids may come from a pandas index."""
     n_samples = n_rows(X if X is not None else y)
     groups = resolve_groups(groups, y, X, n_samples=n_samples, caller=caller)
     return Queries(groups)
 
 
-def check_count(value, name, minimum):
-    """Raise unless a parameter is an integer of at least ``minimum``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}")
-
-
-def check_enough_queries(n_queries, needed, splitter):
-    """Raise if there are fewer queries than folds."""
+def check_enough_queries(n_queries: int, needed: int, splitter: str) -> None:
+    """Raise an error if there are fewer queries than folds."""
     if n_queries < needed:
         raise ValueError(
             f"{splitter} needs at least {needed} queries, one for each fold; "
@@ -91,16 +94,33 @@ def check_enough_queries(n_queries, needed, splitter):
         )
 
 
-class BaseQuerySplitter(BaseCrossValidator):
-    """Base class of splitters that keep every query whole.
+class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
+    """Base class of the splitters, which keep every query whole.
 
     Subclasses implement ``_split_queries(queries, X, y)``, which yields pairs of arrays
     of query numbers. Groups are requested from scikit-learn's metadata routing.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    random_state : int, RandomState instance or None, default=None
+        Source of randomness; an integer gives the same splits in every call.
     """
+
+    n_splits: Folds = field(default=5, kw_only=False)
+    random_state: Seed = None
 
     __metadata_request__split = {"groups": True}
 
-    def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [{}]
+
+    def split(
+        self, X: Any, y: Any = None, groups: npt.ArrayLike | None = None
+    ) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
         """Yield the rows of the training and of the test queries of every split.
 
         Parameters
@@ -123,13 +143,18 @@ class BaseQuerySplitter(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are no groups, their length is wrong or there are too few queries.
+            If a parameter is not accepted, there are no groups, their length is wrong,
+            or there are too few queries.
         """
+        self._check_parameters()
         queries = queries_of(X, y, groups, type(self).__name__)
         for train, test in self._split_queries(queries, X, y):
             yield queries.rows(train), queries.rows(test)
 
-    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+    # The base class raises an error, which reads as returning nothing.
+    def get_n_splits(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> int:
         """Return the number of splits.
 
         Parameters
@@ -144,14 +169,15 @@ class BaseQuerySplitter(BaseCrossValidator):
         Returns
         -------
         int
-            How many pairs ``split`` yields.
+            Number of pairs that ``split`` yields.
         """
         return self.n_splits
 
-    def _split_queries(self, queries, X, y):
+    def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
+        """Yield the numbers of the training and of the test queries."""
         raise NotImplementedError
 
 
-def complement(n_queries, chosen):
-    """Numbers of the queries that were not chosen."""
+def complement(n_queries: int, chosen: np.ndarray) -> np.ndarray:
+    """Return the numbers of the queries that were not chosen."""
     return np.delete(np.arange(n_queries), chosen)

@@ -1,21 +1,29 @@
 """K folds of whole queries: plain, stratified and repeated."""
 
+from typing import Any, Literal
+
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._core._parameters import PositiveInt
 from skrank._core._validation import check_grades, n_rows
 from skrank.model_selection._base import (
     BaseQuerySplitter,
-    check_count,
+    Queries,
+    QuerySplits,
     check_enough_queries,
     complement,
 )
 
+Balanced = Literal["grades", "relevant", "size"]
+
+# Real-valued grades are binned: with a stratum for each of thousands of values, every
+# query would differ from all others, and balancing would cost as much as it is useless.
 _MAX_STRATA = 32
 
 
 class QueryKFold(BaseQuerySplitter):
-    """K folds of whole queries, each used once as the test set.
+    """K folds of whole queries, each of which is the test set once.
 
     The queries are cut into ``n_splits`` consecutive parts whose numbers of queries
     differ by at most one, in the order of their ids or, with ``shuffle=True``, in
@@ -23,17 +31,13 @@ class QueryKFold(BaseQuerySplitter):
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
     shuffle : bool, default=False
-        Whether to shuffle the queries before cutting.
-    random_state : int, RandomState instance or None, default=None
-        Source of the shuffle; an integer gives the same folds in every call.
+        Whether to shuffle the queries before they are cut into parts.
 
     See Also
     --------
     StratifiedQueryKFold : Folds with about the same distribution of grades.
-    LetorFolds : Folds with a validation part.
+    LetorFolds : Folds that also have a validation part.
 
     Examples
     --------
@@ -48,13 +52,13 @@ class QueryKFold(BaseQuerySplitter):
     ['a' 'a' 'b' 'b'] ['c' 'c']
     """
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state=None):
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
+    shuffle: bool = False
 
-    def _split_queries(self, queries, X, y):
-        check_count(self.n_splits, "n_splits", 2)
+    @classmethod
+    def _variants(cls):
+        return [{}, {"n_splits": 2, "shuffle": True, "random_state": 0}]
+
+    def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
         check_enough_queries(len(queries), self.n_splits, repr(self))
         order = np.arange(len(queries))
         if self.shuffle:
@@ -68,12 +72,8 @@ class RepeatedQueryKFold(BaseQuerySplitter):
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
     n_repeats : int, default=10
-        Number of times the folds are drawn.
-    random_state : int, RandomState instance or None, default=None
-        Source of the shuffles.
+        Number of times that the folds are drawn.
 
     Examples
     --------
@@ -82,20 +82,20 @@ class RepeatedQueryKFold(BaseQuerySplitter):
     6
     """
 
-    def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state=None):
-        self.n_splits = n_splits
-        self.n_repeats = n_repeats
-        self.random_state = random_state
+    n_repeats: PositiveInt = 10
 
-    def _split_queries(self, queries, X, y):
-        check_count(self.n_repeats, "n_repeats", 1)
+    @classmethod
+    def _variants(cls):
+        return [{"random_state": 0}, {"n_splits": 2, "n_repeats": 3, "random_state": 0}]
+
+    def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
         rng = check_random_state(self.random_state)
         fold = QueryKFold(self.n_splits, shuffle=True, random_state=rng)
         for _ in range(self.n_repeats):
             yield from fold._split_queries(queries, X, y)
 
-    def get_n_splits(self, X=None, y=None, groups=None) -> int:
-        """Return the number of splits, folds times repeats.
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits, which is that of folds times that of repeats.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class RepeatedQueryKFold(BaseQuerySplitter):
         Returns
         -------
         int
-            How many pairs ``split`` yields.
+            Number of pairs that ``split`` yields.
         """
         return self.n_splits * self.n_repeats
 
@@ -118,25 +118,21 @@ class StratifiedQueryKFold(BaseQuerySplitter):
     r"""K folds of whole queries with about the same content in every fold.
 
     Every query has a vector of contents :math:`c_q` (see ``by``), scaled so that each
-    component sums to one over all queries. Queries are taken in blocks of ``n_splits``
-    from the fullest to the emptiest; each fold receives one query of a block, the one
-    in turn going to the open fold :math:`f` that minimises
-    :math:`\sum_{q' \in f} c_{q'}^\top c_q`, which is the choice that least increases
+    component sums to one over all queries. Queries are taken in blocks of ``n_splits``,
+    from the fullest to the emptiest, and each fold receives one query of every block: a
+    query goes to the open fold :math:`f` that minimises
+    :math:`\sum_{q' \in f} c_{q'}^\top c_q`. This is the choice that least increases
     the sum of the squared contents of the folds. Numbers of queries differ by at most
     one between folds.
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
     by : {"grades", "relevant", "size"}, default="grades"
-        What to balance: the number of documents of each grade (real-valued grades with
-        more than 32 values are binned by quantiles), the number of documents of grade
-        above 0, or the number of documents.
+        Content that the folds should share evenly: the number of documents of each
+        grade (more than 32 different grades are binned by quantiles), the number of
+        documents of a grade above 0, or the number of documents.
     shuffle : bool, default=False
         Whether the queries of a block take their turn in random order.
-    random_state : int, RandomState instance or None, default=None
-        Source of the shuffle.
 
     Notes
     -----
@@ -154,21 +150,18 @@ class StratifiedQueryKFold(BaseQuerySplitter):
     [1 2] 10
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        by: str = "grades",
-        shuffle: bool = False,
-        random_state=None,
-    ):
-        self.n_splits = n_splits
-        self.by = by
-        self.shuffle = shuffle
-        self.random_state = random_state
+    by: Balanced = "grades"
+    shuffle: bool = False
 
-    def _split_queries(self, queries, X, y):
-        check_count(self.n_splits, "n_splits", 2)
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"by": "relevant", "shuffle": True, "random_state": 0},
+            {"by": "size", "n_splits": 2},
+        ]
+
+    def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
         check_enough_queries(len(queries), self.n_splits, repr(self))
         content = _contents(self.by, queries, X, y)
         rng = check_random_state(self.random_state) if self.shuffle else None
@@ -177,11 +170,11 @@ class StratifiedQueryKFold(BaseQuerySplitter):
             yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
 
 
-def _contents(by, queries, X, y):
+def _contents(by: Balanced, queries: Queries, X: Any, y: Any) -> np.ndarray:
     """Content of each query, (n_queries, n_components), columns summing to one."""
     if by == "size":
         content = queries.sizes[:, None].astype(float)
-    elif by in ("grades", "relevant"):
+    else:
         if y is None:
             raise ValueError(f"StratifiedQueryKFold(by={by!r}) needs y, got None")
         strata = _strata(check_grades(y, n_samples=n_rows(X)), by)
@@ -189,13 +182,11 @@ def _contents(by, queries, X, y):
         np.add.at(content, (queries.codes, strata), 1.0)
         if by == "relevant":
             content = content[:, -1:] if strata.any() else np.ones_like(content)
-    else:
-        raise ValueError(f"by must be 'grades', 'relevant' or 'size', got {by!r}")
     return content / np.maximum(content.sum(axis=0), 1.0)
 
 
-def _strata(y, by):
-    """Number of the stratum of each document."""
+def _strata(y: np.ndarray, by: Balanced) -> np.ndarray:
+    """Return the number of the stratum of each document."""
     if by == "relevant":
         return (y > 0).astype(np.intp)
     grades, strata = np.unique(y, return_inverse=True)
@@ -205,16 +196,21 @@ def _strata(y, by):
     return strata
 
 
-def _balance(content, n_splits, rng):
-    """Fold of each query."""
+def _balance(
+    content: np.ndarray, n_splits: int, rng: np.random.RandomState | None
+) -> np.ndarray:
+    """Return the fold of each query."""
     order = np.arange(len(content))
     preference = np.arange(n_splits)  # decides between folds of equal cost
     if rng is not None:
         rng.shuffle(order)
         rng.shuffle(preference)
+    # The stable sort keeps the shuffled order of queries with equal content.
     order = order[np.argsort(-content[order].sum(axis=1), kind="stable")]
     fold_of = np.empty(len(content), dtype=np.intp)
     held = np.zeros((n_splits, content.shape[1]))
+    # Each fold gets one query of a block, so that their numbers of queries differ by at
+    # most one. A greedy choice alone would not ensure this.
     for start in range(0, len(order), n_splits):
         block = order[start : start + n_splits]
         if rng is not None:

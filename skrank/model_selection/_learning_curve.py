@@ -1,14 +1,17 @@
 """Learning curves over numbers of training queries."""
 
 import numbers
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import get_config
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import check_random_state
 
-from skrank._core._validation import n_rows, resolve_groups
+from skrank._core._parameters import NThreads, Seed
+from skrank._core._validation import check_arguments, n_rows, resolve_groups
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection._base import Queries
 from skrank.model_selection._kfold import QueryKFold
@@ -17,14 +20,17 @@ from skrank.model_selection._kfold import QueryKFold
 class QueryLearningCurve(NamedTuple):
     """Scores for growing numbers of training queries.
 
+    Scores are those of scikit-learn's scorers: greater is better. Measures of which
+    less is better, such as a mean squared error, appear with the opposite sign.
+
     Attributes
     ----------
     train_sizes : ndarray of shape (n_sizes,)
         Numbers of training queries.
     train_scores : ndarray of shape (n_sizes, n_splits)
-        Scores on the queries trained on.
+        Scores on the training queries of each split.
     test_scores : ndarray of shape (n_sizes, n_splits)
-        Scores on the test queries of the split.
+        Scores on the test queries of each split.
     """
 
     train_sizes: np.ndarray
@@ -32,12 +38,14 @@ class QueryLearningCurve(NamedTuple):
     test_scores: np.ndarray
 
 
-def _numbers_of_queries(train_sizes, n_available):
-    """Numbers of queries from shares or numbers."""
+def _numbers_of_queries(train_sizes: npt.ArrayLike, n_available: int) -> np.ndarray:
+    """Return the numbers of queries that shares or numbers ask for."""
     sizes = []
-    for size in np.unique(train_sizes).tolist():
+    given: list[Any] = np.unique(np.asarray(train_sizes)).tolist()
+    for size in given:
         is_number = isinstance(size, numbers.Integral)
-        if not 0 < size <= (n_available if is_number else 1):
+        limit = n_available if is_number else 1
+        if not isinstance(size, int | float) or not 0 < size <= limit:
             raise ValueError(
                 "train_sizes must hold shares in (0, 1] or numbers of queries from 1 "
                 f"to {n_available}, the smallest training set; got {size!r}"
@@ -47,16 +55,16 @@ def _numbers_of_queries(train_sizes, n_available):
 
 
 def query_learning_curve(
-    estimator,
-    X,
-    y,
-    groups=None,
+    estimator: Any,
+    X: Any,
+    y: Any,
+    groups: npt.ArrayLike | None = None,
     *,
-    train_sizes=(0.1, 0.325, 0.55, 0.775, 1.0),
-    cv=None,
-    scoring="ndcg@10",
-    random_state=0,
-    n_jobs: int | None = None,
+    train_sizes: Sequence[float] | np.ndarray = (0.1, 0.325, 0.55, 0.775, 1.0),
+    cv: Any = None,
+    scoring: Any = "ndcg@10",
+    random_state: Seed = 0,
+    n_jobs: NThreads = None,
 ) -> QueryLearningCurve:
     """Score a ranker trained on growing numbers of whole queries.
 
@@ -69,32 +77,37 @@ def query_learning_curve(
     estimator : estimator
         A ranker, or a pipeline that ends in one.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Documents.
+        Documents, one per row.
     y : array-like of shape (n_samples,)
-        Grades.
+        Relevance grades.
     groups : array-like of shape (n_samples,), default=None
-        Query of each row, needs metadata routing to be enabled; None reads a pandas
-        index level ``qid`` of ``y`` or ``X``.
+        Query of each row; needs metadata routing to be enabled. None reads a level
+        ``"qid"`` of the pandas index of ``y`` or ``X``.
     train_sizes : array-like of shape (n_sizes,)
-        Shares of the smallest training set, or numbers of queries.
+        Sizes of the training sets: shares (floats in (0, 1]) of the smallest training
+        set of all splits, or numbers of queries (integers).
     cv : splitter or int, default=None
-        None is ``QueryKFold(5)``, an integer the number of its folds.
+        Splitter of the queries. An integer takes a `QueryKFold` with this number of
+        folds, None takes ``QueryKFold(5)``.
     scoring : str, measure or scorer, default="ndcg@10"
-        Names and measures go through `make_ranking_scorer`.
+        Measure to compute. Names and measures go through `make_ranking_scorer`, which
+        turns errors into scores by the opposite sign.
     random_state : int, RandomState instance or None, default=0
-        Order of the training queries.
+        Source of randomness of the order in which training queries are added.
     n_jobs : int, default=None
-        Number of parallel jobs.
+        Number of fits at the same time.
 
     Returns
     -------
     QueryLearningCurve
-        ``train_sizes, train_scores, test_scores``.
+        Tuple of ``train_sizes``, ``train_scores`` and ``test_scores``; greater scores
+        are better.
 
     Raises
     ------
     ValueError
-        If a size is out of range, or groups are given while routing is off.
+        If an argument is not accepted, a size is out of range, or groups are given
+        while routing is off.
 
     Examples
     --------
@@ -111,6 +124,7 @@ def query_learning_curve(
     >>> curve.train_sizes, curve.test_scores.shape
     (array([ 4, 16]), (2, 5))
     """
+    check_arguments(query_learning_curve, random_state=random_state, n_jobs=n_jobs)
     routed = get_config()["enable_metadata_routing"]
     if groups is not None and not routed:
         raise ValueError(
@@ -132,7 +146,7 @@ def query_learning_curve(
         scoring=scoring if _is_scorer(scoring) else make_ranking_scorer(scoring),
         params={"groups": ids} if groups is not None else None,
         return_train_score=True,
-        error_score="raise",
+        error_score="raise",  # pyright: ignore[reportArgumentType] stated as float
         n_jobs=n_jobs,
     )
     shape = (len(sizes), -1)
@@ -143,15 +157,25 @@ def query_learning_curve(
     )
 
 
-def _is_scorer(scoring):
+def _is_scorer(scoring: Any) -> bool:
+    """Whether this is a scorer rather than a measure or its name."""
     return callable(scoring) and not hasattr(scoring, "per_query")
 
 
-def _growing_splits(X, y, ids, cv, train_sizes, random_state):
-    """Splits of all sizes, those of the smallest size first."""
+def _growing_splits(
+    X: Any,
+    y: Any,
+    ids: np.ndarray,
+    cv: Any,
+    train_sizes: npt.ArrayLike,
+    random_state: Seed,
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """Return splits of all sizes, those of the smallest size first, and the sizes."""
     queries = Queries(ids)
     codes = queries.codes
     rng = check_random_state(random_state)
+    # Queries are permuted once per split, for all sizes: a smaller training set is then
+    # part of a larger one, and the curve shows the effect of the size alone.
     folds = [
         (rng.permutation(np.unique(codes[train])), test)
         for train, test in cv.split(X, y, ids)

@@ -1,33 +1,50 @@
 """The cross-validation protocol of the LETOR data sets."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from skrank._core._parameters import Interval, invalid_parameter
 from skrank._core._validation import n_rows
 from skrank.model_selection._base import (
     BaseQuerySplitter,
-    check_count,
+    Queries,
+    QuerySplits,
     check_enough_queries,
     queries_of,
 )
 
 
+@dataclass(frozen=True)
+class _PerRow:
+    """Words of an error message; which numbers there may be depends on the data."""
+
+    def __contains__(self, value) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return "of one part number per row"
+
+
 class LetorFolds(BaseQuerySplitter):
     r"""Rotation of training, validation and test parts as in LETOR.
 
-    The queries form :math:`K` parts :math:`S_1, \dots, S_K`. In fold :math:`i`, counted
-    from 1, the last but one part is for choosing parameters and the last for testing:
+    The queries form :math:`K` parts :math:`S_1, \dots, S_K`. Fold :math:`i`, counted
+    from 1, starts at part i; its last part but one serves to choose parameters, and its
+    last part to test:
 
     .. math::
         \text{train} = S_i \cup \dots \cup S_{i+K-3},\quad
         \text{vali} = S_{i+K-2},\quad \text{test} = S_{i+K-1},
 
-    with part numbers taken modulo :math:`K` (Qin, Liu, Xu & Li 2010, table 4:
-    fold 1 trains on S1, S2, S3, validates on S4 and tests on S5). ``split`` yields
-    (train, test) for scikit-learn's tools; `split_with_validation` yields all three.
+    with part numbers taken modulo :math:`K`. In table 4 of [Qin2010]_, fold 1 trains on
+    S1, S2 and S3, validates on S4 and tests on S5. ``split`` yields pairs (train, test)
+    for scikit-learn's tools; `split_with_validation` yields all three.
 
     Parameters
     ----------
@@ -41,15 +58,12 @@ class LetorFolds(BaseQuerySplitter):
         Whether the training rows of ``split`` contain the validation part, as for a
         final fit after the parameters are chosen.
     shuffle : bool, default=False
-        Whether to shuffle the queries before cutting; not with ``parts``.
-    random_state : int, RandomState instance or None, default=None
-        Source of the shuffle.
+        Whether to shuffle the queries before they are cut into parts; not possible with
+        given ``parts``.
 
     References
     ----------
-    Qin, T., Liu, T.-Y., Xu, J. & Li, H. (2010). LETOR: a benchmark collection for
-    research on learning to rank for information retrieval. *Information Retrieval*
-    13, 346-374.
+    [Qin2010]_, table 4.
 
     Examples
     --------
@@ -67,23 +81,21 @@ class LetorFolds(BaseQuerySplitter):
     [1 2 5] [3] [4]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        parts=None,
-        include_validation: bool = False,
-        shuffle: bool = False,
-        random_state=None,
-    ):
-        self.n_splits = n_splits
-        self.parts = parts
-        self.include_validation = include_validation
-        self.shuffle = shuffle
-        self.random_state = random_state
+    n_splits: Annotated[int, Interval(3, None)] = field(default=5, kw_only=False)
+    parts: Annotated[npt.ArrayLike, _PerRow()] | None = None
+    include_validation: bool = False
+    shuffle: bool = False
+
+    @classmethod
+    def _variants(cls):
+        return [
+            {},
+            {"n_splits": 3, "include_validation": True},
+            {"shuffle": True, "random_state": 0},
+        ]
 
     def split_with_validation(
-        self, X, y=None, groups=None
+        self, X: Any, y: Any = None, groups: npt.ArrayLike | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the rows of the three sets of every fold.
 
@@ -108,26 +120,35 @@ class LetorFolds(BaseQuerySplitter):
         Raises
         ------
         ValueError
-            If there are too few queries, or ``parts`` cuts a query.
+            If a parameter is not accepted, there are too few queries, or ``parts`` cuts
+            a query.
         """
+        self._check_parameters()
         queries = queries_of(X, y, groups, type(self).__name__)
-        for sets in self._rotate(queries, X):
-            yield tuple(queries.rows(chosen) for chosen in sets)
+        for train, vali, test in self._rotate(queries, X):
+            yield queries.rows(train), queries.rows(vali), queries.rows(test)
 
-    def _split_queries(self, queries, X, y):
+    def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
         for train, vali, test in self._rotate(queries, X):
             yield (np.r_[train, vali] if self.include_validation else train), test
 
-    def _rotate(self, queries, X):
-        check_count(self.n_splits, "n_splits", 3)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.shuffle and self.parts is not None:
+            raise invalid_parameter(self, "shuffle", "False with given parts", True)
+
+    def _rotate(
+        self, queries: Queries, X: Any
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the numbers of the queries of the three sets of every fold."""
         check_enough_queries(len(queries), self.n_splits, type(self).__name__)
         parts = self._parts(queries, X)
         for fold in range(self.n_splits):
             turn = [parts[(fold + i) % self.n_splits] for i in range(self.n_splits)]
             yield np.concatenate(turn[:-2]), turn[-2], turn[-1]
 
-    def _parts(self, queries, X):
-        """Query numbers of every part."""
+    def _parts(self, queries: Queries, X: Any) -> list[np.ndarray]:
+        """Return the query numbers of every part."""
         if self.parts is not None:
             part_of = self._given_parts(queries, X)
             return [np.flatnonzero(part_of == i + 1) for i in range(self.n_splits)]
@@ -136,16 +157,14 @@ class LetorFolds(BaseQuerySplitter):
             check_random_state(self.random_state).shuffle(order)
         return np.array_split(order, self.n_splits)
 
-    def _given_parts(self, queries, X):
-        """Part of every query, checked against the parts of its rows."""
-        if self.shuffle:
-            raise ValueError("shuffle=True makes no sense with given parts")
+    def _given_parts(self, queries: Queries, X: Any) -> np.ndarray:
+        """Return the part of every query, which must be that of all its rows."""
         rows = column_or_1d(self.parts)
         check_consistent_length(rows, np.empty(n_rows(X)))
         if not np.array_equal(np.unique(rows), np.arange(1, self.n_splits + 1)):
             raise ValueError(
-                f"parts must hold the numbers 1 to {self.n_splits} and all of them, "
-                f"found {np.unique(rows).tolist()}"
+                f"parts must hold the numbers 1 to {self.n_splits}, all of them and no "
+                f"others, found {np.unique(rows).tolist()}"
             )
         codes = queries.codes
         part_of = np.zeros(len(queries), dtype=np.intp)
@@ -157,11 +176,3 @@ class LetorFolds(BaseQuerySplitter):
                 f"{queries.ids.tolist()[codes[cut[0]]]!r} has rows in several parts"
             )
         return part_of
-
-    def __repr__(self):
-        given = "" if self.parts is None else ", parts=given"
-        return (
-            f"LetorFolds(n_splits={self.n_splits}{given}, "
-            f"include_validation={self.include_validation}, shuffle={self.shuffle}, "
-            f"random_state={self.random_state})"
-        )

@@ -1,18 +1,25 @@
 """Random splits of whole queries."""
 
 import numbers
+from collections.abc import Callable
+from dataclasses import field
 from math import ceil, floor
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from skrank._core._parameters import Fraction, PositiveInt, Seed
 from skrank._core._queries import take_rows
-from skrank._core._validation import n_rows, resolve_groups
+from skrank._core._validation import check_arguments, n_rows, resolve_groups
 from skrank.model_selection._base import (
     BaseQuerySplitter,
     Queries,
-    check_count,
+    QuerySplits,
 )
+
+SetSize = Fraction | PositiveInt | None
 
 
 class QueryShuffleSplit(BaseQuerySplitter):
@@ -23,13 +30,11 @@ class QueryShuffleSplit(BaseQuerySplitter):
     n_splits : int, default=5
         Number of splits.
     test_size : float or int, default=None
-        Share (float in (0, 1)) or number (int) of the queries in the test set. None is
-        what ``train_size`` leaves, or 0.2.
+        Share (float in (0, 1)) or number (int) of the queries in the test set. None
+        takes the queries that ``train_size`` leaves, or 0.2.
     train_size : float or int, default=None
-        Share or number of the queries in the training set; None is what the test set
-        leaves.
-    random_state : int, RandomState instance or None, default=None
-        Source of the draws; an integer gives the same splits in every call.
+        Share or number of the queries in the training set. None takes the queries that
+        the test set leaves.
 
     Examples
     --------
@@ -43,21 +48,19 @@ class QueryShuffleSplit(BaseQuerySplitter):
     [3 5] 24
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        test_size: float | None = None,
-        train_size: float | None = None,
-        random_state=None,
-    ):
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.train_size = train_size
-        self.random_state = random_state
+    n_splits: PositiveInt = field(default=5, kw_only=False)
+    test_size: SetSize = None
+    train_size: SetSize = None
 
-    def _split_queries(self, queries, X, y):
-        check_count(self.n_splits, "n_splits", 1)
+    @classmethod
+    def _variants(cls):
+        return [
+            {"random_state": 0},
+            {"n_splits": 1, "test_size": 0.4, "random_state": 0},
+            {"test_size": 1, "train_size": 2, "random_state": 0},
+        ]
+
+    def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
         n_train, n_test = _set_sizes(len(queries), self.test_size, self.train_size, 0.2)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
@@ -65,80 +68,86 @@ class QueryShuffleSplit(BaseQuerySplitter):
             yield order[n_test : n_test + n_train], order[:n_test]
 
 
-def _n_chosen(size, n_queries, name, rounding):
-    """Number of queries that a share or a number asks for."""
-    if isinstance(size, bool) or not isinstance(size, numbers.Real):
-        raise TypeError(f"{name} must be a float, an int or None, got {size!r}")
-    if isinstance(size, numbers.Integral):
-        if not 0 < size < n_queries:
-            raise ValueError(
-                f"{name} as a number of queries must lie between 1 and "
-                f"{n_queries - 1} for {n_queries} queries, got {size}"
-            )
-        return int(size)
-    if not 0 < size < 1:
-        raise ValueError(f"{name} as a share must lie in (0, 1), got {size!r}")
-    return rounding(size * n_queries)
+def _n_chosen(
+    size: float, n_queries: int, name: str, rounding: Callable[[float], int]
+) -> int:
+    """Return the number of queries that a share or a number asks for."""
+    if not isinstance(size, numbers.Integral):
+        return rounding(size * n_queries)
+    if size >= n_queries:
+        raise ValueError(
+            f"{name} as a number of queries must lie between 1 and {n_queries - 1} for "
+            f"{n_queries} queries, got {size}"
+        )
+    return int(size)
 
 
-def _set_sizes(n_queries, test_size, train_size, default):
-    """Numbers of training and of test queries."""
-    n_train = n_test = None
+def _set_sizes(
+    n_queries: int, test_size: SetSize, train_size: SetSize, default: float
+) -> tuple[int, int]:
+    """Return the numbers of training and of test queries."""
     if test_size is None and train_size is None:
         test_size = default
+    n_train = n_test = 0
+    # Shares are rounded up for the test set and down for the training set, as in
+    # scikit-learn.
     if test_size is not None:
         n_test = _n_chosen(test_size, n_queries, "test_size", ceil)
     if train_size is not None:
         n_train = _n_chosen(train_size, n_queries, "train_size", floor)
-    n_test = n_queries - n_train if n_test is None else n_test
-    n_train = n_queries - n_test if n_train is None else n_train
+    if test_size is None:
+        n_test = n_queries - n_train
+    elif train_size is None:
+        n_train = n_queries - n_test
     if n_train + n_test > n_queries or n_train < 1 or n_test < 1:
         raise ValueError(
             f"test_size={test_size!r} and train_size={train_size!r} ask for {n_train} "
             f"training and {n_test} test queries; there are {n_queries}, and each set "
-            "needs one at least"
+            "needs at least one"
         )
     return n_train, n_test
 
 
 def train_test_query_split(
-    *arrays,
-    groups=None,
-    test_size: float | None = None,
-    train_size: float | None = None,
+    *arrays: Any,
+    groups: npt.ArrayLike | None = None,
+    test_size: SetSize = None,
+    train_size: SetSize = None,
     shuffle: bool = True,
-    random_state=None,
-) -> list:
-    """Split arrays into a training and a test part without cutting a query.
+    random_state: Seed = None,
+) -> list[Any]:
+    """Split arrays into a training and a test part that hold whole queries.
 
     Parameters
     ----------
     *arrays : sequence of indexables with n_samples rows
-        Arrays, data frames, sparse matrices or lists.
+        Arrays, data frames, sparse matrices or lists to split.
     groups : array-like of shape (n_samples,), default=None
         One query id per row. None reads them from the first pandas object whose index
         has a level named ``qid``.
     test_size : float or int, default=None
-        Share or number of the queries in the test part; None is what ``train_size``
-        leaves, or 0.25.
+        Share (float in (0, 1)) or number (int) of the queries in the test part. None
+        takes the queries that ``train_size`` leaves, or 0.25.
     train_size : float or int, default=None
-        Share or number of the queries in the training part.
+        Share or number of the queries in the training part. None takes the queries that
+        the test part leaves.
     shuffle : bool, default=True
-        Whether the test queries are drawn at random. If False, they are the last ones
-        in the order of the ids.
+        Whether to draw the test queries at random. If False, they are the last ones in
+        the order of the ids.
     random_state : int, RandomState instance or None, default=None
-        Source of the draw.
+        Source of randomness of the draw.
 
     Returns
     -------
     list
-        Training and test part of each array in turn, followed by those of ``groups``
-        if it was given. Rows come query after query in the order of the ids.
+        Training part and test part of each array in turn, followed by those of
+        ``groups`` if it was given. Rows come query after query in the order of the ids.
 
     Raises
     ------
     ValueError
-        If lengths differ, there are no groups, or a part would have no query.
+        If an argument is not accepted, lengths differ, there are no groups, or a part
+        would have no query.
 
     Examples
     --------
@@ -152,6 +161,12 @@ def train_test_query_split(
     """
     if not arrays:
         raise ValueError("train_test_query_split needs at least one array to split")
+    check_arguments(
+        train_test_query_split,
+        test_size=test_size,
+        train_size=train_size,
+        random_state=random_state,
+    )
     lengths = [n_rows(array) for array in arrays]
     if len(set(lengths)) > 1:
         raise ValueError(f"arrays must have the same number of rows, got {lengths}")
@@ -163,6 +178,7 @@ def train_test_query_split(
     if shuffle:
         order = check_random_state(random_state).permutation(len(queries))
     else:
+        # The test set is taken from the front, and is to hold the last ids.
         order = np.arange(len(queries))[::-1]
     test = queries.rows(order[:n_test])
     train = queries.rows(order[n_test : n_test + n_train])

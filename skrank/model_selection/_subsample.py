@@ -1,4 +1,4 @@
-"""Training on part of the queries."""
+"""A ranker that is trained on part of the queries."""
 
 import numbers
 from dataclasses import field
@@ -10,9 +10,11 @@ from sklearn.utils import check_random_state
 from skrank._core._parameters import Interval, PositiveInt, Seed
 from skrank.base import BaseMetaRanker
 
+Share = Annotated[float, Interval(0, 1, "right")]
+
 
 class QuerySubsample(BaseMetaRanker):
-    """A ranker trained on a random part of the training queries.
+    """Train a ranker on a random part of the training queries.
 
     Successive halving with ``resource="n_samples"`` draws rows and leaves fragments of
     queries. With this wrapper ``resource="n_queries"`` draws whole queries instead.
@@ -20,19 +22,20 @@ class QuerySubsample(BaseMetaRanker):
     Parameters
     ----------
     estimator : ranker
-        Its ``fit`` takes groups; it is cloned, never changed.
+        Ranker to train; it is cloned and never changed.
     n_queries : int, float or None, default=None
-        Number (int) or share (float in (0, 1]) of the training queries. A number above
-        what there is means all, as does None.
+        Number (int) or share (float in (0, 1]) of the training queries to draw. None
+        takes all queries, as does a number that is larger than theirs.
     random_state : int, RandomState instance or None, default=0
-        Source of the draw. With the same seed a larger number contains the smaller.
+        Source of randomness of the draw. With the same seed, a larger number of queries
+        contains those of a smaller one.
 
     Attributes
     ----------
     estimator_ : ranker
-        The fitted ranker.
+        Fitted ranker.
     trained_ids_ : ndarray of shape (n_chosen,)
-        Queries that were drawn.
+        Ids of the queries that were drawn.
 
     Examples
     --------
@@ -48,27 +51,37 @@ class QuerySubsample(BaseMetaRanker):
     """
 
     estimator: Any = field(kw_only=False)
-    n_queries: PositiveInt | Annotated[float, Interval(0, 1, "right")] | None = None
+    n_queries: Share | PositiveInt | None = None
     random_state: Seed = 0
 
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        from skrank.rankers import SubsetRegression
+
+        return [
+            {"estimator": SubsetRegression()},
+            {"estimator": SubsetRegression(), "n_queries": 0.5, "random_state": 1},
+            {"estimator": SubsetRegression(), "n_queries": 3},
+        ]
+
     @property
-    def approach(self):
-        """That of the wrapped ranker."""
+    # A wrapper knows it only once it has a ranker, so not on the class.
+    def approach(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Approach of the wrapped ranker."""
         return getattr(self.estimator, "approach", None)
 
     def _fit(self, data, validation):
-        n_chosen = self._n_chosen(data.n_queries)
+        # A prefix of one permutation, so that more queries contain the fewer ones.
         order = check_random_state(self.random_state).permutation(data.n_queries)
-        chosen = np.sort(order[:n_chosen])
+        chosen = np.sort(order[: self._n_chosen(data.n_queries)])
         self.estimator_ = self._fit_inner(
             self.estimator, data.subset(chosen), validation
         )
         self.trained_ids_ = data.ids[chosen]
 
-    def _n_chosen(self, n_available):
-        n = self.n_queries
-        if n is None:
-            return n_available
+    def _n_chosen(self, n_available: int) -> int:
+        n = n_available if self.n_queries is None else self.n_queries
         if isinstance(n, numbers.Integral):
             return min(int(n), n_available)
         return max(1, int(n * n_available))

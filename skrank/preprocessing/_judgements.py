@@ -1,22 +1,36 @@
 """Grades and total orders from other kinds of judgements.
 
 Judgements come as relevance grades, as preference pairs or as total orders
-(Liu 2011, §1.2.2). Grades and orders are row-aligned, so that they can be sliced with
-X; an order is the 1-based position of each document in its query, best first. Pairs are
-row numbers (preferred, other). What a conversion cannot keep is said in its docstring.
+([Liu2011]_, section 1.2.2). Grades and orders have one entry per row, so that they can
+be sliced with X; an order is the 1-based position of each document in its query, best
+first. Pairs are row numbers (preferred, other). The docstring of each conversion tells
+what it cannot keep.
 """
 
+from typing import Any, Literal, NoReturn
+
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
+from skrank._core._parameters import Seed
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, check_groups, resolve_groups
+from skrank._core._validation import (
+    check_arguments,
+    check_grades,
+    check_groups,
+    n_rows,
+    resolve_groups,
+)
 
 
 def grades_to_order(
-    y, groups=None, *, ties: str = "stable", random_state=None
+    y: npt.ArrayLike,
+    groups: npt.ArrayLike | None = None,
+    *,
+    ties: Literal["stable", "random"] = "stable",
+    random_state: Seed = None,
 ) -> np.ndarray:
     """Convert relevance grades to one total order that agrees with them.
 
@@ -27,23 +41,30 @@ def grades_to_order(
     groups : array-like of shape (n_documents,), default=None
         One query id per row, in any order; None reads the index of a pandas ``y``.
     ties : {"stable", "random"}, default="stable"
-        Documents of equal grade keep the order of their rows, or are shuffled.
+        Order of documents of equal grade: that of their rows, or a random one.
     random_state : int, RandomState instance or None, default=None
-        Shuffles ties.
+        Source of randomness of the order of ties.
 
     Returns
     -------
     ndarray of shape (n_documents,), dtype intp
-        Position of each document in its query, from 1. Complexity: O(n log n).
+        Position of each document in its query, counted from 1. Complexity: O(n log n).
 
     Raises
     ------
     ValueError
-        If a grade is not finite or negative, or the queries are not known.
+        If an argument is not accepted, a grade is not finite or negative, or the
+        queries are not known.
+
+    Notes
+    -----
+    The distances between grades are lost, and so is the difference between equal and
+    unequal grades.
 
     References
     ----------
-    Liu 2011, §1.3.3.3: any permutation consistent with the grades is a ground truth.
+    [Liu2011]_, section 1.3.3.3: every permutation that is consistent with the grades is
+    a ground truth.
 
     Examples
     --------
@@ -51,10 +72,9 @@ def grades_to_order(
     >>> grades_to_order([0, 2, 1, 1], groups=["a", "a", "b", "a"])
     array([3, 1, 1, 2])
     """
+    check_arguments(grades_to_order, ties=ties, random_state=random_state)
     grades = check_grades(y)
     groups = resolve_groups(groups, y, n_samples=len(grades), caller="grades_to_order")
-    if ties not in ("stable", "random"):
-        raise ValueError(f"ties must be 'stable' or 'random', got {ties!r}")
     if ties == "random":
         tie_breaker = check_random_state(random_state).permutation(len(grades))
     else:
@@ -62,23 +82,25 @@ def grades_to_order(
     return _positions((tie_breaker, -grades), QueryIndex.from_groups(groups))
 
 
-def order_to_grades(order: ArrayLike, groups=None) -> np.ndarray:
+def order_to_grades(
+    order: npt.ArrayLike, groups: npt.ArrayLike | None = None
+) -> np.ndarray:
     r"""Convert total orders to grades.
 
-    The grade of a document is the number of documents of its query that stand below it,
-    :math:`y_u = m - \pi(u)`; the conversion loses nothing.
+    The grade of a document is the number of documents of its query that come after it,
+    :math:`y_u = m - \pi(u)` for a query of m documents. The conversion loses nothing.
 
     Parameters
     ----------
     order : array-like of shape (n_documents,)
-        Position of each document in the order of its query: 1, 2, … without ties.
+        Position of each document in its query, counted from 1, without ties.
     groups : array-like of shape (n_documents,), default=None
         One query id per row, in any order; None reads the index of a pandas ``order``.
 
     Returns
     -------
     ndarray of shape (n_documents,), dtype float64
-        Grades from 0.
+        Grades, whole numbers from 0.
 
     Raises
     ------
@@ -87,7 +109,7 @@ def order_to_grades(order: ArrayLike, groups=None) -> np.ndarray:
 
     References
     ----------
-    Liu 2011, §1.3.3.1.
+    [Liu2011]_, section 1.3.3.1.
 
     Examples
     --------
@@ -95,7 +117,7 @@ def order_to_grades(order: ArrayLike, groups=None) -> np.ndarray:
     >>> order_to_grades([2, 1, 3, 1], groups=["a", "a", "a", "b"])
     array([1., 2., 0., 0.])
     """
-    positions = column_or_1d(order)
+    positions = np.asarray(column_or_1d(order))
     groups = resolve_groups(
         groups, order, n_samples=len(positions), caller="order_to_grades"
     )
@@ -107,16 +129,20 @@ def order_to_grades(order: ArrayLike, groups=None) -> np.ndarray:
 
 
 def preferences_to_grades(
-    pairs: ArrayLike, groups, *, method: str = "levels"
+    pairs: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    *,
+    method: Literal["levels", "wins"] = "levels",
 ) -> np.ndarray:
     """Convert preference pairs to grades.
 
-    - ``"levels"``: a document that is preferred to no other has grade 0, every other
-      one more than the highest grade among those that it is preferred to. These are the
-      smallest whole grades that agree with all pairs; they need pairs without cycles.
-    - ``"wins"``: the number of pairs in which the document is preferred (Liu 2011,
-      §1.3.3.1). Any pairs are accepted, repeated ones count repeatedly, and the grades
-      need not agree with every pair.
+    - ``"levels"``: a document that is preferred to no other has grade 0; any other
+      document has one grade more than the best document that it is preferred to. These
+      are the smallest whole grades that agree with all pairs. The preferences must not
+      form a cycle.
+    - ``"wins"``: the grade is the number of pairs in which the document is preferred
+      ([Liu2011]_, section 1.3.3.1). All pairs are accepted, repeated pairs count
+      repeatedly, and the grades need not agree with every pair.
 
     Parameters
     ----------
@@ -125,22 +151,22 @@ def preferences_to_grades(
     groups : array-like of shape (n_documents,)
         One query id per row, in any order.
     method : {"levels", "wins"}, default="levels"
-        How grades are defined.
+        Definition of the grades.
 
     Returns
     -------
     ndarray of shape (n_documents,), dtype float64
-        Grades from 0. Complexity: O(n_pairs log n_pairs).
+        Grades, whole numbers from 0. Complexity: O(n_pairs log n_pairs).
 
     Raises
     ------
     ValueError
-        If a row number is out of range, the rows of a pair belong to different queries,
-        or, with ``"levels"``, preferences form a cycle.
+        If an argument is not accepted, a row number is out of range, the rows of a pair
+        belong to different queries, or, with ``"levels"``, preferences form a cycle.
 
     See Also
     --------
-    grades_to_preferences : The way back.
+    grades_to_preferences : The opposite conversion.
 
     Examples
     --------
@@ -149,18 +175,18 @@ def preferences_to_grades(
     >>> preferences_to_grades(pairs, groups=["a", "a", "a", "a"])
     array([2., 1., 0., 0.])
     """
-    pairs, groups = _check_pairs(pairs, groups)
+    check_arguments(preferences_to_grades, method=method)
+    rows, ids = _check_pairs(pairs, groups)
     if method == "wins":
-        return np.bincount(pairs[:, 0], minlength=len(groups)).astype(np.float64)
-    if method != "levels":
-        raise ValueError(f"method must be 'levels' or 'wins', got {method!r}")
-    return _levels(pairs, groups)
+        return np.bincount(rows[:, 0], minlength=len(ids)).astype(np.float64)
+    return _levels(rows, ids)
 
 
-def preferences_to_order(pairs: ArrayLike, groups) -> np.ndarray:
+def preferences_to_order(pairs: npt.ArrayLike, groups: npt.ArrayLike) -> np.ndarray:
     """Convert preference pairs to one total order that agrees with all of them.
 
-    Documents are ordered by the levels of `preferences_to_grades`, then by row.
+    Documents are ordered by the levels of `preferences_to_grades`; documents of the
+    same level keep the order of their rows.
 
     Parameters
     ----------
@@ -172,16 +198,17 @@ def preferences_to_order(pairs: ArrayLike, groups) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_documents,), dtype intp
-        Position of each document in its query, from 1.
+        Position of each document in its query, counted from 1.
 
     Raises
     ------
     ValueError
-        As `preferences_to_grades`.
+        If a row number is out of range, the rows of a pair belong to different queries,
+        or preferences form a cycle.
 
     References
     ----------
-    Liu 2011, §1.3.3.3.
+    [Liu2011]_, section 1.3.3.3.
 
     Examples
     --------
@@ -192,8 +219,11 @@ def preferences_to_order(pairs: ArrayLike, groups) -> np.ndarray:
     return grades_to_order(preferences_to_grades(pairs, groups), groups)
 
 
-def _positions(keys, index):
-    """1-based position of each row when its query is sorted by keys, last key first."""
+def _positions(keys: tuple[np.ndarray, ...], index: QueryIndex) -> np.ndarray:
+    """Return the 1-based position of each row in its query, sorted by keys.
+
+    As for `numpy.lexsort`, the last key is the most important one.
+    """
     keys = tuple(index.take(key) for key in keys)
     codes = index.codes
     order = np.lexsort((*keys, codes))
@@ -202,7 +232,7 @@ def _positions(keys, index):
     return index.restore(positions)
 
 
-def _check_order(grouped, index):
+def _check_order(grouped: np.ndarray, index: QueryIndex) -> None:
     codes = index.codes
     expected = np.arange(1, len(grouped) + 1) - index.ptr[codes]
     wrong = grouped[np.lexsort((grouped, codes))] != expected
@@ -216,13 +246,16 @@ def _check_order(grouped, index):
         )
 
 
-def _shown(query_id):
-    """An id as the user wrote it, without the name of a NumPy type."""
+def _shown(query_id: Any) -> str:
+    """Return an id as the user wrote it, without the name of a NumPy type."""
     return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
 
 
-def _check_pairs(pairs, groups):
-    groups = check_groups(groups, len(groups))
+def _check_pairs(
+    pairs: npt.ArrayLike, groups: npt.ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Check that pairs are numbers of rows of the same query."""
+    groups = check_groups(groups, n_rows(groups))
     pairs = np.asarray(pairs)
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.intp), groups
@@ -246,11 +279,12 @@ def _check_pairs(pairs, groups):
     return pairs.astype(np.intp), groups
 
 
-def _levels(pairs, groups):
-    """Longest chain of preferences below each document, layer by layer.
+def _levels(pairs: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the length of the longest chain of preferences below each document.
 
-    Layer 0 is what is preferred to nothing. Taking a layer away leaves the next one:
-    the documents that have lost all the documents which they are preferred to.
+    Layer 0 holds the documents that are preferred to no other. Once a layer is taken
+    away, the next one holds the documents all of whose inferiors are gone. Layers are
+    found one after another, each by array operations over its own pairs.
     """
     n = len(groups)
     preferred, other = pairs.T
@@ -265,6 +299,7 @@ def _levels(pairs, groups):
         levels[layer] = level
         n_placed += len(layer)
         sizes = start[layer + 1] - start[layer]
+        # Numbers of all pairs in which a document of the layer is the inferior one.
         edges = np.repeat(start[layer] - np.cumsum(sizes) + sizes, sizes)
         above, counts = np.unique(
             preferred_over[edges + np.arange(len(edges))], return_counts=True
@@ -277,8 +312,14 @@ def _levels(pairs, groups):
     return levels
 
 
-def _raise_cycle(preferred, other, unplaced, groups):
-    """Walk down preferences between unplaced documents until one comes back."""
+def _raise_cycle(
+    preferred: np.ndarray, other: np.ndarray, unplaced: np.ndarray, groups: np.ndarray
+) -> NoReturn:
+    """Raise an error that names one cycle among the unplaced documents.
+
+    Every unplaced document is preferred to another one, so that a walk down the
+    preferences must come back to a document that it has seen.
+    """
     among = unplaced[preferred] & unplaced[other]
     below = dict(zip(preferred[among].tolist(), other[among].tolist()))
     row = next(iter(below))

@@ -1,28 +1,39 @@
 """Preference pairs from grades and total orders.
 
-Within a query sorted by grade, the documents that a document is preferred to are a
-prefix. Pairs are therefore numbered without being listed: document ``u`` of the sorted
-query owns as many consecutive numbers as there are documents of lower grade, and a
-number is decoded by a binary search. Sampling draws numbers.
+Within a query sorted by ascending grade, the documents that a document is preferred to
+are the first ones. Pairs are therefore numbered without being listed: document ``u`` of
+the sorted query owns as many consecutive numbers as there are documents of lower grade,
+and a number is decoded by a binary search. A sample of pairs is a sample of numbers.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
+from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, n_rows, resolve_groups
+from skrank._core._validation import (
+    check_arguments,
+    check_grades,
+    n_rows,
+    resolve_groups,
+)
 from skrank.preprocessing._judgements import order_to_grades
 
 
 def grades_to_preferences(
-    y, groups=None, *, max_pairs_per_query: int | None = None, random_state=None
+    y: npt.ArrayLike,
+    groups: npt.ArrayLike | None = None,
+    *,
+    max_pairs_per_query: PositiveInt | None = None,
+    random_state: Seed = None,
 ) -> np.ndarray:
     r"""Convert relevance grades to preference pairs.
 
     Within each query, document u is preferred to document v if :math:`y_u > y_v`.
-    Documents of equal grade form no pair.
+    Documents of equal grade form no pair, and the sizes of differences between grades
+    are lost.
 
     Parameters
     ----------
@@ -31,29 +42,30 @@ def grades_to_preferences(
     groups : array-like of shape (n_documents,), default=None
         One query id per row, in any order; None reads the index of a pandas ``y``.
     max_pairs_per_query : int, default=None
-        Queries with more pairs keep a uniform sample of this size, without repetition.
-        None keeps all, which are O(m²) for a query of m documents.
+        Maximum number of pairs of a query; of more pairs, a uniform sample without
+        repetition is kept. None keeps all pairs, O(m²) for a query of m documents.
     random_state : int, RandomState instance or None, default=None
-        Draws the samples.
+        Source of randomness of the samples.
 
     Returns
     -------
     ndarray of shape (n_pairs, 2), dtype intp
-        Row numbers (preferred, other), query after query. Complexity: O(n log n)
-        plus the size of the result.
+        Row numbers (preferred, other), query after query. Complexity:
+        O((n + n_pairs) log n) for n documents.
 
     Raises
     ------
     ValueError
-        If a grade is not finite or negative, or the queries are not known.
+        If an argument is not accepted, a grade is not finite or negative, or the
+        queries are not known.
 
     See Also
     --------
-    preferences_to_grades : The way back.
+    preferences_to_grades : The opposite conversion.
 
     References
     ----------
-    Liu 2011, §1.3.3.2.
+    [Liu2011]_, section 1.3.3.2.
 
     Examples
     --------
@@ -63,16 +75,21 @@ def grades_to_preferences(
            [0, 1],
            [0, 2]])
     """
+    check_arguments(
+        grades_to_preferences,
+        max_pairs_per_query=max_pairs_per_query,
+        random_state=random_state,
+    )
     grades = check_grades(y)
     groups = resolve_groups(
         groups, y, n_samples=len(grades), caller="grades_to_preferences"
     )
-    limit = _check_limit(max_pairs_per_query)
     rng = check_random_state(random_state)
     rows, ptr, n_lower = _sort_by_grade(grades, QueryIndex.from_groups(groups))
     end_of_row = np.cumsum(n_lower)
     first_pair = np.concatenate(([0], end_of_row))[ptr]
-    numbers = _choose_pairs(first_pair, limit, rng)
+    numbers = _choose_pairs(first_pair, max_pairs_per_query, rng)
+    # Pair numbers are decoded: the row that owns a number, then the place within it.
     preferred = np.searchsorted(end_of_row, numbers, side="right")
     within_row = numbers - (end_of_row[preferred] - n_lower[preferred])
     query = np.searchsorted(ptr, preferred, side="right") - 1
@@ -81,11 +98,11 @@ def grades_to_preferences(
 
 
 def order_to_preferences(
-    order: ArrayLike,
-    groups=None,
+    order: npt.ArrayLike,
+    groups: npt.ArrayLike | None = None,
     *,
-    max_pairs_per_query: int | None = None,
-    random_state=None,
+    max_pairs_per_query: PositiveInt | None = None,
+    random_state: Seed = None,
 ) -> np.ndarray:
     r"""Convert total orders to preference pairs.
 
@@ -94,13 +111,14 @@ def order_to_preferences(
     Parameters
     ----------
     order : array-like of shape (n_documents,)
-        Position of each document in the order of its query: 1, 2, … without ties.
+        Position of each document in its query, counted from 1, without ties.
     groups : array-like of shape (n_documents,), default=None
-        One query id per row; None reads the index of a pandas ``order``.
+        One query id per row, in any order; None reads the index of a pandas ``order``.
     max_pairs_per_query : int, default=None
-        Largest number of pairs of a query, drawn uniformly; None keeps all.
+        Maximum number of pairs of a query; of more pairs, a uniform sample without
+        repetition is kept. None keeps all pairs.
     random_state : int, RandomState instance or None, default=None
-        Draws the samples.
+        Source of randomness of the samples.
 
     Returns
     -------
@@ -110,11 +128,12 @@ def order_to_preferences(
     Raises
     ------
     ValueError
-        If the positions of a query are not 1 to its number of documents.
+        If an argument is not accepted, or the positions of a query are not 1 to its
+        number of documents.
 
     References
     ----------
-    Liu 2011, §1.3.3.2.
+    [Liu2011]_, section 1.3.3.2.
 
     Examples
     --------
@@ -134,16 +153,14 @@ def order_to_preferences(
     )
 
 
-def _check_limit(limit):
-    if limit is not None and (limit != int(limit) or limit < 1):
-        raise ValueError(
-            f"max_pairs_per_query must be a positive integer or None, got {limit!r}"
-        )
-    return limit
+def _sort_by_grade(
+    grades: np.ndarray, index: QueryIndex
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort rows by query and ascending grade.
 
-
-def _sort_by_grade(grades, index):
-    """Rows by query and ascending grade, and the number of lower grades for each."""
+    Returns the rows, the pointers of the queries, and for each sorted row the number of
+    documents of its query that have a lower grade.
+    """
     codes = index.codes
     grouped = index.take(grades)
     by_grade = np.lexsort((grouped, codes))
@@ -156,8 +173,10 @@ def _sort_by_grade(grades, index):
     return rows, index.ptr, level_start - index.ptr[codes]
 
 
-def _choose_pairs(first_pair, limit, rng):
-    """Numbers of the pairs to keep, ascending."""
+def _choose_pairs(
+    first_pair: np.ndarray, limit: int | None, rng: np.random.RandomState
+) -> np.ndarray:
+    """Return the numbers of the pairs to keep, ascending."""
     sizes = np.diff(first_pair)
     if limit is None or not (sizes > limit).any():
         return np.arange(first_pair[-1])
@@ -170,5 +189,5 @@ def _choose_pairs(first_pair, limit, rng):
     return np.concatenate(chosen)
 
 
-def _sample(population, size, rng):
+def _sample(population: int, size: int, rng: np.random.RandomState) -> np.ndarray:
     return sample_without_replacement(population, size, random_state=rng)

@@ -1,17 +1,22 @@
 """Features normalised within each query.
 
-Features of different queries are often not comparable: BM25 of a long query is larger
-than of a short one, whatever the documents. Rankers only compare documents of the same
-query, so each feature may be put on a common scale query by query. Nothing is learned
-from the training data; `transform` needs the queries of the rows that it is given.
+Features of different queries are often not comparable: the BM25 score of a long query
+is larger than that of a short one, whatever the documents. Rankers only compare
+documents of the same query, so that each feature may be put on a common scale query by
+query. Nothing is learned from the training data; `transform` needs the queries of the
+rows that it is given.
 """
 
 from abc import ABCMeta, abstractmethod
+from dataclasses import field
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_groups,
@@ -20,22 +25,40 @@ from skrank._core._validation import (
     resolve_groups,
 )
 
-_BLOCK_VALUES = 1 << 16  # values normalised at once, so that temporaries stay in cache
+# As many values are scaled at once as let all temporaries stay in the cache.
+_BLOCK_VALUES = 1 << 16
 
 
 class _BaseQueryScaler(
-    OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+    OneToOneFeatureMixin, TransformerMixin, Parameters, BaseEstimator, metaclass=ABCMeta
 ):
-    """Affine map of every feature within every query."""
+    """Affine map of every feature within every query.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen in `fit`, where X was a data frame.
+    """
 
     __metadata_request__fit = {"groups": True}
     __metadata_request__transform = {"groups": True}
 
-    @abstractmethod
-    def _location_scale(self, X, starts, sizes):
-        """Return what to subtract and what to multiply by, (n_queries, n_features)."""
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [{}]
 
-    def fit(self, X, y=None, groups=None):
+    @abstractmethod
+    def _location_scale(
+        self, X: np.ndarray, starts: np.ndarray, sizes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the subtrahend and the factor, each (n_queries, n_features)."""
+
+    def fit(
+        self, X: npt.ArrayLike, y: Any = None, groups: npt.ArrayLike | None = None
+    ) -> Self:
         """Remember the features; nothing else is learned.
 
         Parameters
@@ -45,12 +68,17 @@ class _BaseQueryScaler(
         y : None
             Ignored.
         groups : array-like of shape (n_documents,), default=None
-            Checked if given, not used.
+            One query id per row, which is checked but not used.
 
         Returns
         -------
         object
             The scaler itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not accepted, or X or groups are malformed.
         """
         self._check_parameters()
         checked = self._validate(X, reset=True)
@@ -58,7 +86,9 @@ class _BaseQueryScaler(
             check_groups(groups, n_rows(checked))
         return self
 
-    def transform(self, X, groups=None):
+    def transform(
+        self, X: npt.ArrayLike, groups: npt.ArrayLike | None = None
+    ) -> np.ndarray:
         """Normalise every feature within every query.
 
         Parameters
@@ -72,12 +102,14 @@ class _BaseQueryScaler(
         Returns
         -------
         ndarray of shape (n_documents, n_features)
-            The normalised features, float32 if X is. Complexity: O(n d).
+            Normalised features, float32 if X is float32. Complexity: O(n d) for n
+            documents of d features.
 
         Raises
         ------
         ValueError
-            If the queries are not known, or X has other features than in `fit`.
+            If a parameter is not accepted, the queries are not known, or X has other
+            features than in `fit`.
         """
         check_is_fitted(self)
         self._check_parameters()
@@ -91,7 +123,10 @@ class _BaseQueryScaler(
         index = QueryIndex.from_groups(groups)
         return index.restore(self._scale_grouped(index.take(checked), index.ptr))
 
-    def fit_transform(self, X, y=None, groups=None):
+    # The base class hands keyword arguments to fit, and here the queries come twice.
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: npt.ArrayLike, y: Any = None, groups: npt.ArrayLike | None = None
+    ) -> np.ndarray:
         """Remember the features, then normalise them within every query.
 
         Parameters
@@ -99,24 +134,22 @@ class _BaseQueryScaler(
         X : array-like of shape (n_documents, n_features)
             Features; NaN stays NaN and is left out of the statistics.
         y : array-like of shape (n_documents,), default=None
-            Only asked for its index: the level ``"qid"``, if X has none.
+            Relevance grades, of which only the level ``"qid"`` of a pandas index is
+            used, where X has none.
         groups : array-like of shape (n_documents,), default=None
-            One query id per row; None reads a pandas index.
+            One query id per row; None reads the pandas index of X or y.
 
         Returns
         -------
         ndarray of shape (n_documents, n_features)
-            The normalised features.
+            Normalised features.
         """
         self.fit(X, y)
         if groups is None:
             groups = qid_of_index(X, y)
         return self.transform(X, groups=groups)
 
-    def _check_parameters(self):
-        """Raise where a parameter is not accepted."""
-
-    def _validate(self, X, reset):
+    def _validate(self, X: Any, reset: bool) -> Any:
         return validate_data(
             self,
             X,
@@ -125,12 +158,13 @@ class _BaseQueryScaler(
             ensure_all_finite="allow-nan",
         )
 
-    def _scale_grouped(self, X, ptr):
+    def _scale_grouped(self, X: np.ndarray, ptr: np.ndarray) -> np.ndarray:
         """Normalise rows grouped by query, block by block of whole queries."""
         scaled = np.empty_like(X)
         rows_per_block = max(1, _BLOCK_VALUES // X.shape[1])
         first = 0
         while first < len(ptr) - 1:
+            # At least one query, even if it is larger than a block.
             last = np.searchsorted(ptr, ptr[first] + rows_per_block, side="right") - 1
             last = max(int(last), first + 1)
             rows = slice(ptr[first], ptr[last])
@@ -143,7 +177,7 @@ class _BaseQueryScaler(
             first = last
         return scaled
 
-    def _finish(self, block):
+    def _finish(self, block: np.ndarray) -> None:
         """Change normalised rows in place."""
 
     def __sklearn_tags__(self):
@@ -154,25 +188,18 @@ class _BaseQueryScaler(
 
 
 class QueryMinMaxScaler(_BaseQueryScaler):
-    r"""Bring every feature to a given range within each query.
+    r"""Scale every feature to a given range within each query.
 
     .. math:: x' = a + (b - a)\,
         \frac{x - \min_{i \in q} x_i}{\max_{i \in q} x_i - \min_{i \in q} x_i}
 
-    as in the "query-level normalised" versions of LETOR. A feature that is constant
-    within a query becomes a.
+    as in the "query-level normalised" versions of the LETOR data sets. A feature that
+    is constant within a query becomes :math:`a`.
 
     Parameters
     ----------
     feature_range : tuple (a, b), default=(0, 1)
-        The range.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X was a data frame.
+        Smallest and largest value of a scaled feature, a < b.
 
     See Also
     --------
@@ -180,8 +207,7 @@ class QueryMinMaxScaler(_BaseQueryScaler):
 
     References
     ----------
-    T. Qin, T.-Y. Liu, J. Xu and H. Li, "LETOR: a benchmark collection for research on
-    learning to rank for information retrieval", Information Retrieval 13, 2010.
+    [Qin2010]_.
 
     Examples
     --------
@@ -192,25 +218,29 @@ class QueryMinMaxScaler(_BaseQueryScaler):
     array([0. , 1. , 0.5, 0. , 0. ])
     """
 
-    def __init__(self, feature_range: tuple[float, float] = (0, 1)):
-        self.feature_range = feature_range
+    feature_range: tuple[float, float] = field(default=(0, 1), kw_only=False)
 
-    def _check_parameters(self):
+    @classmethod
+    def _variants(cls):
+        return [{}, {"feature_range": (-1.0, 2.0)}]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         low, high = self.feature_range
         if not low < high:
-            raise ValueError(
-                "feature_range must hold a minimum below the maximum, got "
-                f"{self.feature_range!r}"
+            raise invalid_parameter(
+                self, "feature_range", "(a, b) with a < b", self.feature_range
             )
 
     def _location_scale(self, X, starts, sizes):
+        # Unlike minimum and maximum, fmin and fmax pass over missing values.
         low = np.fmin.reduceat(X, starts, axis=0)
         high = np.fmax.reduceat(X, starts, axis=0)
         width = high - low
         return low, np.divide(1, width, out=np.zeros_like(width), where=width > 0)
 
     def _finish(self, block):
-        # rounding of x * (1 / x) may leave the range by one unit in the last place
+        # By rounding, x * (1 / x) may exceed 1 by one unit in the last place.
         np.minimum(block, 1, out=block)
         low, high = self.feature_range
         if (low, high) != (0, 1):
@@ -220,12 +250,13 @@ class QueryMinMaxScaler(_BaseQueryScaler):
 
 
 class QueryStandardScaler(_BaseQueryScaler):
-    r"""Bring every feature to zero mean and unit variance within each query.
+    r"""Scale every feature to zero mean and unit variance within each query.
 
     .. math:: x' = \frac{x - \mu_q}{\sigma_q}
 
-    with the mean and the (biased) standard deviation over the documents of the query. A
-    feature that is constant within a query becomes 0.
+    where :math:`\mu_q` is the mean and :math:`\sigma_q` the (biased) standard deviation
+    over the documents of the query. A feature that is constant within a query becomes
+    0.
 
     Parameters
     ----------
@@ -233,13 +264,6 @@ class QueryStandardScaler(_BaseQueryScaler):
         Whether to subtract the mean.
     with_std : bool, default=True
         Whether to divide by the standard deviation.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X was a data frame.
 
     See Also
     --------
@@ -254,9 +278,12 @@ class QueryStandardScaler(_BaseQueryScaler):
     array([-1.,  1., -1.,  1.])
     """
 
-    def __init__(self, *, with_mean: bool = True, with_std: bool = True):
-        self.with_mean = with_mean
-        self.with_std = with_std
+    with_mean: bool = True
+    with_std: bool = True
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"with_mean": False}, {"with_std": False}]
 
     def _location_scale(self, X, starts, sizes):
         present = ~np.isnan(X)
@@ -267,7 +294,8 @@ class QueryStandardScaler(_BaseQueryScaler):
             return location, np.ones_like(mean)
         centred = np.where(present, X - np.repeat(mean, sizes, axis=0), 0)
         std = np.sqrt(_segment_means(centred**2, starts, count))
-        # a constant column leaves rounding errors of its mean, not an exact zero
+        # The deviations of a constant column are rounding errors of its mean rather
+        # than exact zeros, and must not be blown up to unit variance.
         noise = 10 * np.finfo(X.dtype).eps * np.abs(mean)
         varies = std > noise
         scale = np.divide(1, std, out=np.zeros_like(std), where=varies)

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from skrank.losses import BaseLoss, ListNetLoss, LogisticLoss, RankNetLoss
+from skrank.losses import BaseLoss, ListNetLoss, LogisticLoss, LogLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
@@ -19,7 +19,7 @@ class BoostedRanker(BaseBoostedRanker):
     Parameters
     ----------
     loss : BaseLoss, default=None
-        Any loss of `skrank.losses`; None means `RankNetLoss`.
+        Any loss of `skrank.losses`; None means `LogLoss`.
 
     References
     ----------
@@ -45,4 +45,4 @@ class BoostedRanker(BaseBoostedRanker):
         return [{}, {"loss": ListNetLoss()}, {"loss": LogisticLoss()}]
 
     def _loss(self):
-        return RankNetLoss() if self.loss is None else self.loss
+        return LogLoss() if self.loss is None else self.loss

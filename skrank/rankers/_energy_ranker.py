@@ -31,7 +31,7 @@ from skrank.losses import (
     BaseLoss,
     HingeLoss,
     ListNetLoss,
-    RankNetLoss,
+    LogLoss,
     SquaredLoss,
 )
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
@@ -367,7 +367,7 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     energy : BaseEnergy, default=None
         Family of scoring functions; None means `LinearEnergy`.
     loss : BaseLoss, default=None
-        None means `RankNetLoss`.
+        None means `LogLoss`.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
         None means `LBFGS` for linear energies and `Adam` otherwise.
 
@@ -380,7 +380,7 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     >>> from sklearn.model_selection import GridSearchCV
     >>> from skrank.datasets import make_ranking
     >>> from skrank.energies import LinearEnergy
-    >>> from skrank.losses import ListNetLoss, RankNetLoss
+    >>> from skrank.losses import ListNetLoss, LogLoss
     >>> from skrank.rankers import EnergyRanker
     >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
     >>> ranker = EnergyRanker(LinearEnergy(), ListNetLoss()).fit(X, y, groups)
@@ -408,5 +408,5 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
         energy = (
             LinearEnergy(n_jobs=self.n_jobs) if self.energy is None else self.energy
         )
-        loss = RankNetLoss() if self.loss is None else self.loss
+        loss = LogLoss() if self.loss is None else self.loss
         return energy, loss

@@ -5,8 +5,7 @@ from typing import Literal
 
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.energies import KernelEnergy, LinearEnergy
-from skrank.losses import PairwiseHingeLoss as HingeLoss
-from skrank.losses import PairwiseSquaredHingeLoss as SquaredHingeLoss
+from skrank.losses import HingeLoss, SquaredHingeLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import LBFGS, SmoothingHomotopy
 

@@ -1,7 +1,7 @@
 """RankNet."""
 
 from skrank._core._parameters import Positive
-from skrank.losses import RankNetLoss as LogLoss
+from skrank.losses import LogLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 

@@ -1,4 +1,4 @@
-r"""What all conventional relevance models share.
+r"""Base class of the conventional relevance models.
 
 Every model here has the form
 
@@ -6,48 +6,84 @@ Every model here has the form
     s(q, d) = \sum_{t \in q \cap d} u(t, q)\, w(t, d)
         + \Big(\sum_{t \in q} u(t, q)\Big)\, o(d) + c(q)
 
-with one weight :math:`w` per posting, computed once in `fit`, a weight :math:`u` per
-query term, an offset :math:`o` per document (language models: the mass left to unseen
-terms) and a constant :math:`c` per query. A new model says what these four are and
-nothing else.
+with one weight :math:`w` for each posting, computed once in `fit`, a weight :math:`u`
+for each query term, an offset :math:`o` for each document (in language models, the
+logarithm of the mass that is left to unseen terms) and a constant :math:`c` for each
+query. A new model states these four quantities and nothing else.
 """
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from numbers import Real
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skrank.text._index import Documents, InvertedIndex, as_index
-from skrank.text._matching import check_pairs, match_pairs
+from skrank._core._parameters import Parameters, PositiveInt
+from skrank._core._validation import check_arguments
+from skrank.text._index import Documents, InvertedIndex, Postings, as_index
+from skrank.text._matching import TermMatches, check_pairs, match_pairs
 from skrank.text._segments import segment_reduce
+from skrank.text._tokenizer import Analyzer
 
-_BLOCK_SCORES = 4_000_000  # dense scores held at once by retrieve, 32 MB
+# `retrieve` holds at most this many dense scores at once: 32 MB.
+_BLOCK_SCORES = 4_000_000
 
 
-class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
-    """Relevance model over an inverted index."""
+class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
+    """Base class of the relevance models over an inverted index.
+
+    Parameters
+    ----------
+    field : str, default=None
+        Name of the field to score; None scores whole documents.
+    tokenizer : callable, default=None
+        Maps a text to its list of terms, where `fit` is given texts; None takes
+        ``Tokenizer()``.
+
+    Attributes
+    ----------
+    index_ : InvertedIndex
+        Index of the documents.
+    postings_ : Postings
+        Term counts of the scored field.
+    weights_ : ndarray of shape (n_postings,)
+        Weight of each posting.
+    offsets_ : ndarray of shape (n_documents,), or None
+        Offset of each document; None where the model has none.
+    """
+
+    field: str | None = None
+    tokenizer: Analyzer | None = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [{}]
 
     @abstractmethod
-    def _weigh_documents(self, postings):
-        """Return (w of each posting, o of each document or None)."""
+    def _weigh_documents(
+        self, postings: Postings
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return w of each posting, and o of each document or None."""
 
     @abstractmethod
-    def _weigh_queries(self, counts):
-        """Return (u of each non-zero of counts, c of each query or None)."""
+    def _weigh_queries(
+        self, counts: sparse.csr_array
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return u of each non-zero of ``counts``, and c of each query or None."""
 
-    def fit(self, documents: Documents | InvertedIndex, y=None):
+    def fit(self, documents: Documents | InvertedIndex, y: None = None) -> Self:
         """Index documents and weigh their terms.
 
         Parameters
         ----------
         documents : sequence of str, mapping of str to sequence of str, or InvertedIndex
-            One text per document, fields of such texts, or an index made before,
-            which several models can share.
+            One text per document, one such sequence for each field, or a fitted
+            index, which several models can share.
         y : None
             Ignored.
 
@@ -55,14 +91,20 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         -------
         object
             The model itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not accepted, or the documents have no such field.
         """
+        self._check_parameters()
         self.index_ = as_index(documents, self.tokenizer)
         self.postings_ = self.index_.postings(self.field)
         self.weights_, self.offsets_ = self._weigh_documents(self.postings_)
         return self
 
     def score(self, queries: Sequence[str]) -> np.ndarray:
-        """Score all documents.
+        """Score all documents for each query.
 
         Parameters
         ----------
@@ -78,7 +120,10 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         return self._score_counts(self.index_.count_queries(queries))
 
     def score_pairs(
-        self, queries: Sequence[str], query_of: ArrayLike, document_of: ArrayLike
+        self,
+        queries: Sequence[str],
+        query_of: npt.ArrayLike,
+        document_of: npt.ArrayLike,
     ) -> np.ndarray:
         """Score chosen (query, document) pairs.
 
@@ -92,8 +137,8 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         ndarray of shape (n_pairs,), dtype float64
-            Scores, higher is better. Complexity: O(L log P) for L query terms over all
-            pairs and P postings.
+            Scores, higher is better. Complexity: O(L log P), where L is the number of
+            query terms summed over the pairs and P the number of postings.
 
         Raises
         ------
@@ -103,54 +148,60 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self, "weights_")
         counts = self.index_.count_queries(queries)
         query_of, document_of = check_pairs(
-            query_of, document_of, counts.shape[0], self.postings_.n_documents
+            query_of, document_of, len(queries), self.postings_.n_documents
         )
         matches = match_pairs(counts, self.postings_, query_of, document_of)
         return self._score_matches(counts, matches, query_of, document_of)
 
-    def retrieve(self, queries: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k best documents of each query.
+    def retrieve(
+        self, queries: Sequence[str], k: PositiveInt
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k best documents for each query.
 
         Parameters
         ----------
         queries : sequence of str
             One text per query.
         k : int
-            Number of documents; at most all of them are returned.
+            Number of documents wanted for each query.
 
         Returns
         -------
         documents : ndarray of shape (n_queries, min(k, n_documents)), dtype intp
-            Document numbers, best first; of equal scores the lower number first.
+            Document numbers, best first; of documents with equal scores, the lower
+            number comes first.
         scores : ndarray of shape (n_queries, min(k, n_documents)), dtype float64
-            Their scores.
+            Scores of these documents.
 
         Raises
         ------
         ValueError
-            If k is not positive.
+            If k is not a whole number >= 1.
         """
         check_is_fitted(self, "weights_")
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        check_arguments(self.retrieve, k=k)
         counts = self.index_.count_queries(queries)
         k = min(k, self.postings_.n_documents)
-        documents = np.empty((counts.shape[0], k), dtype=np.intp)
-        scores = np.empty((counts.shape[0], k))
+        documents = np.empty((len(queries), k), dtype=np.intp)
+        scores = np.empty((len(queries), k))
         step = max(1, _BLOCK_SCORES // self.postings_.n_documents)
-        for start in range(0, counts.shape[0], step):
+        for start in range(0, len(queries), step):
             block = slice(start, start + step)
             dense = self._score_counts(counts[block])
+            # A stable sort keeps equal scores in the order of the document numbers; a
+            # partition would be faster but leaves ties in any order.
             documents[block] = np.argsort(-dense, axis=1, kind="stable")[:, :k]
             scores[block] = np.take_along_axis(dense, documents[block], axis=1)
         return documents, scores
 
-    def _score_counts(self, counts):
-        """Scores of all documents for counted queries, by one sparse product."""
+    def _score_counts(self, counts: sparse.csr_array) -> np.ndarray:
+        """Return the scores of all documents, by one sparse product."""
         query_weights, constants = self._weigh_queries(counts)
         queries = sparse.csr_array(
             (query_weights, counts.indices, counts.indptr), shape=counts.shape
         )
+        # The weights take the place of the counts, so that the structure of the matrix
+        # is shared and nothing of the size of the index is copied.
         documents = self.postings_.counts
         documents = sparse.csc_array(
             (self.weights_, documents.indices, documents.indptr), shape=documents.shape
@@ -162,8 +213,14 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
             scores += constants[:, None]
         return scores
 
-    def _score_matches(self, counts, matches, query_of, document_of):
-        """Scores of pairs whose terms were looked up in this model's field."""
+    def _score_matches(
+        self,
+        counts: sparse.csr_array,
+        matches: TermMatches,
+        query_of: np.ndarray,
+        document_of: np.ndarray,
+    ) -> np.ndarray:
+        """Return the scores of pairs whose terms were looked up in this field."""
         query_weights, constants = self._weigh_queries(counts)
         products = query_weights[matches.entry] * matches.of_postings(self.weights_)
         scores = matches.reduce(np.add, products)
@@ -177,10 +234,5 @@ class BaseTextModel(BaseEstimator, metaclass=ABCMeta):
 
 
 def _totals(query_weights, counts):
+    """Return the sum of u over the terms of each query."""
     return segment_reduce(np.add, query_weights, counts.indptr)
-
-
-def check_range(value, name, low, high, accepted):
-    """Check that a parameter is a number with low <= value <= high."""
-    if not isinstance(value, Real) or not low <= value <= high:
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")

@@ -1,28 +1,31 @@
 """Feature vectors of (query, document) pairs, as in the LETOR data sets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._parameters import Parameters, invalid_parameter
 from skrank.text._base import BaseTextModel
 from skrank.text._bm25 import BM25
 from skrank.text._idf import inverse_document_frequency
-from skrank.text._index import Documents, InvertedIndex, as_index
+from skrank.text._index import Documents, InvertedIndex, Postings, as_index
 from skrank.text._lm_absolute import LMAbsoluteDiscount
 from skrank.text._lm_dirichlet import LMDirichlet
 from skrank.text._lm_jelinek_mercer import LMJelinekMercer
-from skrank.text._matching import check_pairs, match_pairs
+from skrank.text._matching import TermMatches, check_pairs, match_pairs
 from skrank.text._tokenizer import Analyzer
 from skrank.text._vsm import VectorSpace
 
+# Name under which the features of whole documents are listed among the fields.
 WHOLE = "whole"
 _STATISTICS = ("sum", "min", "max", "mean", "var")
 
 
-def _default_models():
+def _default_models() -> dict[str, BaseTextModel]:
     return {
         "vsm": VectorSpace(),
         "bm25": BM25(),
@@ -32,45 +35,46 @@ def _default_models():
     }
 
 
-class LetorFeatures(BaseEstimator):
+class LetorFeatures(Parameters, BaseEstimator):
     """Extract the text features of LETOR and MSLR from (query, document) pairs.
 
     For every field, and for whole documents when there are several fields:
 
-    - ``covered``, ``covered_ratio``: how many different query terms occur, and which
-      share of those that the collection contains;
-    - ``length``: LEN(d);
+    - ``covered``, ``covered_ratio``: the number of different query terms that occur in
+      the document, also divided by the number of those that the collection contains;
+    - ``length``: the number of terms of the document, LEN(d);
     - ``idf.sum``: the sum of IDF(t) over the query terms;
     - ``tf``, ``tf_norm``, ``tfidf``: sum, minimum, maximum, mean and variance over the
-      query terms of TF(t, d), TF(t, d) / LEN(d) and TF(t, d) IDF(t), terms that the
-      document lacks counting as 0;
-    - one score per model, by default ``vsm``, ``bm25``, ``lmir.abs``, ``lmir.dir``
+      query terms of TF(t, d), TF(t, d) / LEN(d) and TF(t, d) IDF(t), where terms that
+      the document lacks count as 0;
+    - the score of each model, by default ``vsm``, ``bm25``, ``lmir.abs``, ``lmir.dir``
       and ``lmir.jm``.
 
     Parameters
     ----------
     fields : sequence of str, default=None
-        Fields to describe, ``"whole"`` for whole documents. None takes all of them,
-        and whole documents.
+        Names of the fields to describe, ``"whole"`` for whole documents. None takes all
+        fields and, if there are several, whole documents.
     models : mapping of str to model, default=None
-        Models by the name of their feature; each is cloned for every field. None takes
-        the five models above.
+        Relevance models by the name of their feature; each is cloned for every field.
+        None takes the five models above.
     tokenizer : callable, default=None
-        Used when `fit` gets texts; None is ``Tokenizer()``.
+        Maps a text to its list of terms, where `fit` is given texts; None takes
+        ``Tokenizer()``.
 
     Attributes
     ----------
     index_ : InvertedIndex
-        The indexed documents.
+        Index of the documents.
     feature_names_ : list of str
-        ``"field.feature"`` for every column.
+        Name of every column, ``"field.feature"``.
     models_ : dict of str to dict of str to model
-        The fitted models of each field.
+        Fitted models of each field.
 
     References
     ----------
-    Liu 2011, tables 10.2–10.4; the statistics over query terms are those of the
-    MSLR-WEB10K feature list.
+    [Liu2011]_, tables 10.2–10.4. The statistics over query terms are those of the
+    feature list of MSLR-WEB10K.
 
     Examples
     --------
@@ -88,18 +92,20 @@ class LetorFeatures(BaseEstimator):
            [0. , 0. , 1. ]])
     """
 
-    def __init__(
-        self,
-        *,
-        fields: Sequence[str] | None = None,
-        models: Mapping[str, BaseTextModel] | None = None,
-        tokenizer: Analyzer | None = None,
-    ):
-        self.fields = fields
-        self.models = models
-        self.tokenizer = tokenizer
+    fields: Sequence[str] | None = None
+    models: Mapping[str, BaseTextModel] | None = None
+    tokenizer: Analyzer | None = None
 
-    def fit(self, documents: Documents | InvertedIndex, y=None) -> "LetorFeatures":
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [
+            {},
+            {"fields": ("whole",)},
+            {"models": {"bm25": BM25(k1=0.9)}, "tokenizer": str.split},
+        ]
+
+    def fit(self, documents: Documents | InvertedIndex, y: None = None) -> Self:
         """Index documents and fit the models of every field.
 
         Parameters
@@ -117,14 +123,14 @@ class LetorFeatures(BaseEstimator):
         Raises
         ------
         ValueError
-            If a field is unknown.
+            If a parameter is not accepted, or the documents lack one of the fields.
         """
+        self._check_parameters()
         self.index_ = as_index(documents, self.tokenizer)
         models = _default_models() if self.models is None else self.models
-        _check_models(models)
         self.models_ = {
             field: {
-                name: clone(model).set_params(field=_of_index(field)).fit(self.index_)
+                name: _fitted(model, field, self.index_)
                 for name, model in models.items()
             }
             for field in self._resolve_fields()
@@ -139,12 +145,12 @@ class LetorFeatures(BaseEstimator):
     def extract(
         self,
         queries: Sequence[str],
-        query_of: ArrayLike,
-        document_of: ArrayLike,
+        query_of: npt.ArrayLike,
+        document_of: npt.ArrayLike,
         *,
-        dtype: DTypeLike = np.float64,
+        dtype: npt.DTypeLike = np.float64,
     ) -> np.ndarray:
-        """Feature vectors of pairs.
+        """Compute the feature vectors of pairs.
 
         Parameters
         ----------
@@ -158,8 +164,9 @@ class LetorFeatures(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_pairs, n_features)
-            One row per pair, columns as in ``feature_names_``. Complexity: O(L log P)
-            per field for L query terms over all pairs and P postings.
+            One row per pair, with the columns of ``feature_names_``. Complexity:
+            O(L log P) for each field, where L is the number of query terms summed over
+            the pairs and P the number of postings.
 
         Raises
         ------
@@ -169,7 +176,7 @@ class LetorFeatures(BaseEstimator):
         check_is_fitted(self, "models_")
         counts = self.index_.count_queries(queries)
         query_of, document_of = check_pairs(
-            query_of, document_of, counts.shape[0], self.index_.n_documents_
+            query_of, document_of, len(queries), self.index_.n_documents_
         )
         X = np.empty((len(query_of), len(self.feature_names_)), dtype=dtype)
         column = 0
@@ -197,43 +204,50 @@ class LetorFeatures(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_features,), dtype object
-            ``"field.feature"`` for every column.
+            Name of every column, ``"field.feature"``.
         """
         check_is_fitted(self, "feature_names_")
         return np.asarray(self.feature_names_, dtype=object)
 
-    def _resolve_fields(self):
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, model in (self.models or {}).items():
+            if not isinstance(model, BaseTextModel):
+                raise invalid_parameter(
+                    self, f"models[{name!r}]", "a model of skrank.text", model
+                )
+
+    def _resolve_fields(self) -> tuple[str, ...]:
         known = self.index_.fields_
         if self.fields is None:
             return known if len(known) == 1 else (*known, WHOLE)
         for field in self.fields:
-            self.index_.postings(_of_index(field))  # raises for an unknown field
+            self.index_.postings(_of_index(field))  # raises if there is no such field
         return tuple(self.fields)
 
 
-def _of_index(field):
+def _fitted(model: BaseTextModel, field: str, index: InvertedIndex) -> BaseTextModel:
+    """Return a copy of a model, fitted to one field."""
+    copy: Any = clone(model)
+    return copy.set_params(field=_of_index(field)).fit(index)
+
+
+def _of_index(field: str) -> str | None:
+    """Return the name by which the index knows a field."""
     return None if field == WHOLE else field
 
 
-def _check_models(models):
-    if not isinstance(models, Mapping):
-        raise TypeError(f"models must map names to models, got {type(models).__name__}")
-    for name, model in models.items():
-        if not isinstance(model, BaseTextModel):
-            raise TypeError(
-                f"models[{name!r}] must be a model of skrank.text, got {model!r}"
-            )
-
-
-def _term_feature_names():
+def _term_feature_names() -> Iterator[str]:
     yield from ("covered", "covered_ratio", "length", "idf.sum")
     for quantity in ("tf", "tf_norm", "tfidf"):
         for statistic in _STATISTICS:
             yield f"{quantity}.{statistic}"
 
 
-def _term_features(counts, postings, matches, document_of):
-    """Features from term counts, in the order of `_term_feature_names`."""
+def _term_features(
+    counts, postings: Postings, matches: TermMatches, document_of: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield the features from term counts, in the order of `_term_feature_names`."""
     n_terms = np.diff(matches.ptr).astype(float)
     idf = inverse_document_frequency(
         postings.document_frequency, postings.n_documents, "log"
@@ -250,10 +264,13 @@ def _term_features(counts, postings, matches, document_of):
         yield from _statistics(matches, values, np.maximum(n_terms, 1))
 
 
-def _statistics(matches, values, n_terms):
-    """Sum, minimum, maximum, mean and variance over the query terms of each pair."""
+def _statistics(
+    matches: TermMatches, values: np.ndarray, n_terms: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield the sum, minimum, maximum, mean and variance over the query terms."""
     total = matches.reduce(np.add, values)
     mean = total / n_terms
+    # Two passes: the mean of squares minus the squared mean would lose digits.
     deviations = values - np.repeat(mean, np.diff(matches.ptr))
     yield total
     yield matches.reduce(np.minimum, values)

@@ -1,20 +1,25 @@
 """The inverted index: which documents contain which terms, how often and where.
 
 Counts are kept as a sparse matrix of documents × terms in column order, so that a
-column is the posting list of a term. Scoring models compute one weight per posting,
-once, in `fit`; a search is then a sparse product, and scoring chosen (query, document)
-pairs is a look-up of postings (`_matching.py`). No model loops over documents.
+column is the posting list of a term. Relevance models compute one weight for each
+posting, once, in `fit`; a search is then a sparse product, and scoring chosen pairs of
+a query and a document is a look-up of postings (`_matching.py`). No model loops over
+documents.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._parameters import Parameters
+from skrank._core._validation import n_rows
 from skrank.text._tokenizer import Analyzer, Tokenizer
 
 Documents = Sequence[str] | Mapping[str, Sequence[str]]
@@ -24,7 +29,7 @@ _DEFAULT_FIELD = "text"
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """Term counts of one field of a collection, with the statistics models need.
+    """Term counts of one field of a collection, with the statistics of the models.
 
     Parameters
     ----------
@@ -45,47 +50,48 @@ class Postings:
 
     @property
     def n_documents(self) -> int:
-        """Number of documents, N, also those whose field is empty."""
-        return self.counts.shape[0]
+        """Number of documents, N, including those whose field is empty."""
+        return n_rows(self.counts)
 
     @property
-    def document_of(self):
+    def document_of(self) -> np.ndarray:
         """Document of each posting, shape (n_postings,)."""
         return self.counts.indices
 
     @cached_property
-    def term_of(self):
+    def term_of(self) -> np.ndarray:
         """Term of each posting, shape (n_postings,)."""
-        return np.repeat(np.arange(self.counts.shape[1]), np.diff(self.counts.indptr))
+        sizes = np.diff(self.counts.indptr)
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     @cached_property
-    def lengths(self):
-        """LEN(d), number of terms of each document, shape (n_documents,)."""
+    def lengths(self) -> np.ndarray:
+        """LEN(d), the number of terms of each document, shape (n_documents,)."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
-    def n_distinct(self):
+    def n_distinct(self) -> np.ndarray:
         """Number of different terms of each document, shape (n_documents,)."""
         return np.bincount(self.document_of, minlength=self.n_documents).astype(float)
 
     @cached_property
-    def document_frequency(self):
-        """n(t), number of documents that contain each term, shape (n_terms,)."""
+    def document_frequency(self) -> np.ndarray:
+        """n(t), the number of documents that contain each term, shape (n_terms,)."""
         return np.diff(self.counts.indptr).astype(np.float64)
 
     @cached_property
-    def collection_frequency(self):
-        """TF(t, C), occurrences of each term in all documents, shape (n_terms,)."""
+    def collection_frequency(self) -> np.ndarray:
+        """TF(t, C), the occurrences of each term in all documents, shape (n_terms,)."""
         return np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
 
     @property
     def average_length(self) -> float:
-        """Mean of LEN(d) over all documents, avdl."""
+        """Mean of LEN(d) over all documents, called avdl."""
         return float(self.lengths.mean())
 
     @cached_property
-    def keys(self):
-        """Ascending key ``term * n_documents + document`` of each posting."""
+    def keys(self) -> np.ndarray:
+        """Key ``term * n_documents + document`` of each posting, ascending."""
         return self.term_of * np.int64(self.n_documents) + self.document_of
 
     def find(self, terms: np.ndarray, documents: np.ndarray) -> np.ndarray:
@@ -99,26 +105,27 @@ class Postings:
         Returns
         -------
         ndarray of shape (n,), dtype intp
-            Position of each pair among the postings, -1 where the document does not
-            contain the term. Complexity: O(n log n_postings).
+            Position of each pair among the postings; -1 where the document does not
+            contain the term. Complexity: O(n log P) for P postings.
         """
         wanted = terms * np.int64(self.n_documents) + documents
         if len(self.keys) == 0:
             return np.full(len(wanted), -1, dtype=np.intp)
         position = np.searchsorted(self.keys, wanted)
+        # A key beyond the last posting is compared with the first one, which differs.
         position[position == len(self.keys)] = 0
         position[self.keys[position] != wanted] = -1
         return position
 
 
-class InvertedIndex(BaseEstimator):
+class InvertedIndex(Parameters, BaseEstimator):
     """Inverted index of a collection of documents with one or several fields.
 
     Parameters
     ----------
     tokenizer : callable, default=None
-        Maps a text to its list of terms; None is ``Tokenizer()``. A method
-        ``tokenize_all`` is used where it exists.
+        Maps a text to its list of terms; None takes ``Tokenizer()``. If it has a method
+        ``tokenize_all``, that is called once for all texts instead.
 
     Attributes
     ----------
@@ -140,10 +147,14 @@ class InvertedIndex(BaseEstimator):
            [2., 0., 1.]])
     """
 
-    def __init__(self, tokenizer: Analyzer | None = None):
-        self.tokenizer = tokenizer
+    tokenizer: Analyzer | None = dataclass_field(default=None, kw_only=False)
 
-    def fit(self, documents: Documents, y=None) -> "InvertedIndex":
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [{}, {"tokenizer": Tokenizer(stemmer=None)}, {"tokenizer": str.split}]
+
+    def fit(self, documents: Documents, y: None = None) -> Self:
         """Index documents.
 
         Parameters
@@ -161,8 +172,10 @@ class InvertedIndex(BaseEstimator):
         Raises
         ------
         ValueError
-            If there are no documents, or fields differ in their number of documents.
+            If a parameter is not accepted, there are no documents, or the fields
+            differ in their number of documents.
         """
+        self._check_parameters()
         fields = _as_fields(documents)
         tokenized = {name: self._tokenize(texts) for name, texts in fields.items()}
         terms = sorted(
@@ -170,7 +183,7 @@ class InvertedIndex(BaseEstimator):
         )
         self.vocabulary_ = {term: number for number, term in enumerate(terms)}
         self.fields_ = tuple(tokenized)
-        self._postings = {
+        self._postings: dict[str | None, Postings] = {
             name: Postings(_count(rows, self.vocabulary_).tocsc())
             for name, rows in tokenized.items()
         }
@@ -183,12 +196,12 @@ class InvertedIndex(BaseEstimator):
         Parameters
         ----------
         field : str, default=None
-            Name of a field; None adds the fields up.
+            Name of a field; None adds the counts of all fields up.
 
         Returns
         -------
         Postings
-            The postings; computed once for whole documents.
+            Counts of the field. Those of whole documents are computed once.
 
         Raises
         ------
@@ -199,8 +212,8 @@ class InvertedIndex(BaseEstimator):
         if field is None and len(self.fields_) == 1:
             field = self.fields_[0]
         if field is None and None not in self._postings:
-            total = sum(self._postings[name].counts for name in self.fields_)
-            total = sparse.csc_array(total)
+            parts = [self._postings[name].counts for name in self.fields_]
+            total = sparse.csc_array(sum(parts[1:], start=parts[0]))
             total.sort_indices()
             self._postings[None] = Postings(total)
         if field not in self._postings:
@@ -208,7 +221,7 @@ class InvertedIndex(BaseEstimator):
         return self._postings[field]
 
     def count_queries(self, queries: Sequence[str]) -> sparse.csr_array:
-        """Count the terms of queries; terms that no document contains are left out.
+        """Count the terms of queries, without terms that no document contains.
 
         Parameters
         ----------
@@ -218,20 +231,23 @@ class InvertedIndex(BaseEstimator):
         Returns
         -------
         csr_array of shape (n_queries, n_terms), dtype float64
-            The number of times that each query contains each term.
+            Number of times that each query contains each term.
         """
         check_is_fitted(self, "vocabulary_")
         return _count(self._tokenize(_as_texts(queries, "queries")), self.vocabulary_)
 
-    def _tokenize(self, texts):
+    def _tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         tokenizer = Tokenizer() if self.tokenizer is None else self.tokenizer
-        if hasattr(tokenizer, "tokenize_all"):
-            return tokenizer.tokenize_all(texts)
+        tokenize_all = getattr(tokenizer, "tokenize_all", None)
+        if tokenize_all is not None:
+            return tokenize_all(texts)
         return [list(tokenizer(text)) for text in texts]
 
 
-def as_index(documents, tokenizer: Analyzer | None = None) -> InvertedIndex:
-    """Return an index as it is, and anything else indexed."""
+def as_index(
+    documents: Documents | InvertedIndex, tokenizer: Analyzer | None = None
+) -> InvertedIndex:
+    """Return an index as it is, and index anything else."""
     if isinstance(documents, InvertedIndex):
         check_is_fitted(documents, "vocabulary_")
         return documents
@@ -253,14 +269,14 @@ def _as_fields(documents):
     return fields
 
 
-def _as_texts(texts, name) -> Sequence[str]:
+def _as_texts(texts, name) -> list[str]:
     if isinstance(texts, str):
         raise TypeError(f"{name} must be a sequence of strings, got one string")
     return list(texts)
 
 
 def _count(rows, vocabulary):
-    """Count known terms: a CSR matrix of texts × terms with sorted columns."""
+    """Count known terms in a CSR array of texts × terms with sorted columns."""
     number_of = vocabulary.get
     numbers = np.array(
         [number_of(term, -1) for row in rows for term in row], dtype=np.int64

@@ -1,20 +1,20 @@
-r"""What the smoothed language models share.
+r"""Base class of the smoothed language models.
 
-Documents are ranked by the query likelihood (Liu 2011, §1.2.1.1)
+Documents are ranked by the query likelihood ([Liu2011]_, section 1.2.1.1)
 
 .. math:: \log p(q | d) = \sum_{t \in q} TF(t, q) \log p(t | d)
 
 where terms that a document does not contain have :math:`p(t|d) = \alpha_d\, p(t|C)`.
-Hence, with :math:`p_s` for terms seen in the document (Zhai & Lafferty 2004, eq. 2),
+Hence, with :math:`p_s` for terms that the document contains ([Zhai2004]_, eq. 2),
 
 .. math::
     \log p(q|d) = \sum_{t \in q \cap d} TF(t, q)
         \log \frac{p_s(t|d)}{\alpha_d\, p(t|C)}
         + |q| \log \alpha_d + \sum_{t \in q} TF(t, q) \log p(t | C)
 
-which only visits matching terms. A smoothing method says what the ratio in the first
-sum and :math:`\alpha_d` are. Query terms that the collection does not contain have
-probability 0 in every document and are left out.
+where the first sum only visits the matching terms. A smoothing method states the ratio
+in the first sum and :math:`\alpha_d`. Query terms that the collection does not contain
+have probability 0 in every document and are left out.
 """
 
 from abc import abstractmethod
@@ -22,18 +22,31 @@ from abc import abstractmethod
 import numpy as np
 
 from skrank.text._base import BaseTextModel
+from skrank.text._index import Postings
 from skrank.text._segments import segment_reduce
 
 
 class BaseLanguageModel(BaseTextModel):
-    """Query-likelihood model with smoothing by the collection."""
+    """Base class of the query-likelihood models, which smooth by the collection.
+
+    Attributes
+    ----------
+    background_ : ndarray of shape (n_terms,)
+        Language model of the collection, p(t|C).
+    offsets_ : ndarray of shape (n_documents,)
+        Logarithm of the mass that each document leaves to unseen terms.
+    """
 
     @abstractmethod
-    def _smooth(self, postings, background):
-        """Return (seen ratio of each posting minus 1, alpha of each document).
+    def _smooth(
+        self, postings: Postings, background: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ratio of the first sum minus 1, per posting, and alpha.
 
-        ``background`` is p(t|C) of each posting. An empty document has no terms of its
-        own, so its alpha is 1: it is described by the collection alone.
+        ``background`` is p(t|C) of each posting. The ratio minus 1 is what ``log1p``
+        takes: it keeps its digits where the document hardly changes the collection's
+        probability. An empty document has no terms of its own, so its alpha is 1: it is
+        described by the collection alone.
         """
 
     def _weigh_documents(self, postings):
@@ -44,7 +57,8 @@ class BaseLanguageModel(BaseTextModel):
         return np.log1p(excess), np.log(alpha)
 
     def _weigh_queries(self, counts):
-        # a term that only other fields contain scores as 0 * log 0 := 0 here
+        # A term that only other fields contain has p(t|C) = 0 here. It must not make
+        # every document impossible, so it is left out like an unknown term.
         background = self.background_[counts.indices]
         known = background > 0
         terms = np.where(known, counts.data, 0.0)
@@ -52,6 +66,6 @@ class BaseLanguageModel(BaseTextModel):
         return terms, segment_reduce(np.add, terms * logs, counts.indptr)
 
 
-def divide_by_length(values, lengths):
-    """Values per unit of document length; documents of length 0 keep 1."""
+def divide_by_length(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return values divided by document lengths, and 1 for empty documents."""
     return np.divide(values, lengths, out=np.ones_like(lengths), where=lengths > 0)

@@ -1,10 +1,11 @@
 """Language model smoothed by absolute discounting."""
 
+from typing import Annotated
+
 import numpy as np
 
-from skrank.text._base import check_range
+from skrank._core._parameters import Interval
 from skrank.text._language_model import BaseLanguageModel, divide_by_length
-from skrank.text._tokenizer import Analyzer
 
 
 class LMAbsoluteDiscount(BaseLanguageModel):
@@ -20,30 +21,11 @@ class LMAbsoluteDiscount(BaseLanguageModel):
     Parameters
     ----------
     delta : float, default=0.7
-        What each count is lowered by, δ, above 0 and at most 1.
-    field : str, default=None
-        The field to score; None for whole documents.
-    tokenizer : callable, default=None
-        Used when `fit` gets texts; None is ``Tokenizer()``.
-
-    Attributes
-    ----------
-    index_ : InvertedIndex
-        The indexed documents.
-    postings_ : Postings
-        Counts of the scored field.
-    background_ : ndarray of shape (n_terms,)
-        The collection's language model, p(t|C).
-    weights_ : ndarray of shape (n_postings,)
-        Weight of each posting.
-    offsets_ : ndarray of shape (n_documents,)
-        Logarithm of the mass that each document leaves to unseen terms.
+        Discount that is taken off each count, δ, above 0 and at most 1.
 
     References
     ----------
-    C. Zhai and J. Lafferty, "A study of smoothing methods for language models applied
-    to information retrieval", ACM Transactions on Information Systems 22(2), 2004,
-    table 1.
+    [Zhai2004]_, table 1.
 
     Examples
     --------
@@ -53,19 +35,13 @@ class LMAbsoluteDiscount(BaseLanguageModel):
     array([[-0.981, -2.079]])
     """
 
-    def __init__(
-        self,
-        *,
-        delta: float = 0.7,
-        field: str | None = None,
-        tokenizer: Analyzer | None = None,
-    ):
-        self.delta = delta
-        self.field = field
-        self.tokenizer = tokenizer
+    delta: Annotated[float, Interval(0, 1, "right")] = 0.7
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"delta": 1.0}]
 
     def _smooth(self, postings, background):
-        check_range(self.delta, "delta", 1e-12, 1, "above 0 and at most 1")
         left_over = self.delta * postings.n_distinct
         kept = np.maximum(postings.counts.data - self.delta, 0)
         excess = kept / (left_over[postings.document_of] * background)

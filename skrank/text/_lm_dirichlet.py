@@ -1,8 +1,7 @@
 """Language model smoothed by a Dirichlet prior."""
 
-from skrank.text._base import check_range
+from skrank._core._parameters import Positive
 from skrank.text._language_model import BaseLanguageModel
-from skrank.text._tokenizer import Analyzer
 
 
 class LMDirichlet(BaseLanguageModel):
@@ -15,31 +14,12 @@ class LMDirichlet(BaseLanguageModel):
     Parameters
     ----------
     mu : float, default=2000
-        Pseudo-counts of the prior, μ > 0; about the length of a document is a good
-        choice for short texts.
-    field : str, default=None
-        The field to score; None for whole documents.
-    tokenizer : callable, default=None
-        Used when `fit` gets texts; None is ``Tokenizer()``.
-
-    Attributes
-    ----------
-    index_ : InvertedIndex
-        The indexed documents.
-    postings_ : Postings
-        Counts of the scored field.
-    background_ : ndarray of shape (n_terms,)
-        The collection's language model, p(t|C).
-    weights_ : ndarray of shape (n_postings,)
-        Weight of each posting.
-    offsets_ : ndarray of shape (n_documents,)
-        Logarithm of the mass that each document leaves to unseen terms.
+        Number of pseudo-counts of the prior, μ > 0. For short texts, the mean length
+        of a document is a good choice.
 
     References
     ----------
-    C. Zhai and J. Lafferty, "A study of smoothing methods for language models applied
-    to information retrieval", ACM Transactions on Information Systems 22(2), 2004,
-    table 1.
+    [Zhai2004]_, table 1.
 
     Examples
     --------
@@ -49,18 +29,12 @@ class LMDirichlet(BaseLanguageModel):
     array([[-0.981, -2.079]])
     """
 
-    def __init__(
-        self,
-        *,
-        mu: float = 2000.0,
-        field: str | None = None,
-        tokenizer: Analyzer | None = None,
-    ):
-        self.mu = mu
-        self.field = field
-        self.tokenizer = tokenizer
+    mu: Positive = 2000.0
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"mu": 0.5}]
 
     def _smooth(self, postings, background):
-        check_range(self.mu, "mu", 1e-12, 1e12, "a finite number > 0")
         excess = postings.counts.data / (self.mu * background)
         return excess, self.mu / (postings.lengths + self.mu)

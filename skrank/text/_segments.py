@@ -1,9 +1,11 @@
-"""Reductions over consecutive, possibly empty segments of a vector."""
+"""Reductions over consecutive segments of a vector, which may be empty."""
 
 import numpy as np
 
 
-def segment_reduce(ufunc, values, ptr, empty=0.0):
+def segment_reduce(
+    ufunc: np.ufunc, values: np.ndarray, ptr: np.ndarray, empty: float = 0.0
+) -> np.ndarray:
     """Reduce ``values[ptr[i]:ptr[i + 1]]`` for every i.
 
     Parameters
@@ -11,9 +13,9 @@ def segment_reduce(ufunc, values, ptr, empty=0.0):
     ufunc : numpy ufunc
         ``np.add``, ``np.minimum``, ``np.maximum`` …
     values : ndarray of shape (ptr[-1],)
-        What to reduce.
+        Values to reduce.
     ptr : ndarray of shape (n_segments + 1,)
-        Where the segments start.
+        Start of each segment, and the end of the last one.
     empty : float, default=0.0
         Value of an empty segment.
 
@@ -23,6 +25,7 @@ def segment_reduce(ufunc, values, ptr, empty=0.0):
     """
     reduced = np.full(len(ptr) - 1, empty, dtype=np.float64)
     filled = np.flatnonzero(ptr[1:] > ptr[:-1])
-    if len(filled):  # reduceat would return a value of the next segment for empty ones
+    # For an empty segment, reduceat would return a value of the next one.
+    if len(filled):
         reduced[filled] = ufunc.reduceat(values, ptr[filled])
     return reduced

@@ -1,4 +1,4 @@
-"""A light stemmer: English plurals to singulars."""
+"""A light stemmer, which turns English plurals into singulars."""
 
 
 def stem_plural(word: str) -> str:
@@ -16,17 +16,16 @@ def stem_plural(word: str) -> str:
     Parameters
     ----------
     word : str
-        A lower-case word.
+        Word in lower case.
 
     Returns
     -------
     str
-        The stem.
+        Stem of the word.
 
     References
     ----------
-    D. Harman, "How effective is suffixing?", Journal of the American Society for
-    Information Science 42(1), 1991, table 1 (the "S" stemmer).
+    [Harman1991]_, table 1 (the "S" stemmer).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Function words of English, which say nothing about what a text is about."""
+"""Function words of English, which do not tell what a text is about."""
 
 _WORDS = """
 a about above after again all also am an and any are as at be because been before

@@ -2,33 +2,47 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from sklearn.base import BaseEstimator
 
+from skrank._core._parameters import NonNegativeInt, Parameters
 from skrank.text._stem import stem_plural
 from skrank.text._stopwords import ENGLISH_STOP_WORDS
 
 Analyzer = Callable[[str], list[str]]
 
 _WORD = re.compile(r"\w+")
-# aB | ABc: where camel case starts a new part
+# Camel case starts a new part between a and B in aB, and between A and B in ABc.
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _STEMMERS: dict[str, Callable[[str], str]] = {"plural": stem_plural}
 
 
-class _TermsOfWord(dict):
-    """Terms of each raw word, worked out the first time that the word is met."""
+@dataclass(frozen=True)
+class _Words:
+    """Limit of a collection: of words, not the letters of a single string."""
 
-    def __init__(self, analyse):
+    def __contains__(self, value) -> bool:
+        return not isinstance(value, str)
+
+    def __str__(self) -> str:
+        return "of words"
+
+
+class _TermsOfWord(dict[str, list[str]]):
+    """Terms of each raw word, analysed when the word is met for the first time."""
+
+    def __init__(self, analyse: Callable[[str], list[str]]):
         super().__init__()
         self._analyse = analyse
 
-    def __missing__(self, word):
+    def __missing__(self, word: str) -> list[str]:
         terms = self[word] = self._analyse(word)
         return terms
 
 
-class Tokenizer(BaseEstimator):
+class Tokenizer(Parameters, BaseEstimator):
     """Split texts into terms.
 
     A word is a run of Unicode letters, digits and underscores. It is split into the
@@ -38,20 +52,22 @@ class Tokenizer(BaseEstimator):
     Parameters
     ----------
     lowercase : bool, default=True
-        Whether to fold case.
+        Whether to put terms into lower case.
     split_identifiers : bool, default=True
-        Whether ``snake_case`` and ``CamelCase`` are several terms. Underscores are
-        part of the term otherwise.
+        Whether ``snake_case`` and ``CamelCase`` become several terms. Otherwise
+        underscores are part of the term.
     stop_words : {"english"}, collection of str or None, default="english"
-        Terms to leave out, compared before stemming.
+        Terms to leave out, compared before stemming. ``"english"`` takes a built-in
+        list of function words, None keeps all terms.
     stemmer : {"plural"}, callable or None, default="plural"
-        ``"plural"`` is `stem_plural`; a callable maps a term to its stem.
+        Function that maps a term to its stem. ``"plural"`` takes `stem_plural`, None
+        leaves terms as they are.
     min_length : int, default=1
-        Shortest term to keep, in characters before stemming.
+        Minimum number of characters of a term, before stemming.
 
     See Also
     --------
-    tokenize : The same with the default parameters, for one text.
+    tokenize : Split one text with the default parameters.
 
     Examples
     --------
@@ -62,54 +78,61 @@ class Tokenizer(BaseEstimator):
     ['minmaxscaler', 'column_value']
     """
 
-    def __init__(
-        self,
-        *,
-        lowercase: bool = True,
-        split_identifiers: bool = True,
-        stop_words: str | Collection[str] | None = "english",
-        stemmer: str | Callable[[str], str] | None = "plural",
-        min_length: int = 1,
-    ):
-        self.lowercase = lowercase
-        self.split_identifiers = split_identifiers
-        self.stop_words = stop_words
-        self.stemmer = stemmer
-        self.min_length = min_length
+    lowercase: bool = True
+    split_identifiers: bool = True
+    stop_words: Literal["english"] | Annotated[Collection, _Words()] | None = "english"
+    stemmer: Literal["plural"] | Callable[[str], str] | None = "plural"
+    min_length: NonNegativeInt = 1
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [
+            {},
+            {"lowercase": False, "split_identifiers": False},
+            {"stop_words": ("the", "of"), "stemmer": None},
+            {"stop_words": None, "stemmer": str.upper, "min_length": 3},
+        ]
 
     def __call__(self, text: str) -> list[str]:
-        """Terms of one text.
+        """Split one text into terms.
 
         Parameters
         ----------
         text : str
-            Any text.
+            Text to split.
 
         Returns
         -------
         list of str
-            The terms in the order of the text.
+            Terms in the order of the text.
         """
         return self.tokenize_all([text])[0]
 
     def tokenize_all(self, texts: Iterable[str]) -> list[list[str]]:
-        """Split many texts into terms; every distinct word is analysed once.
+        """Split many texts into terms.
+
+        Every distinct word is analysed once, so that the cost of the analysis grows
+        with the vocabulary rather than with the texts.
 
         Parameters
         ----------
         texts : iterable of str
-            The texts.
+            Texts to split.
 
         Returns
         -------
         list of list of str
-            The terms of each text.
+            Terms of each text.
 
         Raises
         ------
+        ValueError
+            If a parameter is not accepted.
         TypeError
-            If something is not a string, or a single string is given.
+            If a text is not a string, or a single string is given.
         """
+        self._check_parameters()
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of strings, got one string")
         terms_of = _TermsOfWord(self._word_analyser())
@@ -125,11 +148,14 @@ class Tokenizer(BaseEstimator):
             tokenized.append(terms)
         return tokenized
 
-    def _word_analyser(self):
+    def _word_analyser(self) -> Callable[[str], list[str]]:
+        """Return the function that maps a raw word to its terms."""
         stop_words = _resolve_stop_words(self.stop_words)
-        stem = _resolve_stemmer(self.stemmer)
+        stem = (
+            _STEMMERS[self.stemmer] if isinstance(self.stemmer, str) else self.stemmer
+        )
 
-        def analyse(word):
+        def analyse(word: str) -> list[str]:
             parts = _identifier_parts(word) if self.split_identifiers else [word]
             if self.lowercase:
                 parts = [part.lower() for part in parts]
@@ -143,42 +169,24 @@ class Tokenizer(BaseEstimator):
         return analyse
 
 
-def _identifier_parts(word):
+def _identifier_parts(word: str) -> list[str]:
     parts = (part for piece in word.split("_") for part in _CAMEL_BOUNDARY.split(piece))
     return [part for part in parts if part]
 
 
-def _resolve_stop_words(stop_words):
-    if stop_words is None:
-        return frozenset()
+def _resolve_stop_words(stop_words: Collection[str] | None) -> frozenset[str]:
     if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise ValueError(
-                "stop_words must be 'english', a collection of words or None, "
-                f"got {stop_words!r}"
-            )
         return ENGLISH_STOP_WORDS
-    return frozenset(stop_words)
-
-
-def _resolve_stemmer(stemmer):
-    if stemmer is None or callable(stemmer):
-        return stemmer
-    if stemmer not in _STEMMERS:
-        raise ValueError(
-            f"stemmer must be one of {sorted(_STEMMERS)}, a callable or None, "
-            f"got {stemmer!r}"
-        )
-    return _STEMMERS[stemmer]
+    return frozenset(stop_words or ())
 
 
 def tokenize(text: str) -> list[str]:
-    """Split one text by the default `Tokenizer`.
+    """Split one text by a `Tokenizer` with its default parameters.
 
     Parameters
     ----------
     text : str
-        Any text.
+        Text to split.
 
     Returns
     -------

@@ -3,9 +3,8 @@
 import numpy as np
 
 from skrank.text._base import BaseTextModel
-from skrank.text._idf import inverse_document_frequency
+from skrank.text._idf import IdfVariant, inverse_document_frequency
 from skrank.text._segments import segment_reduce
-from skrank.text._tokenizer import Analyzer
 
 
 class VectorSpace(BaseTextModel):
@@ -15,34 +14,26 @@ class VectorSpace(BaseTextModel):
         s(q, d) = \frac{\sum_t x_t(q)\, x_t(d)}{\|x(q)\|\, \|x(d)\|}, \qquad
         x_t(d) = f(TF(t, d))\, IDF(t)
 
-    A query or a document without weight scores 0.
+    where f is the identity or, with ``sublinear_tf``, :math:`f(n) = 1 + \log n`. A
+    query or a document whose vector is zero scores 0.
 
     Parameters
     ----------
     sublinear_tf : bool, default=False
-        f(TF) = 1 + log TF instead of TF.
+        Whether a repeated term counts by the logarithm of its frequency.
     idf : {"log", "smooth", "robertson"}, default="log"
         Formula of the inverse document frequency, see `inverse_document_frequency`.
-    field : str, default=None
-        The field to score; None for whole documents.
-    tokenizer : callable, default=None
-        Used when `fit` gets texts; None is ``Tokenizer()``.
 
     Attributes
     ----------
-    index_ : InvertedIndex
-        The indexed documents.
-    postings_ : Postings
-        Counts of the scored field.
-    weights_ : ndarray of shape (n_postings,)
-        Weight of each posting.
+    idf_ : ndarray of shape (n_terms,)
+        Inverse document frequency of each term.
     offsets_ : None
         The model has no offset per document.
 
     References
     ----------
-    G. Salton, A. Wong and C. S. Yang, "A vector space model for automatic indexing",
-    Communications of the ACM 18(11), 1975. Liu 2011, §1.2.1.1.
+    [Salton1975]_; [Liu2011]_, section 1.2.1.1.
 
     Examples
     --------
@@ -52,18 +43,12 @@ class VectorSpace(BaseTextModel):
     array([[1.  , 0.  , 0.12]])
     """
 
-    def __init__(
-        self,
-        *,
-        sublinear_tf: bool = False,
-        idf: str = "log",
-        field: str | None = None,
-        tokenizer: Analyzer | None = None,
-    ):
-        self.sublinear_tf = sublinear_tf
-        self.idf = idf
-        self.field = field
-        self.tokenizer = tokenizer
+    sublinear_tf: bool = False
+    idf: IdfVariant = "log"
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"sublinear_tf": True, "idf": "smooth"}, {"idf": "robertson"}]
 
     def _weigh_documents(self, postings):
         self.idf_ = inverse_document_frequency(
@@ -71,6 +56,8 @@ class VectorSpace(BaseTextModel):
         )
         vector = self._tf(postings.counts.data) * self.idf_[postings.term_of]
         document_of = postings.document_of
+        # Weights are divided by the norms of documents once, so that scoring is a plain
+        # product.
         squares = np.bincount(document_of, vector**2, minlength=postings.n_documents)
         return vector * _inverse_norm(squares)[document_of], None
 
@@ -84,6 +71,7 @@ class VectorSpace(BaseTextModel):
 
 
 def _inverse_norm(squares):
+    """Return 1 / sqrt(squares), and 0 where that has no value."""
     inverse = np.zeros_like(squares)
     positive = squares > 0
     inverse[positive] = 1 / np.sqrt(squares[positive])

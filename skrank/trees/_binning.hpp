@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "../_core/_clones.hpp"
+#include "../_core/_for_each_query.hpp"
 #include "_layout.hpp"
 
 namespace skrank {
 
-constexpr int BIN_ROWS = 1024;  // rows binned at a time
+constexpr int BIN_ROWS = 1024;  // rows binned at a time: a column stays in the cache
 
 // A value v <= t goes left exactly if it is at most ``low``.
 template <typename T>
@@ -111,6 +112,8 @@ int find_thresholds(const T *values, int64_t n, int max_bins, T *thresholds) {
 }
 
 // Bins of one column of up to BIN_ROWS values: how many thresholds lie below each.
+// A binary search without branches, which the compiler runs for several values at once;
+// hence always all BIN_ROWS of them.
 // ``thresholds`` has 255 places, infinity after the last.
 template <typename T>
 SKRANK_INLINE void find_bins(const T *column, const T *thresholds, bool categorical,
@@ -194,6 +197,30 @@ void block_thresholds(const T *X, int64_t n_features, const int32_t *rows,
         sort_values(&columns[j * n_sampled], sizes[j], work);
         n_thresholds[f] = find_thresholds(&columns[j * n_sampled], sizes[j], max_bins, to);
     }
+}
+
+// Thresholds of all features; a block of features is the work of one thread.
+template <typename T>
+void all_thresholds(const T *X, int64_t n_features, const int32_t *rows,
+                    int64_t n_sampled, int max_bins, const uint8_t *categorical,
+                    T *thresholds, int32_t *n_thresholds, int n_threads) {
+    for_each((n_features + WIDTH - 1) / WIDTH, 1, n_threads, {}, [=](Index b, Scratch &) {
+        block_thresholds(X, n_features, rows, n_sampled, static_cast<int>(b), max_bins,
+                         categorical, thresholds, n_thresholds);
+    });
+}
+
+// Bins of all rows; `out` has as many bytes as the layout says.
+template <typename T>
+void bin_all_rows(const T *X, const Layout &layout, const T *thresholds,
+                  const uint8_t *categorical, uint8_t *out, int n_threads) {
+    const int64_t n = layout.n_rows;
+    for_each((n + BIN_ROWS - 1) / BIN_ROWS, 1, n_threads, {}, [=](Index k, Scratch &) {
+        const int64_t first = k * BIN_ROWS, last = std::min<int64_t>(n, first + BIN_ROWS);
+        for (int b = 0; b < layout.n_blocks; b++)
+            bin_rows(X, layout.n_features, first, last, b, layout.width(b), thresholds,
+                     categorical, out + layout.start(b));
+    });
 }
 
 }  // namespace skrank

@@ -1,49 +1,67 @@
-"""Features as bins: thresholds from quantiles, codes of categories."""
+"""Bins of features: thresholds from quantiles, and numbers of categories."""
 
-from numbers import Integral
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
 from skrank.trees import _binning
 
+# One byte holds the number of a bin, and its last value stands for missing values.
 _N_THRESHOLDS = 255
 
 
-class BinMapper(BaseEstimator):
-    """Bins of features, at most 255 and one more for missing values.
+@dataclass(frozen=True)
+class _OfFeatures:
+    """Words of an error message; which features there are depends on the data."""
 
-    A feature of few distinct values has one bin for each; otherwise bins hold about
-    equal numbers of training rows, and a value so frequent that it would fill a bin has
-    one of its own. Thresholds lie between values that occur. Complexity: O(s d) for s
-    sampled rows of single precision, then O(n d log b).
+    def __contains__(self, value) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return "of indices or flags of features"
+
+
+class BinMapper(Parameters, BaseEstimator):
+    """Map the values of features to at most 255 bins, and one for missing values.
+
+    A feature with few distinct values has one bin for each of them. Otherwise the bins
+    hold about equal numbers of training rows, and a value that is so frequent that it
+    would fill a bin has a bin of its own. Thresholds lie between values that occur.
+    Complexity: O(s d) for s sampled rows of d features in single precision, then
+    O(n d log b) for n rows and b bins.
 
     Parameters
     ----------
     max_bins : int, default=255
-        Bins of a feature at most, from 2 to 255, without that of missing values.
+        Maximum number of bins of a feature, from 2 to 255, without the bin of missing
+        values.
     n_samples : int, default=200_000
-        Rows from which thresholds are found; more are sampled down.
+        Maximum number of rows from which thresholds are found; of more rows, a sample
+        is drawn.
     categorical_features : sequence of int or bool, default=None
         Features whose values are names rather than amounts, as indices or as a mask.
     random_state : int, RandomState or None, default=None
-        Chooses the sample.
+        Source of randomness of the sample.
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_features, 255)
-        Ascending, then infinity; of a categorical feature, its categories. A value
-        ``v`` has bin ``b`` if exactly ``b`` thresholds lie below it.
+        Thresholds of each feature, ascending, followed by infinity; for a categorical
+        feature, its categories. A value has bin ``b`` if exactly ``b`` thresholds lie
+        below it.
     n_bins_ : ndarray of shape (n_features,)
-        Bins of each feature, without that of missing values.
+        Number of bins of each feature, without the bin of missing values.
     is_categorical_ : ndarray of shape (n_features,), dtype bool
-        Which features are categorical.
+        Whether each feature is categorical.
 
     References
     ----------
-    Ke et al. (2017), LightGBM: A Highly Efficient Gradient Boosting Decision Tree,
-    section 2.1, for trees on histograms.
+    [Ke2017]_, section 2.1, for trees on histograms.
 
     Examples
     --------
@@ -54,28 +72,29 @@ class BinMapper(BaseEstimator):
     array([1.5, 3. ])
     """
 
-    def __init__(
-        self,
-        *,
-        max_bins: int = 255,
-        n_samples: int = 200_000,
-        categorical_features=None,
-        random_state=None,
-    ):
-        self.max_bins = max_bins
-        self.n_samples = n_samples
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    max_bins: Annotated[int, Interval(2, 255)] = 255
+    n_samples: PositiveInt = 200_000
+    categorical_features: Annotated[npt.ArrayLike, _OfFeatures()] | None = None
+    random_state: Seed = None
 
-    def fit(self, X, y=None, *, n_threads: int = 1):
-        """Find thresholds.
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [
+            {},
+            {"max_bins": 4, "n_samples": 20, "random_state": 0},
+            {"categorical_features": (0,)},
+        ]
+
+    def fit(self, X: npt.ArrayLike, y: Any = None, *, n_threads: int = 1) -> Self:
+        """Find the thresholds and the categories of the features.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
             Rows, float32 or float64; NaN is a missing value.
         y : None
-            Not used.
+            Ignored.
         n_threads : int, default=1
             Number of threads.
 
@@ -87,11 +106,10 @@ class BinMapper(BaseEstimator):
         Raises
         ------
         ValueError
-            If ``max_bins`` is out of range, ``categorical_features`` do not exist or
-            one of them has more than ``max_bins`` categories.
+            If a parameter is not accepted, one of ``categorical_features`` does not
+            exist, or it has more than ``max_bins`` categories.
         """
-        if not isinstance(self.max_bins, Integral) or not 2 <= self.max_bins <= 255:
-            raise ValueError(f"max_bins must be from 2 to 255, got {self.max_bins!r}")
+        self._check_parameters()
         X = _as_rows(X)
         self.is_categorical_ = self._categorical_mask(X.shape[1])
         self.thresholds_ = np.full((X.shape[1], _N_THRESHOLDS), np.inf, dtype=X.dtype)
@@ -110,7 +128,8 @@ class BinMapper(BaseEstimator):
         self.n_bins_ = counts + ~self.is_categorical_
         return self
 
-    def _categorical_mask(self, d):
+    def _categorical_mask(self, d: int) -> np.ndarray:
+        """Return which of d features are categorical."""
         mask = np.zeros(d, dtype=bool)
         if self.categorical_features is None:
             return mask
@@ -132,26 +151,28 @@ class BinMapper(BaseEstimator):
         mask[chosen] = True
         return mask
 
-    def _categories(self, column, j):
+    def _categories(self, column: np.ndarray, j: np.intp) -> int:
+        """Store the categories of feature j, and return their number."""
         values = np.unique(column[~np.isnan(column)])
         if len(values) > self.max_bins:
             raise ValueError(
                 f"categorical feature {j} has {len(values)} categories; at most "
-                f"max_bins={self.max_bins} are possible, so merge rare ones or take it "
-                "as a number"
+                f"max_bins={self.max_bins} are possible, so merge rare ones or treat "
+                "the feature as a number"
             )
         self.thresholds_[j, : len(values)] = values
         return len(values)
 
-    def _sample(self, n):
+    def _sample(self, n: int) -> np.ndarray:
+        """Return the rows from which thresholds are found, ascending."""
         if n <= self.n_samples:
             return np.arange(n, dtype=np.int32)
         rng = check_random_state(self.random_state)
         rows = rng.choice(n, self.n_samples, replace=False)
         return np.sort(rows).astype(np.int32)
 
-    def transform(self, X, *, n_threads: int = 1):
-        """Bins of rows, as `Grower` takes them.
+    def transform(self, X: npt.ArrayLike, *, n_threads: int = 1) -> np.ndarray:
+        """Map rows to bins in the layout that `Grower` takes.
 
         Parameters
         ----------
@@ -163,7 +184,13 @@ class BinMapper(BaseEstimator):
         Returns
         -------
         ndarray of dtype uint8
-            Flat, in blocks of features; 255 for missing values and unknown categories.
+            Numbers of bins, flat, in blocks of features; 255 for missing values and
+            unknown categories.
+
+        Raises
+        ------
+        ValueError
+            If X has another number of features than in `fit`.
         """
         X = self._known_features(X)
         X = np.ascontiguousarray(X, dtype=self.thresholds_.dtype)
@@ -171,8 +198,8 @@ class BinMapper(BaseEstimator):
             X, self.thresholds_, self.is_categorical_.view(np.uint8), n_threads
         )
 
-    def encode(self, X):
-        """Rows with categories as their numbers; unknown ones are missing.
+    def encode(self, X: npt.ArrayLike) -> np.ndarray:
+        """Replace categories by their numbers, and unknown ones by missing values.
 
         Parameters
         ----------
@@ -183,6 +210,11 @@ class BinMapper(BaseEstimator):
         -------
         ndarray of shape (n_rows, n_features)
             ``X`` itself if no feature is categorical, otherwise a copy.
+
+        Raises
+        ------
+        ValueError
+            If X has another number of features than in `fit`.
         """
         X = self._known_features(X)
         categorical = np.flatnonzero(self.is_categorical_)
@@ -193,8 +225,10 @@ class BinMapper(BaseEstimator):
             X[:, j] = self._codes(j, X[:, j])
         return X
 
-    def _codes(self, j, column):
-        # Half precision of either side must not make a known category unknown.
+    def _codes(self, j: np.intp, column: np.ndarray) -> np.ndarray:
+        """Return the numbers of the categories of feature j, NaN where unknown."""
+        # Both sides are compared in the lower of their precisions: 0.1 in single and in
+        # double precision are the same category.
         dtype = min(column.dtype, self.thresholds_.dtype, key=lambda t: t.itemsize)
         known = self.thresholds_[j, : self.n_bins_[j]].astype(dtype)
         column = column.astype(dtype)
@@ -202,15 +236,15 @@ class BinMapper(BaseEstimator):
         found = np.append(known, np.nan).astype(dtype)[code] == column
         return np.where(found, code, np.nan)
 
-    def _known_features(self, X):
+    def _known_features(self, X: npt.ArrayLike) -> np.ndarray:
         X, d = _as_rows(X), len(self.n_bins_)
         if X.shape[1] != d:
             raise ValueError(f"X must have {d} features, got {X.shape[1]}")
         return X
 
 
-def _as_rows(X):
-    """Rows as an array that the compiled code takes; integers become float64."""
+def _as_rows(X: npt.ArrayLike) -> np.ndarray:
+    """Return rows as an array that the compiled code takes; integers become float64."""
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)

@@ -1,42 +1,57 @@
-"""The best documents of each query without all trees for all documents."""
+"""The best documents of each query, found without all trees for all documents."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._core._segments import segment_ranks
 
+if TYPE_CHECKING:
+    from skrank.trees._ensemble import TreeEnsemble
+
+# Bounds are compared after every so many trees: more often costs more than it saves.
 _TREES_AT_ONCE = 10
-# Bounds are sums in another order than scores: what lies closer is not told apart.
+# Bounds and scores are summed in different orders and differ by rounding errors, which
+# must not make a document seem out of reach.
 _SLACK = 1e-9
 
 
-def scores_of_contenders(ensemble, X, raw, ptr, k: int, *, n_threads: int = 1):
-    """Scores of documents that may be among the first k of their query.
+def scores_of_contenders(
+    ensemble: "TreeEnsemble",
+    X: np.ndarray,
+    raw: np.ndarray,
+    ptr: np.ndarray,
+    k: int,
+    *,
+    n_threads: int = 1,
+) -> tuple[np.ndarray, int]:
+    """Score the documents that may be among the first k of their query.
 
     Trees are added a few at a time. The least and the greatest leaf of each remaining
-    tree bound what a document can still gain; one whose upper bound lies below the k-th
-    best lower bound of its query is given up.
+    tree bound the score that a document can still gain. A document whose upper bound
+    lies below the k-th best lower bound of its query is given up.
 
     Parameters
     ----------
     ensemble : TreeEnsemble
-        Of one output.
+        Trees with one output.
     X : ndarray of shape (n_documents, n_features)
-        Rows as `TreeEnsemble.add_to` takes them, grouped by query.
+        Rows in the form that `TreeEnsemble.add_to` takes, grouped by query.
     raw : ndarray of shape (n_documents,)
         Scores before the first tree.
     ptr : ndarray of shape (n_queries + 1,)
-        Where each query starts.
+        Start of each query, and the end of the last one.
     k : int
-        Documents wanted of each query.
+        Number of documents wanted of each query.
     n_threads : int, default=1
         Number of threads.
 
     Returns
     -------
     scores : ndarray of shape (n_documents,)
-        Minus infinity for documents that were given up.
+        Scores; minus infinity for documents that were given up.
     n_evaluated : int
-        Trees evaluated, summed over documents.
+        Number of trees evaluated, summed over the documents.
     """
     least, greatest = _remaining_bounds(ensemble)
     slack = _SLACK * (
@@ -58,8 +73,8 @@ def scores_of_contenders(ensemble, X, raw, ptr, k: int, *, n_threads: int = 1):
     return scores, n_evaluated
 
 
-def _remaining_bounds(ensemble):
-    """Least and greatest sums of all trees from each one on."""
+def _remaining_bounds(ensemble: "TreeEnsemble") -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest sum of all trees from each one on."""
     ends = np.append(ensemble.roots_[1:], len(ensemble.feature_))
     tree = np.repeat(np.arange(ensemble.n_trees), ends - ensemble.roots_)
     leaf = ensemble.feature_ < 0
@@ -67,20 +82,21 @@ def _remaining_bounds(ensemble):
     greatest = np.full(ensemble.n_trees, -np.inf)
     np.minimum.at(least, tree[leaf], ensemble.value_[leaf])
     np.maximum.at(greatest, tree[leaf], ensemble.value_[leaf])
-    return tuple(
-        np.append(np.cumsum(values[::-1])[::-1], 0.0) for values in (least, greatest)
-    )
+    least, greatest = (np.cumsum(v[::-1])[::-1] for v in (least, greatest))
+    return np.append(least, 0.0), np.append(greatest, 0.0)
 
 
-def _contenders(scores, ptr, k, reach):
-    """Whether a document can still come up to the k-th best of its query."""
+def _contenders(
+    scores: np.ndarray, ptr: np.ndarray, k: int, reach: float
+) -> np.ndarray:
+    """Return whether each document can still reach the k-th best of its query."""
     ranks = np.asarray(segment_ranks(scores, ptr))
     sizes = np.diff(ptr)
-    # The last document that counts: the k-th, or the last of a shorter query.
+    # The k-th document sets the mark, or the last document of a shorter query.
     is_mark = ranks == np.minimum(np.repeat(sizes, sizes), k)
     return scores + reach >= np.repeat(scores[is_mark], sizes[sizes > 0])
 
 
-def _shrunk(ptr, keep):
-    """Pointer array of the documents that are left."""
+def _shrunk(ptr: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """Return the pointer array of the documents that are left."""
     return np.append(0, np.cumsum(keep))[ptr]

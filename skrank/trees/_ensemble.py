@@ -1,11 +1,17 @@
-"""An ensemble of trees as arrays."""
+"""An ensemble of trees, stored in arrays over all nodes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skrank._core._parameters import Parameters, PositiveInt
+from skrank._core._validation import check_arguments
 from skrank.trees import _forest
 
-# Arrays with one entry per node.
+# Names of the arrays that have one entry per node, besides the thresholds.
 _NODE_FIELDS = (
     "feature",
     "left",
@@ -18,13 +24,15 @@ _NODE_FIELDS = (
 )
 
 
-class TreeEnsemble(BaseEstimator):
-    r"""Sum of trees, in arrays over all nodes.
+class TreeEnsemble(Parameters, BaseEstimator):
+    r"""Sum of trees, stored in arrays over all nodes.
 
     .. math:: F_k(x) = b_k + \sum_{t : o_t = k} v_{\mathrm{leaf}_t(x)}
 
-    A value goes to the left child if it is at most the threshold of the node, and the
-    right child is the next node. Made by the boosted rankers; grows by `append`.
+    where :math:`F_k` is the k-th score of a row, :math:`b_k` its start and :math:`o_t`
+    the score that tree t adds to. A row goes to the left child of a node if its value
+    is at most the threshold of the node, and to the right child otherwise, which is the
+    next node in the arrays. Rankers make an ensemble by `empty` and `append`.
 
     Parameters
     ----------
@@ -36,28 +44,28 @@ class TreeEnsemble(BaseEstimator):
     roots_ : ndarray of shape (n_trees,)
         First node of each tree.
     output_ : ndarray of shape (n_trees,)
-        Which score the tree adds to.
+        Number of the score that each tree adds to.
     feature_ : ndarray of shape (n_nodes,)
         Feature of a node, -1 for a leaf.
     threshold_ : ndarray of shape (n_nodes,)
-        Threshold of a node; infinity where every value goes left and missing ones
-        right, and for leaves and categories.
+        Threshold of a node; infinity for leaves, for splits by category, and where all
+        values go left and missing ones right.
     left_ : ndarray of shape (n_nodes,)
-        Left child, -1 for a leaf.
+        Left child of a node, -1 for a leaf.
     missing_left_ : ndarray of shape (n_nodes,)
         Whether missing values go left.
     category_ : ndarray of shape (n_nodes,)
         Row of ``categories_`` for a split by category, otherwise -1.
     categories_ : ndarray of shape (n_sets, 4), dtype uint64
-        Bit sets of the numbers of categories that go left.
+        Bit sets of the numbers of the categories that go left.
     value_ : ndarray of shape (n_nodes,)
-        What a leaf adds to the score.
+        Value that a leaf adds to the score.
     gain_ : ndarray of shape (n_nodes,)
-        Decrease of the quadratic model of the loss by a split, twice.
+        Twice the decrease of the quadratic model of the loss by a split.
     weight_ : ndarray of shape (n_nodes,)
-        Sum of hessians of training rows.
+        Sum of the hessians of the training rows in a node.
     count_ : ndarray of shape (n_nodes,)
-        Number of training rows.
+        Number of training rows in a node.
 
     Examples
     --------
@@ -68,12 +76,16 @@ class TreeEnsemble(BaseEstimator):
     5
     """
 
-    def __init__(self, n_outputs: int = 1):
-        self.n_outputs = n_outputs
+    n_outputs: PositiveInt = field(default=1, kw_only=False)
 
     @classmethod
-    def empty(cls, n_outputs: int = 1) -> "TreeEnsemble":
-        """An ensemble without trees.
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [{}, {"n_outputs": 3}]
+
+    @classmethod
+    def empty(cls, n_outputs: int = 1) -> Self:
+        """Make an ensemble without trees.
 
         Parameters
         ----------
@@ -84,33 +96,51 @@ class TreeEnsemble(BaseEstimator):
         -------
         TreeEnsemble
             A new ensemble.
+
+        Raises
+        ------
+        ValueError
+            If ``n_outputs`` is not a whole number >= 1.
         """
         ensemble = cls(n_outputs)
-        ensemble.roots_ = np.zeros(0, dtype=np.int64)
-        ensemble.output_ = np.zeros(0, dtype=np.int32)
-        ensemble.categories_ = np.zeros((0, 4), dtype=np.uint64)
-        for name in ("feature", "left", "category"):
-            setattr(ensemble, f"{name}_", np.zeros(0, dtype=np.int32))
-        ensemble.missing_left_ = np.zeros(0, dtype=np.uint8)
-        for name in ("threshold", "value", "gain", "weight"):
-            setattr(ensemble, f"{name}_", np.zeros(0))
-        ensemble.count_ = np.zeros(0, dtype=np.int64)
-        return ensemble
+        ensemble._check_parameters()
+        return ensemble._clear()
+
+    def _clear(self) -> Self:
+        """Set all arrays to those of no trees."""
+        self.roots_ = np.zeros(0, dtype=np.int64)
+        self.output_ = np.zeros(0, dtype=np.int32)
+        self.categories_ = np.zeros((0, 4), dtype=np.uint64)
+        self.feature_ = np.zeros(0, dtype=np.int32)
+        self.left_ = np.zeros(0, dtype=np.int32)
+        self.category_ = np.zeros(0, dtype=np.int32)
+        self.missing_left_ = np.zeros(0, dtype=np.uint8)
+        self.threshold_ = np.zeros(0)
+        self.value_ = np.zeros(0)
+        self.gain_ = np.zeros(0)
+        self.weight_ = np.zeros(0)
+        self.count_ = np.zeros(0, dtype=np.int64)
+        return self
 
     @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.roots_)
 
-    def append(self, trees, outputs, thresholds):
-        """Add trees.
+    def append(
+        self,
+        trees: Sequence[Mapping[str, np.ndarray]],
+        outputs: Sequence[int],
+        thresholds: np.ndarray,
+    ) -> Self:
+        """Add trees to the ensemble.
 
         Parameters
         ----------
         trees : list of dict
-            Nodes, as `Grower.grow` returns them.
+            Arrays over the nodes of each tree, as `Grower.grow` returns them.
         outputs : list of int
-            Which score each tree adds to.
+            Number of the score that each tree adds to.
         thresholds : ndarray of shape (n_features, 255)
             Thresholds of the bins.
 
@@ -129,6 +159,7 @@ class TreeEnsemble(BaseEstimator):
             inner = tree["feature"] >= 0
             threshold = np.full(len(inner), np.inf)
             numeric = inner & (tree["category"] < 0)
+            # A split after the last bin parts off missing values: it takes infinity.
             bins = np.minimum(tree["bin"], thresholds.shape[1] - 1)
             threshold[numeric] = thresholds[tree["feature"], bins][numeric]
             left = np.where(inner, tree["left"] + start, -1).astype(np.int32)
@@ -136,7 +167,7 @@ class TreeEnsemble(BaseEstimator):
             category = np.where(category >= 0, category + sets, -1).astype(np.int32)
             sets += len(tree["categories"])
             changed = {"threshold": threshold, "left": left, "category": category}
-            moved.append(tree | changed)
+            moved.append({**tree, **changed})
         for name in (*_NODE_FIELDS, "threshold", "categories"):
             parts = [getattr(self, f"{name}_"), *(tree[name] for tree in moved)]
             setattr(self, f"{name}_", np.concatenate(parts))
@@ -145,17 +176,17 @@ class TreeEnsemble(BaseEstimator):
         return self
 
     def truncated(self, n_trees: int) -> "TreeEnsemble":
-        """The first trees only.
+        """Return an ensemble of the first trees only.
 
         Parameters
         ----------
         n_trees : int
-            How many to keep.
+            Number of trees to keep.
 
         Returns
         -------
         TreeEnsemble
-            A new ensemble.
+            A new ensemble, or the ensemble itself if it has no more trees.
         """
         if n_trees >= self.n_trees:
             return self
@@ -169,20 +200,26 @@ class TreeEnsemble(BaseEstimator):
         return kept
 
     def add_to(
-        self, scores, X, first: int = 0, last: int | None = None, *, n_threads=1
-    ):
-        """Add trees to scores, in place.
+        self,
+        scores: np.ndarray,
+        X: np.ndarray,
+        first: int = 0,
+        last: int | None = None,
+        *,
+        n_threads: int = 1,
+    ) -> None:
+        """Add the values of trees to scores, in place.
 
         Parameters
         ----------
         scores : ndarray of shape (n_rows, n_outputs), float64
-            What to add to.
+            Scores to add to.
         X : ndarray of shape (n_rows, n_features), float32 or float64
-            Rows, with numbers of categories as `BinMapper.encode` gives them.
+            Rows, with the numbers of categories that `BinMapper.encode` gives them.
         first : int, default=0
-            First tree.
+            Number of the first tree to add.
         last : int, default=None
-            One after the last tree; None takes all.
+            Number of the first tree not to add; None adds all from ``first`` on.
         n_threads : int, default=1
             Number of threads.
         """
@@ -204,28 +241,29 @@ class TreeEnsemble(BaseEstimator):
             n_threads,
         )
 
-    def feature_importances(self, n_features: int, kind: str = "gain"):
-        """What each feature contributes, scaled to sum to 1.
+    def feature_importances(
+        self, n_features: int, kind: Literal["gain", "split"] = "gain"
+    ) -> np.ndarray:
+        """Measure the contribution of each feature, scaled to sum to 1.
 
         Parameters
         ----------
         n_features : int
             Number of features.
         kind : {"gain", "split"}, default="gain"
-            Total gain of the splits on a feature, or their number.
+            Contribution of a feature: the total gain of its splits, or their number.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            Zeros if no tree has a split.
+            Contributions; all zero if no tree has a split.
 
         Raises
         ------
         ValueError
             If ``kind`` is unknown.
         """
-        if kind not in ("gain", "split"):
-            raise ValueError(f"kind must be 'gain' or 'split', got {kind!r}")
+        check_arguments(self.feature_importances, kind=kind)
         inner = self.feature_ >= 0
         weights = self.gain_[inner] if kind == "gain" else None
         total = np.bincount(self.feature_[inner], weights, n_features).astype(float)

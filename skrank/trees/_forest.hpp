@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "../_core/_for_each_query.hpp"
 #include "_layout.hpp"
 
 namespace skrank {
@@ -24,6 +25,8 @@ constexpr uint32_t MISSING_LEFT = 0x80000000u;
 constexpr int TOGETHER = 8;    // rows that walk together
 constexpr int WALK_ROWS = 64;  // rows that see all trees before the next ones do
 
+// Values of type T are compared with thresholds that were found in double. Rounded down,
+// a threshold sends every value of type T to the same side as before.
 template <typename T>
 inline T round_down(double x) {
     T t = static_cast<T>(x);
@@ -184,5 +187,19 @@ class Forest {
         for (int k = 0; k < TOGETHER; k++) out[k * n_outputs] += leaf_value(at[k]);
     }
 };
+
+constexpr int64_t CHUNK_ROWS = 1024;  // of one thread at a time
+
+// Adds trees [first_tree, last_tree) to the scores of n rows of d features.
+template <typename T>
+void add_forest(const ForestArrays &from, int64_t first_tree, int64_t last_tree,
+                const T *X, int64_t n, int64_t d, int n_outputs, double *scores,
+                int n_threads) {
+    const Forest<T> forest(from, first_tree, last_tree, d, n_outputs);
+    for_each((n + CHUNK_ROWS - 1) / CHUNK_ROWS, 1, n_threads, {}, [&](Index k, Scratch &) {
+        const int64_t first = k * CHUNK_ROWS, m = std::min(CHUNK_ROWS, n - first);
+        forest.add(X + first * d, m, d, scores + first * n_outputs);
+    });
+}
 
 }  // namespace skrank

@@ -4,7 +4,6 @@
 import numpy as np
 
 from cython cimport floating
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 cdef extern from "_forest.hpp" namespace "skrank" nogil:
@@ -22,11 +21,9 @@ cdef extern from "_forest.hpp" namespace "skrank" nogil:
         const uint64_t* categories
         int64_t n_sets
 
-    cppclass Forest[T]:
-        Forest(const ForestArrays&, int64_t, int64_t, int64_t, int) except +
-        void add(const T*, int64_t, int64_t, double*)
-
-cdef int64_t CHUNK = 1024
+    void add_forest[T](const ForestArrays&, int64_t first_tree, int64_t last_tree,
+                       const T *X, int64_t n, int64_t d, int n_outputs, double *scores,
+                       int n_threads) except +
 
 
 def add_trees(
@@ -47,10 +44,8 @@ def add_trees(
 ):
     """Add trees ``[first_tree, last_tree)`` to scores of shape (n, n_outputs), in place."""
     cdef:
-        int64_t n = X.shape[0], d = X.shape[1], chunk, size = feature.shape[0]
-        int64_t n_chunks = (n + CHUNK - 1) // CHUNK
+        int64_t n = X.shape[0], d = X.shape[1], size = feature.shape[0]
         ForestArrays arrays
-        Forest[floating]* forest
     if not (size == threshold.shape[0] == left.shape[0] == missing_left.shape[0]
             == category.shape[0] == value.shape[0]):
         raise ValueError("the arrays of the nodes differ in length")
@@ -67,11 +62,6 @@ def add_trees(
     arrays.roots, arrays.output = &roots[0], &output[0]
     arrays.n_sets = categories.shape[0]
     arrays.categories = &categories[0, 0] if arrays.n_sets else NULL
-    forest = new Forest[floating](arrays, first_tree, last_tree, d, <int>scores.shape[1])
-    try:
-        for chunk in prange(n_chunks, nogil=True, schedule="dynamic",
-                            num_threads=n_threads):
-            forest.add(&X[chunk * CHUNK, 0], min(CHUNK, n - chunk * CHUNK), d,
-                       &scores[chunk * CHUNK, 0])
-    finally:
-        del forest
+    with nogil:
+        add_forest(arrays, first_tree, last_tree, &X[0, 0], n, d, <int>scores.shape[1],
+                   &scores[0, 0], n_threads)

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "_clock.hpp"
+#include "_measured_threads.hpp"
 #include "_splits.hpp"
 
 namespace skrank {
@@ -89,7 +89,7 @@ class Grower {
         options = with;
         finder.kernels = options.wide ? WIDE : PORTABLE;
         n_grown = n;
-        options.n_threads = clock.start(options.n_threads, guessed_seconds());
+        options.n_threads = threads.start(options.n_threads, guessed_seconds());
         all_rows = chosen == nullptr;
         const Packed sum = quantise(gradient, hessian, chosen, stochastic);
         nodes.assign(1, Node());
@@ -109,7 +109,7 @@ class Grower {
         }
         for (const int k : holders) drop(leaves[k]);
         fit_leaves(gradient, hessian);
-        clock.stop();
+        threads.stop();
     }
 
     // Adds the value of its leaf to the score of every row the tree was grown on.
@@ -144,7 +144,7 @@ class Grower {
     Layout layout;
     const uint8_t *bins;
     SplitFinder finder;
-    Clock clock;
+    MeasuredThreads threads;
     bool all_rows = true;
     int64_t n_grown = 0;
     double gradient_unit = 1.0, hessian_unit = 1.0;
@@ -161,7 +161,7 @@ class Grower {
         return static_cast<int64_t>(layout.n_blocks) * WIDTH * N_BINS;
     }
 
-    // About what one thread needs for a tree.
+    // Rough estimate of the seconds that one thread needs for a tree.
     double guessed_seconds() const {
         const double leaves = options.max_leaf_nodes;
         const double cells = static_cast<double>(n_grown) * layout.n_features;
@@ -186,6 +186,8 @@ class Grower {
             least_hessian = std::min(least_hessian, h);
         }
         constant_hessian = least_hessian == most_hessian;
+        // Sums of 32 bits must not overflow even if all gradients are the largest one; one
+        // level is kept for rounding up. More than 15 bits would not change a split.
         const double room = std::floor(2147483647.0 / std::max<int64_t>(n, 1)) - 1.0;
         const double levels = std::min(std::max(room, 1.0), 32767.0);
         gradient_unit = most_gradient > 0 ? most_gradient / levels : 1.0;
@@ -215,9 +217,9 @@ class Grower {
         return sum;
     }
 
-    // Rows from which cutting them between threads pays, beside cutting the features.
+    // From this number of rows on, threads share the rows; below, only the features.
     static constexpr int64_t MANY_ROWS = 1 << 12;
-    // Features below which a team of threads does not pay for few rows.
+    // Below this number of features, and for few rows, one thread does it all.
     static constexpr int FEW_FEATURES = 32;
 
     // Rows whose ``values`` are summed; a null ``of`` stands for the first rows.
@@ -332,7 +334,7 @@ class Grower {
     // the parent, and gets what the first leaves over.
     void open(const std::vector<int> &opened, bool subtract = false,
               const Packed *counts = nullptr) {
-        options.n_threads = clock.check(options.n_threads);
+        options.n_threads = threads.check(options.n_threads);
         std::vector<Leaf *> summed;
         bool many = false;
         for (const int k : opened) {

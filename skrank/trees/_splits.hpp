@@ -44,7 +44,8 @@ struct Terms {
 };
 
 // Gains of splits with these sums on the left, -inf where they are not allowed; returns
-// whether any is above ``least``. Each loop is one that the compiler vectorises.
+// whether any is above ``least``. Several short loops, because the compiler vectorises
+// each of them and would vectorise no loop that does everything.
 SKRANK_INLINE bool gains_of(const Terms &given, const Packed *left, int n, double least,
                             double *gains) {
     const Terms terms = given;

@@ -1,5 +1,7 @@
 """The compiled kernels against plain NumPy loops."""
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
-from skrank._core import _kernels, _lambdas, _segments
+from skrank._core import _lambda_losses, _list_losses, _pair_losses, _segments
 
 
 @st.composite
@@ -132,7 +134,7 @@ def test_softmax_is_accurate_over_the_whole_range():
 def test_ranknet(data, sigma):
     y, s, weight, ptr = data
     order, lower = _segments.label_order(y, ptr)
-    result = _kernels.ranknet(s, ptr, order, lower, weight, sigma, False, 1)
+    result = _pair_losses.logistic(s, ptr, order, lower, weight, sigma, False, 1)
     assert result[2] is None
     assert_matches_pairs(
         y,
@@ -150,8 +152,8 @@ def test_ranknet(data, sigma):
 def test_ranknet_hessian(data):
     y, s, weight, ptr = data
     order, lower = _segments.label_order(y, ptr)
-    plain = _kernels.ranknet(s, ptr, order, lower, weight, 2.0, False, 1)
-    values, gradient, hessian = _kernels.ranknet(
+    plain = _pair_losses.logistic(s, ptr, order, lower, weight, 2.0, False, 1)
+    values, gradient, hessian = _pair_losses.logistic(
         s, ptr, order, lower, weight, 2.0, True, 1
     )
     np.testing.assert_array_equal(values, plain[0])
@@ -175,7 +177,9 @@ def test_ranknet_where_the_factorisation_ends(spread):
     y = rng.integers(0, 3, 60).astype(float)
     ptr = np.array([0, 60], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
-    values, gradient, _ = _kernels.ranknet(s, ptr, order, lower, None, 1.0, False, 1)
+    values, gradient, _ = _pair_losses.logistic(
+        s, ptr, order, lower, None, 1.0, False, 1
+    )
     value, slope = pair_reference(
         y, s, None, lambda d: np.logaddexp(0.0, -d), lambda d: -expit(-d)
     )
@@ -190,7 +194,7 @@ def test_ranknet_where_the_factorisation_ends(spread):
 def test_hinge(squared, margin, data):
     y, s, weight, ptr = data
     order, lower = _segments.label_order(y, ptr)
-    result = _kernels.hinge(s, ptr, order, lower, weight, margin, squared, 1)
+    result = _pair_losses.hinge(s, ptr, order, lower, weight, margin, squared, 1)
     if squared:
         loss, slope = (
             lambda d: max(0.0, margin - d) ** 2,
@@ -205,7 +209,7 @@ def test_hinge(squared, margin, data):
         gap = np.abs(s[:, None] - s)
         if np.any(np.abs(gap - margin) < 1e-9):
             s = s + np.random.default_rng(0).normal(size=len(s))
-            result = _kernels.hinge(s, ptr, order, lower, weight, margin, False, 1)
+            result = _pair_losses.hinge(s, ptr, order, lower, weight, margin, False, 1)
     assert_matches_pairs(y, s, weight, ptr, result, loss, slope)
 
 
@@ -231,7 +235,9 @@ def test_hinge_of_long_queries(squared, margin, grades, weighted, offset):
     weight = rng.uniform(0.5, 2.0, m) if weighted else None
     ptr = np.array([0, m], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
-    values, gradient = _kernels.hinge(s, ptr, order, lower, weight, margin, squared, 1)
+    values, gradient = _pair_losses.hinge(
+        s, ptr, order, lower, weight, margin, squared, 1
+    )
     value, slope = hinge_matrix(y, s, weight, margin, squared)
     tolerance = 1e-12 * max(1.0, np.abs(slope).max())
     np.testing.assert_allclose(values[0], value, rtol=1e-11)
@@ -245,7 +251,7 @@ def test_hinge_keeps_the_margin_beside_huge_scores():
     y = np.concatenate((rng.integers(0, 2, 300), np.full(300, 2))).astype(float)
     ptr = np.array([0, 600], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
-    values, gradient = _kernels.hinge(s, ptr, order, lower, None, 1.0, True, 1)
+    values, gradient = _pair_losses.hinge(s, ptr, order, lower, None, 1.0, True, 1)
     value, slope = hinge_matrix(y, s, None, 1.0, True)
     np.testing.assert_allclose(values[0], value, rtol=1e-12)
     np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)
@@ -257,7 +263,9 @@ def test_listnet(data):
     y, s, _, ptr = data
     target, _ = _segments.segment_softmax(y, ptr)
     query_weight = np.arange(len(ptr) - 1, dtype=float)
-    values, gradient = _kernels.listnet(s, ptr, target, query_weight, 1)
+    values, gradient = _list_losses.softmax_cross_entropy(
+        s, ptr, target, query_weight, 1
+    )
     for q, rows in enumerate(queries(ptr)):
         log_p = s[rows] - logsumexp(s[rows]) if rows.stop > rows.start else s[rows]
         expected = -q * np.sum(target[rows] * log_p)
@@ -286,7 +294,7 @@ def test_plackett_luce(data, top_k, weighted):
     order = _segments.segment_order(np.random.default_rng(n).random(n), ptr)
     stage_weight = np.random.default_rng(1).random(n) if weighted else None
     ones = np.ones(len(ptr) - 1)
-    values, gradient = _kernels.plackett_luce(
+    values, gradient = _list_losses.plackett_luce(
         s, ptr, order, stage_weight, ones, top_k, 1
     )
     for q, rows in enumerate(queries(ptr)):
@@ -304,7 +312,7 @@ def test_plackett_luce_shares_a_stage_between_huge_equal_scores():
     s = np.array([1e30, 1e30, -1e30])
     order = np.arange(3, dtype=np.int32)
     ptr = np.array([0, 3], dtype=np.intp)
-    values, gradient = _kernels.plackett_luce(s, ptr, order, None, np.ones(1), 0, 1)
+    values, gradient = _list_losses.plackett_luce(s, ptr, order, None, np.ones(1), 0, 1)
     np.testing.assert_allclose(values, [np.log(2.0)])
     np.testing.assert_allclose(gradient, [-0.5, 0.5, 0.0], atol=1e-15)
 
@@ -334,7 +342,7 @@ def swap_change(kind, gain, discount, ranks):
 
 def run_lambda(s, ptr, kind, gain, discount, scale, weight, *options):
     order, lower = _segments.label_order(gain, ptr)
-    return _lambdas.lambda_loss(
+    return _lambda_losses.lambda_loss(
         s, ptr, kind, gain, discount, scale, weight, order, lower, *options
     )
 
@@ -361,7 +369,7 @@ def lambda_reference(kind, gain, discount, s, weight, sigma, truncation, damping
     )
 
 
-@pytest.mark.parametrize("kind", _lambdas.KINDS)
+@pytest.mark.parametrize("kind", _lambda_losses.KINDS)
 @settings(max_examples=40, deadline=None)
 @given(
     data=ragged_queries(max_size=14),
@@ -454,10 +462,10 @@ def test_threads_do_not_change_a_bit(n_threads):
             _segments.segment_order(s, ptr, threads),
             _segments.sort_ties(s, order, lower, ptr, threads),
             *_segments.segment_softmax(s, ptr, threads),
-            *_kernels.ranknet(s, ptr, order, lower, weight, 1.0, True, threads),
-            *_kernels.hinge(s, ptr, order, lower, weight, 1.0, True, threads),
-            *_kernels.listnet(s, ptr, y, ones, threads),
-            *_kernels.plackett_luce(s, ptr, order, None, ones, 0, threads),
+            *_pair_losses.logistic(s, ptr, order, lower, weight, 1.0, True, threads),
+            *_pair_losses.hinge(s, ptr, order, lower, weight, 1.0, True, threads),
+            *_list_losses.softmax_cross_entropy(s, ptr, y, ones, threads),
+            *_list_losses.plackett_luce(s, ptr, order, None, ones, 0, threads),
             *run_lambda(
                 s,
                 ptr,
@@ -481,8 +489,39 @@ def test_threads_do_not_change_a_bit(n_threads):
 def test_no_documents_at_all():
     empty, ptr = np.empty(0), np.array([0, 0], dtype=np.intp)
     order, lower = _segments.label_order(empty, ptr)
-    values, gradient, _ = _kernels.ranknet(
+    values, gradient, _ = _pair_losses.logistic(
         empty, ptr, order, lower, empty, 1.0, False, 1
     )
     assert values.tolist() == [0.0]
     assert len(gradient) == 0
+
+
+# In a process of its own with little memory: all edges of a query with a wide range
+# of scores are sorted, which needs gigabytes here.
+WITHOUT_MEMORY = """
+import resource
+import numpy as np
+from skrank._core import _edge_losses, _segments
+m = 40_000
+s, y = np.linspace(0.0, 1e6, m), np.arange(m) % 2.0
+ptr = np.array([0, m, m + 1], dtype=np.intp)
+s, y = np.append(s, 0.0), np.append(y, 0.0)
+order, lower = _segments.label_order(y, ptr)
+with open("/proc/self/statm") as file:
+    pages = int(file.read().split()[0])
+limit = pages * resource.getpagesize() + (1 << 30)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for n_threads in (1, 2):
+    try:
+        _edge_losses.edge_pairs(s, None, ptr, order, lower, None, False, n_threads)
+    except MemoryError:
+        print("refused")
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+def test_memory_that_runs_out_in_a_thread_is_an_exception():
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True
+    )
+    assert run.stdout.split() == ["refused", "refused"], run.stderr

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from skrank._core import _pair_kernels, _segments
+from skrank._core import _label_energies, _pair_losses, _segments
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "weighted"])
@@ -35,7 +35,7 @@ def test_pair_weights(graded):
         for u, v in pairs_of(y, a, b):
             preferred[u] += w[u]
             other[v] += w[u]
-    found = _pair_kernels.pair_weights(ptr, *_segments.label_order(y, ptr), weight)
+    found = _pair_losses.pair_weights(ptr, *_segments.label_order(y, ptr), weight)
     np.testing.assert_allclose(found[0], preferred, rtol=1e-13)
     np.testing.assert_allclose(found[1], other, rtol=1e-13)
 
@@ -48,7 +48,7 @@ def test_sigmoid_pairs(graded, scale, beta):
     scores = scale * scores
     w = np.ones(len(y)) if weight is None else weight
     order, lower = _segments.label_order(y, ptr)
-    values, gradient = _pair_kernels.sigmoid(scores, ptr, order, lower, weight, beta, 1)
+    values, gradient = _pair_losses.sigmoid(scores, ptr, order, lower, weight, beta, 1)
     expected = np.zeros(len(y))
     for q, (a, b) in enumerate(pairwise(ptr)):
         value = 0.0
@@ -66,7 +66,7 @@ def test_threads_do_not_change_a_bit(graded):
     y, scores, weight, ptr = graded
     order, lower = _segments.label_order(y, ptr)
     one, two = (
-        _pair_kernels.sigmoid(scores, ptr, order, lower, weight, 1.0, n) for n in (1, 2)
+        _pair_losses.sigmoid(scores, ptr, order, lower, weight, 1.0, n) for n in (1, 2)
     )
     for a, b in zip(one, two):
         np.testing.assert_array_equal(a, b)
@@ -79,7 +79,7 @@ def test_offenders_and_scatter(n_labels):
     column = rng.integers(0, n_labels, 40).astype(np.intp)
     rows = np.arange(40)
     energies = -raw
-    right, wrong, offender = _pair_kernels.offenders(raw, column)
+    right, wrong, offender = _label_energies.offenders(raw, column)
     np.testing.assert_array_equal(right, energies[rows, column])
     energies[rows, column] = np.inf
     np.testing.assert_array_equal(wrong, energies.min(axis=1))
@@ -88,5 +88,5 @@ def test_offenders_and_scatter(n_labels):
     expected = np.zeros((40, n_labels))
     expected[rows, column] = up
     expected[rows, offender] += down
-    found = _pair_kernels.scatter(up, down, column, offender, n_labels)
+    found = _label_energies.scatter(up, down, column, offender, n_labels)
     np.testing.assert_array_equal(found, expected)

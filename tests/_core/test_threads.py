@@ -4,7 +4,7 @@ import joblib
 import pytest
 from threadpoolctl import threadpool_info
 
-from skrank._core._threads import blas_threads, effective_n_threads
+from skrank._core._threads import blas_threads, effective_n_threads, n_threads_for
 
 
 def test_environment_limits_the_default(monkeypatch):
@@ -20,6 +20,18 @@ def test_numbers_count_as_in_scikit_learn():
     assert effective_n_threads(-1000) == 1
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
         effective_n_threads(0)
+
+
+def test_little_work_is_done_by_one_thread():
+    assert n_threads_for(1e3, 4) == 1
+    assert n_threads_for(1e9, 4) == 4
+    assert n_threads_for(1e9, None) == effective_n_threads(None)
+    # Python's threads cost more than those of compiled code.
+    assert n_threads_for(1e6, 4) == 4
+    assert n_threads_for(1e6, 4, python_threads=True) == 1
+    for work in (0, 1e9):
+        with pytest.raises(ValueError, match="n_jobs must not be 0"):
+            n_threads_for(work, 0)
 
 
 def test_blas_is_capped_inside_only():

@@ -1,12 +1,16 @@
 """What users may pass, and what they are told when it is wrong."""
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
 import skrank
+from skrank._core._parameters import Fraction, PositiveInt
 from skrank._core._validation import (
+    check_arguments,
     check_grades,
     check_groups,
     check_scores,
@@ -141,3 +145,24 @@ def test_bad_weights(weight, message):
 def test_scalar_weight():
     assert check_weights(2, 3).tolist() == [2.0, 2.0, 2.0]
     assert check_weights(None, 3) is None
+
+
+class Reader:
+    def read(
+        self, k: PositiveInt, kind: Literal["a", "b"], share: Fraction | None = None
+    ):
+        """Read."""
+
+
+def test_arguments_are_checked_against_annotations():
+    check_arguments(Reader.read, k=1, kind="b", share=None)
+    check_arguments(Reader().read, k=np.int64(3), share=0.5)
+    for error in (ValueError, TypeError):
+        with pytest.raises(
+            error, match=r"^read: k must be a whole number >= 1, got 0$"
+        ):
+            check_arguments(Reader().read, k=0)
+    with pytest.raises(ValueError, match="read: kind must be 'a' or 'b', got 'c'"):
+        check_arguments(Reader.read, kind="c")
+    with pytest.raises(ValueError, match=r"share must be a number in \(0, 1\) or None"):
+        check_arguments(Reader.read, share=1.0)

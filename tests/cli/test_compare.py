@@ -97,7 +97,7 @@ def test_mistakes(fails, letor, scores, tmp_path):
     assert "compare takes --qrels FILE" in fails("compare", *paths)
     assert "compare takes --qrels" in fails("compare", *paths, *data, "--qrels", "x")
     assert "two systems are called 'good'" in fails("compare", paths[0], *paths, *data)
-    assert "--reference 'x' is no system of good, poor" in fails(
+    assert "--reference 'x' is none of the systems, which are good, poor" in fails(
         "compare", *paths, *data, "--reference", "x"
     )
     assert "No such file" in fails("compare", tmp_path / "absent", *data)

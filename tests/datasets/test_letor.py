@@ -231,7 +231,7 @@ def test_empty_sources(tmp_path):
 def test_bad_arguments(tmp_path):
     with pytest.raises(ValueError, match=r"dtype must be np\.float32 or np\.float64"):
         load_letor(TEXT, dtype=np.int32)
-    with pytest.raises(ValueError, match="n_features must be None or at least 0"):
+    with pytest.raises(ValueError, match="n_features must be a whole number >= 0"):
         load_letor(TEXT, n_features=-1)
     with pytest.raises(TypeError, match="expected a path, an open file or bytes"):
         load_letor(3)

@@ -268,9 +268,9 @@ def test_collection_does_not_depend_on_earlier_imports():
 def test_bad_arguments_are_named():
     with pytest.raises(ImportError, match="no_such_package"):
         load_see_also(packages=("no_such_package",))
-    with pytest.raises(ValueError, match="n_candidates must be an integer >= 2, got 1"):
+    with pytest.raises(ValueError, match="n_candidates must be a whole number >= 2"):
         load_see_also(n_candidates=1)
-    with pytest.raises(ValueError, match="n_queries must be an integer >= 1, got 0"):
+    with pytest.raises(ValueError, match="n_queries must be a whole number >= 1"):
         load_see_also(n_queries=0)
     with pytest.raises(ValueError, match="n_queries=999999 is more than the"):
         load_see_also(n_queries=999999)

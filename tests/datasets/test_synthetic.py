@@ -107,18 +107,23 @@ def test_same_seed_same_data():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_queries": 0}, "n_queries must be an integer >= 1, got 0"),
-        ({"n_grades": 1}, "n_grades must be an integer >= 2, got 1"),
+        (
+            {"n_queries": 0},
+            "make_ranking: n_queries must be a whole number >= 1",
+        ),
+        ({"n_grades": 1}, "n_grades must be a whole number >= 2, got 1"),
         ({"n_informative": 30}, "n_informative=30 must not exceed n_features=20"),
-        ({"docs_per_query": (5, 2)}, r"1 <= low <= high, got \(5, 2\)"),
-        ({"docs_per_query": 0}, "docs_per_query must be a positive integer"),
-        ({"docs_per_query": 2.5}, "docs_per_query must be a positive integer"),
+        ({"docs_per_query": (5, 2)}, r"with low <= high, got \(5, 2\)"),
+        ({"docs_per_query": 0}, "docs_per_query must be a whole number >= 1 or"),
+        ({"docs_per_query": 2.5}, "docs_per_query must be a whole number >= 1 or"),
+        ({"docs_per_query": (1, 2, 3)}, "a sequence of 2 values, each a whole number"),
         ({"grade_weights": [1, 2]}, "grade_weights must hold 5 numbers >= 0"),
         ({"grade_weights": [0] * 5}, "not all zero"),
-        ({"noise": -1}, "noise must be a number >= 0, finite, got -1"),
-        ({"nonlinearity": 2}, "nonlinearity must be a number from 0 to 1, got 2"),
-        ({"query_effect": np.inf}, "query_effect must be a number"),
-        ({"missing": 1}, "missing must be a number from 0 to 1, got 1"),
+        ({"noise": -1}, "noise must be a number >= 0, got -1"),
+        ({"nonlinearity": 2}, r"nonlinearity must be a number in \[0, 1\], got 2"),
+        ({"query_effect": np.inf}, "query_effect must be a number >= 0, got inf"),
+        ({"missing": 1}, r"missing must be a number in \[0, 1\), got 1"),
+        ({"random_state": "a"}, "random_state must be a whole number >= 0"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):

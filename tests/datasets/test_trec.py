@@ -121,7 +121,7 @@ def test_nothing_in_common():
     qrels, run = load_qrels(b"q1 0 a 1\n"), load_run(b"1 Q0 a 1 1 t\n")
     with pytest.raises(ValueError, match="the qrels have 'q1', the run has '1'"):
         judge_run(qrels, run)
-    with pytest.raises(ValueError, match="depth must be None or at least 1, got 0"):
+    with pytest.raises(ValueError, match="depth must be a whole number >= 1 or None"):
         judge_run(qrels, run, depth=0)
 
 

@@ -165,8 +165,8 @@ def test_names_come_from_the_data_frame():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"name": " "}, ValueError, "name must be a str that is not empty"),
-        ({"name": None}, ValueError, "name must be a str that is not empty"),
+        ({"name": " "}, ValueError, "name must be a string that is not empty"),
+        ({"name": None}, ValueError, "name must be a string that is not empty"),
         ({"type": "model/xgboost"}, ValueError, "type must be one of model/xgb"),
         ({"type": "model/linear"}, ValueError, "cannot hold a model of kind 'trees'"),
         ({"missing": "left"}, ValueError, "missing must be 'learned' or 'zero'"),

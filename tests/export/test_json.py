@@ -101,6 +101,13 @@ def test_a_frozen_ranker_does_not_learn(data):
         again.predict(data[0][:, :2])
 
 
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all"])
+def test_parameters_of_a_frozen_ranker_are_checked(linear, data, n_jobs):
+    again = from_json(to_json(linear)).set_params(n_jobs=n_jobs)
+    with pytest.raises(ValueError, match="FrozenRanker: n_jobs must be a whole number"):
+        again.predict(data[0])
+
+
 def test_missing_values_and_sparse_rows_are_those_of_the_kind(data):
     X, y, groups = data
     linear = from_json(to_json(RankSVM().fit(X, y, groups)))

@@ -356,7 +356,7 @@ def test_the_header(saved):
     with zipfile.ZipFile(saved.path) as archive:
         document = json.loads(archive.read("model.json"))
     assert document["format"] == "skrank-model"
-    assert document["format_version"] == 1
+    assert document["format_version"] == 2
     assert document["versions"]["skrank"] == skrank.__version__
     assert document["model"]["class"] == "skrank.rankers.RankSVM"
 

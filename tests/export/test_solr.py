@@ -181,7 +181,7 @@ def test_wrong_options():
     ranker = frozen([(0, 0.5, False, 1.0, 2.0)])
     with pytest.raises(ValueError, match="Solr addresses features by name"):
         to_solr(ranker, "m")
-    with pytest.raises(ValueError, match="name must be a str that is not empty"):
+    with pytest.raises(ValueError, match="name must be a string that is not empty"):
         to_solr(ranker, "", feature_names=NAMES)
     with pytest.raises(ValueError, match="missing must be 'learned' or 'zero'"):
         text_of(ranker, missing=0)

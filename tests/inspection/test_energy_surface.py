@@ -4,13 +4,15 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.energies import AbsoluteLabelEnergy, LinearEnergy
 from skrank.inspection import EnergySurfaceDisplay
 from skrank.losses import SquareExponentialLoss
-from skrank.rankers import EnergyRanker, RankNet, SubsetRegression
+from skrank.preprocessing import QueryStandardScaler
+from skrank.rankers import BoltzRank, EnergyRanker, RankNet, SubsetRegression
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -195,3 +197,17 @@ def test_means_need_no_matplotlib_and_drawing_says_so(monkeypatch):
     assert display.means()[2].tolist() == [1.0, -1.0]
     with pytest.raises(ImportError, match=r"skrank\[plot\]"):
         display.plot()
+
+
+def test_a_pipeline_whose_parts_need_groups_is_shown(ragged):
+    X, y, groups = ragged
+    ranker = BoltzRank(
+        pairwise_potential=True, n_samples=10, max_iter=2, random_state=0
+    )
+    pipeline = make_pipeline(QueryStandardScaler(), ranker)
+    display = EnergySurfaceDisplay.from_training(pipeline, X, y, groups, center=False)
+    fitted = display.estimator_
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = fitted.predict(X, groups=groups)
+    order = np.argsort(groups, kind="stable")
+    np.testing.assert_allclose(display.after, -scores[order], atol=1e-12)

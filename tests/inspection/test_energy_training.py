@@ -25,7 +25,7 @@ def close_figures():
 
 
 class Keep:
-    """A callback that keeps the parameters of every iteration."""
+    """A callback that keeps the parameters, of iteration 0 those of the start."""
 
     def __init__(self):
         self.params = []
@@ -54,8 +54,9 @@ def test_curves_are_means_over_pairs_at_every_iteration(ragged, center):
     keep = Keep()
     ranker = EnergyRanker(solver="sgd", max_iter=3, random_state=0, callback=keep)
     display = EnergyTrainingDisplay.from_training(ranker, X, y, groups, center=center)
-    assert len(keep.params) == 3
-    for t, w in enumerate([np.zeros(X.shape[1]), *keep.params]):
+    assert len(keep.params) == 4
+    np.testing.assert_array_equal(keep.params[0], np.zeros(X.shape[1]))
+    for t, w in enumerate(keep.params):
         energies = -X @ w
         if center:
             for q in np.unique(groups):
@@ -104,7 +105,8 @@ def test_pointwise_reading_follows_labels(ragged):
         ranker, X, y, groups, reading="pointwise"
     )
     labels = np.unique(y)
-    for t, w in enumerate([np.zeros(X.shape[1]), *keep.params]):
+    np.testing.assert_array_equal(keep.params[0], np.zeros(X.shape[1]))
+    for t, w in enumerate(keep.params):
         energies = np.abs((X @ w)[:, None] - labels)
         own = labels == y[:, None]
         np.testing.assert_allclose(display.desired[t], energies[own].mean())

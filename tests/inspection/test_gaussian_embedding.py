@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skrank.inspection import GaussianEmbeddingDisplay
+from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import GERank, RankNet
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -154,3 +155,19 @@ def test_missing_matplotlib_is_explained(monkeypatch):
     )
     with pytest.raises(ImportError, match=r"skrank\[plot\]"):
         display.plot()
+
+
+class AsksForGroups(QueryStandardScaler):
+    """Leaves rows as they are, but only if it is told their queries."""
+
+    def transform(self, X, groups=None):
+        super().transform(X, groups=groups)
+        return X
+
+
+def test_steps_of_a_pipeline_are_given_the_groups(data):
+    X, y, groups = data
+    pipeline = make_pipeline(AsksForGroups().fit(X), fitted(data))
+    display = GaussianEmbeddingDisplay.from_estimator(pipeline, X, y, groups)
+    same = GaussianEmbeddingDisplay.from_estimator(fitted(data), X, y, groups)
+    assert_allclose(display.document_means, same.document_means)

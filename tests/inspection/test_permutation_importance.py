@@ -3,13 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.inspection import query_permutation_importance
-from skrank.metrics import ndcg_score
-from skrank.rankers import MART, RankSVM
+from skrank.metrics import ndcg_score, query_mean_squared_error
+from skrank.preprocessing import QueryStandardScaler
+from skrank.rankers import MART, BoltzRank, RankSVM
 
 
 class Recorder:
@@ -129,6 +131,43 @@ def test_pipelines_and_missing_values(ragged):
     pipeline.fit(X, y, mart__groups=groups)
     result = query_permutation_importance(pipeline, X, y, groups, random_state=0)
     assert np.argmax(result.importances_mean) == 0
+
+
+def test_importances_follow_the_direction_of_the_measure(ragged):
+    """A feature that the ranking needs is important by an error, too."""
+    X, y, groups = ragged
+    recorder = Recorder()
+    X = np.column_stack([y, X[:, 1]])  # scores are the grades: an error of 0
+    result = query_permutation_importance(
+        recorder, X, y, groups, measure="mse", n_repeats=2, random_state=0
+    )
+    errors = [
+        query_mean_squared_error(y, rows[:, 0], groups=groups) for rows in recorder.seen
+    ]
+    expected = np.array(errors[1:]).reshape(2, 2).T
+    assert result.baseline == 0.0
+    np.testing.assert_allclose(result.importances, expected, rtol=1e-12)
+    assert result.importances_mean[0] > 0
+    np.testing.assert_array_equal(result.importances[1], 0.0)
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_rankers_that_need_groups_are_given_them(ragged, in_pipeline):
+    X, y, groups = ragged
+    ranker = BoltzRank(
+        pairwise_potential=True, n_samples=10, max_iter=2, random_state=0
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        if in_pipeline:
+            ranker = make_pipeline(QueryStandardScaler(), ranker)
+        ranker.fit(X, y, groups=groups)
+        scores = ranker.predict(X, groups=groups)
+    result = query_permutation_importance(
+        ranker, X, y, groups, n_repeats=1, random_state=0
+    )
+    np.testing.assert_allclose(
+        result.baseline, ndcg_score(y, scores, groups=groups, k=10)
+    )
 
 
 def test_bad_arguments(ragged):

@@ -5,10 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.pipeline import make_pipeline
 
 from skrank.inspection import RankingCurveDisplay
 from skrank.metrics import AP, NDCG, QueryLeakageWarning, ndcg_score
-from skrank.rankers import ListNet, SubsetRegression
+from skrank.preprocessing import QueryStandardScaler
+from skrank.rankers import BoltzRank, ListNet, SubsetRegression
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -52,6 +55,48 @@ def test_from_estimators_draws_their_predictions(ragged):
     )
     for line, expected in zip(display.lines_, same.lines_, strict=True):
         np.testing.assert_array_equal(line.get_xydata(), expected.get_xydata())
+
+
+def test_rankers_that_need_groups_and_pipelines_are_given_them(ragged):
+    X, y, groups = ragged
+    ranker = BoltzRank(
+        pairwise_potential=True, n_samples=10, max_iter=2, random_state=0
+    )
+    pipeline = make_pipeline(QueryStandardScaler(), sklearn.base.clone(ranker))
+    with sklearn.config_context(enable_metadata_routing=True):
+        rankers = {
+            "ranker": ranker.fit(X, y, groups=groups),
+            "pipeline": pipeline.fit(X, y, groups=groups),
+        }
+        scores = {name: r.predict(X, groups=groups) for name, r in rankers.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QueryLeakageWarning)
+        display = RankingCurveDisplay.from_estimators(rankers, X, y, groups)
+    same = RankingCurveDisplay.from_predictions(y, scores, groups)
+    for line, expected in zip(display.lines_, same.lines_, strict=True):
+        np.testing.assert_allclose(line.get_xydata(), expected.get_xydata())
+
+
+class Regret(NDCG):
+    """What is missing to the best NDCG."""
+
+    greater_is_better = False
+
+    def per_query(self, *args, **kwargs):
+        return 1.0 - super().per_query(*args, **kwargs)
+
+
+def test_the_axis_says_if_lower_is_better(ragged, scores):
+    _, y, groups = ragged
+    display = RankingCurveDisplay.from_predictions(
+        y, scores, groups, measure=Regret(), confidence=0.9, random_state=0
+    )
+    assert display.ax_.get_ylabel() == "Mean ndcg@k (lower is better)"
+    noise, good = (line.get_ydata() for line in display.lines_)
+    assert (good < noise).all()
+    for name, curve in display.curves.items():
+        low, high = display.intervals[name].T
+        assert ((low <= curve) & (curve <= high)).all()
 
 
 def test_a_ranker_drawn_on_part_of_its_training_queries_is_reported(ragged):

@@ -59,6 +59,22 @@ def test_a_measure_object_is_named(ragged):
     assert display.validation_name == "validation ndcg@3"
 
 
+def test_the_axis_says_if_lower_is_better(ragged):
+    ranker = RankNet(
+        (4,),
+        max_iter=15,
+        early_stopping=True,
+        validation_measure="mse",
+        random_state=0,
+    ).fit(*ragged)
+    display = TrainingCurveDisplay.from_estimator(ranker)
+    assert display.validation_name == "validation mse (lower is better)"
+    # The best iteration is the lowest point of the curve, not the highest.
+    curve = display.validation_line_.get_ydata()
+    (best,) = set(display.best_line_.get_xdata())
+    assert curve[best - 1] == curve.min() < curve.max()
+
+
 def test_without_validation_there_is_one_curve(ragged):
     display = TrainingCurveDisplay.from_estimator(RankNet().fit(*ragged))
     assert display.validation_ax_ is None

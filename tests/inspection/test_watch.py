@@ -1,8 +1,11 @@
 """Watching a training: the clone is the ranker that `fit` makes."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -24,6 +27,8 @@ from skrank.solvers import SGD, BaseSolver, SolverResult
 class StandStill(BaseSolver):
     """Ends where it starts, so that energies before and after are the same."""
 
+    says_where_it_starts = True
+
     def __init__(self, max_iter=1, tol=None):
         self.max_iter = max_iter
         self.tol = tol
@@ -31,6 +36,8 @@ class StandStill(BaseSolver):
     def solve(self, objective, params, rng, monitor=None):
         value, _ = objective.value_gradient(params)
         if monitor is not None:
+            if self.says_where_it_starts:
+                monitor.start(params, value)
             monitor(params, 1, value)
         return SolverResult(np.array(params), 1, value, True, [value])
 
@@ -42,6 +49,20 @@ class Reticent(StandStill):
         result = super().solve(objective, params, rng, monitor)
         result.history = [result.value + 1.0]
         return result
+
+
+class Silent(StandStill):
+    """Does not report where it starts."""
+
+    says_where_it_starts = False
+
+
+class Twice(EnergyRanker):
+    """Trains two models and keeps the second."""
+
+    def _minimise(self, *arguments):
+        super()._minimise(*arguments)
+        return super()._minimise(*arguments)
 
 
 def _in_order_of_rows(energies, groups):
@@ -58,8 +79,12 @@ RANKERS = [
     RankNet(),
     EnergyRanker(MLPEnergy((3,)), solver="sgd", max_iter=4, random_state=0),
     EnergyRanker(solver=SGD(average=0.9), max_iter=4, random_state=0),
+    LogisticRanker(threshold="all"),
     EnergyRanker(
-        AbsoluteLabelEnergy(), HingeLoss(reading="pointwise"), "sgd", max_iter=3
+        AbsoluteLabelEnergy(),
+        HingeLoss(reading="pointwise"),
+        solver="sgd",
+        max_iter=3,
     ),
 ]
 
@@ -99,6 +124,18 @@ def test_energies_of_documents_are_those_they_are_ranked_by(ranker, ragged):
     np.testing.assert_allclose(after, -scores, rtol=1e-12, atol=1e-12)
 
 
+def test_documents_that_are_ranked_by_their_best_label_have_its_energy(ragged):
+    X, y, groups = ragged
+    ranker = EnergyRanker(
+        AbsoluteLabelEnergy(), HingeLoss(reading="pairwise"), max_iter=3
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        watch = TrainingWatch(ranker, "a test", by_label=False).fit(X, y, groups)
+    after = _in_order_of_rows(watch.after(), groups)
+    np.testing.assert_allclose(after, -watch.ranker.predict(X), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("n_restarts", [1, 3])
 @pytest.mark.parametrize("energy", [LinearEnergy(), MLPEnergy((4,))])
 def test_before_is_where_the_training_starts(energy, n_restarts, ragged):
@@ -109,13 +146,52 @@ def test_before_is_where_the_training_starts(energy, n_restarts, ragged):
     np.testing.assert_array_equal(watch.before(), watch.after())
 
 
+def test_nothing_of_the_ranker_is_replaced_but_its_callback(ragged):
+    """Methods that the watch replaced would be attributes of the instance."""
+    seen = []
+    watch = TrainingWatch(RankNet((4,), max_iter=2), "a test")
+    known = set(vars(watch.ranker))
+    watch.ranker.callback = lambda info: seen.append(set(vars(watch.ranker)))
+    watch.fit(*ragged)
+    methods = {name for name in dir(RankNet) if callable(getattr(RankNet, name))}
+    assert seen
+    assert all(not (attributes - known) & methods for attributes in seen)
+
+
+def test_the_start_is_what_iteration_0_reports(ragged):
+    starts = []
+
+    def keep_starts(info):
+        if info["iteration"] == 0:
+            starts.append(np.array(info["params"]))
+
+    ranker = RankNet(
+        (4,), max_iter=3, n_restarts=2, random_state=0, callback=keep_starts
+    )
+    watch = TrainingWatch(ranker, "a test").fit(*ragged)
+    assert len(starts) == 2
+    found = [np.array_equal(watch.before(), watch._energies(w)) for w in starts]
+    assert sum(found) == 1
+
+
+def test_a_callback_may_stop_the_training(ragged):
+    """What the user's callback returns reaches the ranker."""
+    ranker = RankNet((4,), max_iter=3, random_state=0)
+    ranker.callback = lambda info: "an answer"
+    watch = TrainingWatch(ranker, "a test")
+    answer = watch._after_iteration(ranker.callback)(
+        {"iteration": 0, "objective": np.nan, "params": np.zeros(2)}
+    )
+    assert answer == "an answer"
+
+
 def test_a_callback_of_the_user_is_told_as_well(ragged):
     told = []
     ranker = RankNet(
         (4,), max_iter=3, callback=lambda info: told.append(info["iteration"])
     )
     watch = TrainingWatch(ranker, "a test").fit(*ragged)
-    assert told == [1, 2, 3]
+    assert told == [0, 1, 2, 3]
     assert watch.ranker.callback is ranker.callback
 
 
@@ -152,8 +228,10 @@ def test_arguments_of_fit_are_passed_on(ragged, rng):
 def test_what_cannot_be_watched_is_refused(ragged):
     with pytest.raises(TypeError, match="a test needs an energy-based ranker"):
         TrainingWatch(SubsetRegression(), "a test")
-    with pytest.raises(TypeError, match="LogisticRanker trains several models"):
-        TrainingWatch(LogisticRanker(threshold="all"), "a test").fit(*ragged)
+    with pytest.raises(TypeError, match="Twice trains several models"):
+        TrainingWatch(Twice(), "a test").fit(*ragged)
+    with pytest.raises(TypeError, match="Silent does not report where it starts"):
+        TrainingWatch(EnergyRanker(solver=Silent()), "a test").fit(*ragged)
     with pytest.raises(TypeError, match="Reticent reports other objectives"):
         TrainingWatch(EnergyRanker(solver=Reticent()), "a test").fit(*ragged)
 

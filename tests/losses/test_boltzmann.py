@@ -246,10 +246,10 @@ def test_long_lists_have_wider_ranks():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"mix": 1.5}, "mix must be a number from 0 to 1, got 1.5"),
+        ({"mix": 1.5}, r"mix must be a number in \[0, 1\], got 1.5"),
         ({"n_samples": 1}, "n_samples must be a whole number >= 2, got 1"),
-        ({"g": "square"}, "g must be 'linear', 'sign', 'logistic' or a callable"),
-        ({"scale": 0.0}, "scale must be a positive number"),
+        ({"g": "square"}, "g must be 'linear', 'sign' or 'logistic' or a function"),
+        ({"scale": 0.0}, "scale must be a number > 0"),
         ({"measure": "mse"}, "measure must be one of which more is better"),
         ({"measure": "gcnd"}, "gcnd"),
     ],

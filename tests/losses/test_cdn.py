@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skrank._core import _edge_pairs, _segments
-from skrank.losses import CDNLoss, ListMLELoss, RankNetLoss
+from skrank._core import _edge_losses, _segments
+from skrank.losses import CDNLoss, ListMLELoss, LogLoss
 
 
 def log_terms(u, v):
@@ -37,7 +37,7 @@ def reference(first, second, y, weight=None):
 def edge_pairs(first, second, y, weight=None, direct=False):
     ptr = np.array([0, len(y)])
     order, lower = _segments.label_order(y, ptr, 1)
-    values, *gradients = _edge_pairs.edge_pairs(
+    values, *gradients = _edge_losses.edge_pairs(
         first, second, ptr, order, lower, weight, direct, 1
     )
     return values[0], *gradients
@@ -124,7 +124,7 @@ def test_disconnected_is_ranknet(rng, weighted):
     y, scores, ptr = two_queries(rng)
     weight = rng.uniform(0.2, 2.0, 30) if weighted else None
     ours = CDNLoss("disconnected").prepare(y, ptr, weight)
-    theirs = RankNetLoss().prepare(y, ptr, weight)
+    theirs = LogLoss().prepare(y, ptr, weight)
     for a, b in zip(ours.value_gradient(scores), theirs.value_gradient(scores)):
         assert_array_equal(a, b)
     assert_allclose(ours.total_weight, theirs.total_weight, rtol=1e-14)
@@ -143,7 +143,7 @@ def test_full_is_ranknet_once_the_other_edges_are_certain(rng):
     y, scores, ptr = two_queries(rng)
     raw = np.stack([scores, 1000.0 * y], axis=1)
     values, gradient = CDNLoss().value_gradient(y, raw, ptr)
-    expected = RankNetLoss().value_gradient(y, scores, ptr)
+    expected = LogLoss().value_gradient(y, scores, ptr)
     assert_allclose(values, expected[0], rtol=1e-12)
     assert_allclose(gradient[:, 0], expected[1], rtol=1e-10, atol=1e-12)
     assert_allclose(gradient[:, 1], 0.0, atol=1e-12)
@@ -259,8 +259,11 @@ def test_data_without_any_edge(topology):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"topology": "ring"}, "topology must be one of full, disconnected"),
-        ({"average": "document"}, "average must be one of edge, query"),
+        (
+            {"topology": "ring"},
+            "topology must be 'full', 'disconnected', 'random' or 'star'",
+        ),
+        ({"average": "document"}, "average must be 'edge' or 'query'"),
         ({"n_edge_pairs": 0}, "n_edge_pairs must be a whole number >= 1, got 0"),
         ({"n_networks": 1.5}, "n_networks must be a whole number >= 1, got 1.5"),
     ],

@@ -8,14 +8,13 @@ from scipy.special import expit, softmax
 from sklearn.metrics import log_loss, mean_squared_error
 
 from skrank.losses import (
+    HingeLoss,
     LambdaLoss,
     ListMLELoss,
     ListNetLoss,
     LogisticLoss,
-    PairwiseHingeLoss,
-    PairwiseSquaredHingeLoss,
-    RankNetLoss,
-    SmoothedHingeLoss,
+    LogLoss,
+    SquaredHingeLoss,
     SquaredLoss,
 )
 from skrank.metrics import NDCG, get_measure
@@ -39,7 +38,7 @@ def test_logistic_loss_is_the_log_loss(rng, threshold):
 
 def test_weight_of_a_pair_is_that_of_its_preferred_document():
     y, scores, weight = [2, 0, 1], np.array([0.1, 0.5, -0.3]), [3.0, 100.0, 5.0]
-    prepared = RankNetLoss().prepare(y, [0, 3], weight)
+    prepared = LogLoss().prepare(y, [0, 3], weight)
     expected = (
         3.0 * np.log1p(np.exp(0.5 - 0.1))
         + 3.0 * np.log1p(np.exp(-0.3 - 0.1))
@@ -49,9 +48,7 @@ def test_weight_of_a_pair_is_that_of_its_preferred_document():
     assert prepared.value_gradient(scores)[0][0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    "loss", [RankNetLoss(2.0), PairwiseHingeLoss(0.7), PairwiseSquaredHingeLoss()]
-)
+@pytest.mark.parametrize("loss", [LogLoss(2.0), HingeLoss(0.7), SquaredHingeLoss()])
 def test_repeating_a_best_document_doubles_its_weight(loss, rng):
     # Copies tie with each other; nothing is preferred to them, so no pair is lost.
     y, scores = np.array([3.0, 1.0, 0.0, 1.0]), rng.normal(size=4)
@@ -69,10 +66,10 @@ def test_repeating_a_best_document_doubles_its_weight(loss, rng):
 @pytest.mark.parametrize(
     "loss",
     [
-        RankNetLoss(2.0),
-        PairwiseHingeLoss(),
-        PairwiseSquaredHingeLoss(0.5),
-        SmoothedHingeLoss(width=0.3),
+        LogLoss(2.0),
+        HingeLoss(),
+        SquaredHingeLoss(0.5),
+        HingeLoss(width=0.3),
     ],
     ids=repr,
 )
@@ -86,7 +83,7 @@ def test_margin_loss_is_the_loss_of_two_documents(loss, rng):
 
 def test_smoothed_hinge_stays_within_half_a_width(rng):
     y, scores = rng.integers(0, 3, 50), rng.normal(size=50)
-    hinge = PairwiseHingeLoss()
+    hinge = HingeLoss()
     for width in (1.0, 0.1, 1e-3):
         smooth = hinge.smoothed(width).prepare(y, [0, 50])
         gap = hinge.value_gradient(y, scores, [0, 50])[0]
@@ -96,7 +93,7 @@ def test_smoothed_hinge_stays_within_half_a_width(rng):
 
 def test_hinge_is_zero_beyond_the_margin():
     y, scores = [2, 1, 0], [4.0, 2.0, 0.5]
-    for loss in (PairwiseHingeLoss(1.5), PairwiseSquaredHingeLoss(1.5)):
+    for loss in (HingeLoss(1.5), SquaredHingeLoss(1.5)):
         values, gradient = loss.value_gradient(y, scores, [0, 3])
         assert values.tolist() == [0.0]
         assert gradient.tolist() == [0.0, 0.0, 0.0]
@@ -194,7 +191,7 @@ def test_listmle_p_weights_of_long_lists_do_not_overflow():
 
 def test_ranknet_and_listmle_agree_on_two_documents(rng):
     for scores in rng.normal(size=(5, 2)):
-        pair = RankNetLoss().value_gradient([1, 0], scores, [0, 2])
+        pair = LogLoss().value_gradient([1, 0], scores, [0, 2])
         order = ListMLELoss().value_gradient([1, 0], scores, [0, 2])
         np.testing.assert_allclose(pair[0], order[0])
         np.testing.assert_allclose(pair[1], order[1])

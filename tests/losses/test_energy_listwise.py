@@ -145,10 +145,10 @@ def test_smooth_ramp(cap, width):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"ties": "best"}, "ties must be one of"),
-        ({"normalization": "query"}, "normalization must be one of"),
-        ({"top_k": 0}, "top_k must be None or at least 1, got 0"),
-        ({"cap": 0.0}, "cap must be a positive number, got 0.0"),
+        ({"ties": "best"}, "ties must be 'average', 'stable' or 'random'"),
+        ({"normalization": "query"}, "normalization must be 'list' or 'sublist'"),
+        ({"top_k": 0}, "top_k must be a whole number >= 1 or None, got 0"),
+        ({"cap": 0.0}, "cap must be a number > 0, or infinity, got 0.0"),
         ({"margin": -1.0}, "margin must be a number >= 0, got -1.0"),
         ({"width": "1"}, "width must be a number >= 0, got '1'"),
     ],

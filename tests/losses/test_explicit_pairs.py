@@ -7,19 +7,20 @@ import pytest
 
 from skrank.losses import (
     ExplicitPairsLoss,
+    HingeLoss,
     ListMLELoss,
     ListNetLoss,
-    PairwiseHingeLoss,
-    PairwiseSquaredHingeLoss,
-    RankNetLoss,
-    SmoothedHingeLoss,
+    LogLoss,
+    LVQ2Loss,
+    SampledPairsLoss,
+    SquaredHingeLoss,
 )
 
 LOSSES = [
-    RankNetLoss(sigma=1.5),
-    PairwiseHingeLoss(margin=0.7),
-    PairwiseSquaredHingeLoss(margin=0.7),
-    SmoothedHingeLoss(margin=0.7, width=0.4),
+    LogLoss(sigma=1.5),
+    HingeLoss(margin=0.7),
+    SquaredHingeLoss(margin=0.7),
+    HingeLoss(margin=0.7, width=0.4),
 ]
 
 
@@ -48,15 +49,15 @@ def test_all_pairs_one_by_one_equal_the_kernel(loss, graded):
 @pytest.mark.parametrize("width", [0.1, 1.0, 3.0])
 def test_smooth_hinge_stays_close_to_the_hinge(width):
     margins = np.linspace(-4, 4, 401)
-    hinge, _ = PairwiseHingeLoss(margin=1.0).margin_loss(margins)
-    smooth, _ = PairwiseHingeLoss(margin=1.0).smoothed(width).margin_loss(margins)
+    hinge, _ = HingeLoss(margin=1.0).margin_loss(margins)
+    smooth, _ = HingeLoss(margin=1.0).smoothed(width).margin_loss(margins)
     gap = hinge - smooth
     assert gap.min() >= -1e-12
     assert gap.max() <= width / 2 + 1e-12
 
 
 def test_squared_hinge_is_smooth_already():
-    loss = PairwiseSquaredHingeLoss()
+    loss = SquaredHingeLoss()
     assert loss.smoothed(0.1) is loss
 
 
@@ -98,3 +99,81 @@ def test_sampled_lists_average_to_the_expectation():
     loss = ListNetLoss(top_k=3, n_samples=4000)
     found = loss.value_gradient(y, scores, [0, 3])[0][0]
     np.testing.assert_allclose(found, expected, rtol=0.02)
+
+
+def _pairs_of(y, ptr):
+    query = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    pairs = np.argwhere((query[:, None] == query) & (y[:, None] > y))
+    return np.random.default_rng(2).permutation(pairs)
+
+
+def test_values_are_those_of_the_queries(graded):
+    y, scores, ptr = graded
+    explicit = ExplicitPairsLoss(LogLoss(1.5), _pairs_of(y, ptr)).prepare(y, ptr)
+    expected = LogLoss(1.5).prepare(y, ptr)
+    for found, reference in zip(
+        explicit.gradient_hessian(scores), expected.gradient_hessian(scores)
+    ):
+        np.testing.assert_allclose(found, reference, rtol=1e-12, atol=1e-14)
+
+
+def test_subsets_move_the_pairs_along(graded):
+    y, scores, ptr = graded
+    pairs = _pairs_of(y, ptr)
+    weight = np.random.default_rng(3).uniform(0.5, 2.0, len(pairs))
+    prepared = ExplicitPairsLoss(HingeLoss(0.7), pairs, weight).prepare(y, ptr)
+    values, gradient = prepared.value_gradient(scores)
+    part = prepared.subset(np.array([2, 0]))
+    rows = np.concatenate((np.arange(7, 15), np.arange(6)))
+    found, slopes = part.value_gradient(scores[rows])
+    np.testing.assert_allclose(found, values[[2, 0]])
+    np.testing.assert_allclose(slopes, gradient[rows])
+    assert part.total_weight == pytest.approx(prepared.total_weight)
+
+
+def test_row_weights_multiply_pair_weights(graded):
+    y, scores, ptr = graded
+    pairs, weight = _pairs_of(y, ptr), np.random.default_rng(1).random(15)
+    both = ExplicitPairsLoss(LogLoss(), pairs).prepare(y, ptr, weight)
+    by_hand = ExplicitPairsLoss(LogLoss(), pairs, weight[pairs[:, 0]]).prepare(y, ptr)
+    for found, expected in zip(
+        both.value_gradient(scores), by_hand.value_gradient(scores)
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("method", ["smoothed", "relaxed"])
+def test_capabilities_are_those_of_the_loss(method):
+    pairs = np.array([[1, 0]])
+    for loss, has in [
+        (LogLoss(), ()),
+        (HingeLoss(), ("smoothed",)),
+        (LVQ2Loss(), ("smoothed", "relaxed")),
+    ]:
+        for wrapper in (ExplicitPairsLoss(loss, pairs), SampledPairsLoss(loss)):
+            assert hasattr(wrapper, method) == (method in has)
+    relaxed = SampledPairsLoss(LVQ2Loss(cap=0.5), 7, 3, against="zero").relaxed()
+    assert relaxed.loss.cap == np.inf
+    assert (relaxed.n_pairs, relaxed.random_state, relaxed.against) == (7, 3, "zero")
+
+
+@pytest.mark.parametrize(
+    ("loss", "pairs", "message"),
+    [
+        (ListNetLoss(), [[1, 0]], "loss must be a pairwise loss such as LogLoss"),
+        (LogLoss(reading="pointwise"), [[1, 0]], "loss must be a pairwise loss"),
+        (LogLoss(grade_weights={}), [[1, 0]], "a loss without grade_weights"),
+        (LogLoss(), [[1, 0, 2]], r"row numbers of shape \(n_pairs, 2\)"),
+        (LogLoss(), [[0.0, 1.0]], "an array of row numbers"),
+        (LogLoss(), [[0, 1], [0, 2]], "must stay within a query; pair 1 joins two"),
+        (LogLoss(), [[0, 3]], r"row numbers from 0 to 2; pair 0 is \[0, 3\]"),
+    ],
+)
+def test_bad_pairs(loss, pairs, message):
+    with pytest.raises(ValueError, match=message):
+        ExplicitPairsLoss(loss, np.array(pairs)).prepare(np.zeros(3), [0, 2, 3])
+
+
+def test_a_loss_without_pairs_is_a_type_error():
+    with pytest.raises(TypeError, match="got ListNetLoss"):
+        ExplicitPairsLoss(ListNetLoss(), np.array([[1, 0]])).prepare([0, 0], [0, 2])

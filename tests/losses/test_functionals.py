@@ -17,7 +17,6 @@ from skrank.losses import (
     MEELoss,
     NLLLoss,
     PerceptronLoss,
-    RankNetLoss,
     SquareExponentialLoss,
     SquareSquareLoss,
 )
@@ -286,7 +285,7 @@ def test_nll_tends_to_the_perceptron_and_starts_at_ranknet(data):
     )
     for a, b in zip(
         NLLLoss().prepare(y, ptr).gradient_hessian(scores),
-        RankNetLoss().prepare(y, ptr).gradient_hessian(scores),
+        LogLoss().prepare(y, ptr).gradient_hessian(scores),
     ):
         np.testing.assert_array_equal(a, b)
 
@@ -307,12 +306,12 @@ def test_square_exponential_goes_on_as_its_tangent():
         (HingeLoss(margin=-1.0), "margin must be a number >= 0, got -1.0"),
         (HingeLoss(width="a"), "width must be a number >= 0, got 'a'"),
         (PerceptronLoss(width=-1), "width must be a number >= 0"),
-        (LVQ2Loss(cap=0.0), "cap must be a positive number or infinity, got 0.0"),
+        (LVQ2Loss(cap=0.0), "cap must be a number > 0, or infinity, got 0.0"),
         (LVQ2Loss(margin=np.nan), "margin must be a number >= 0"),
-        (MCELoss(beta=0), "beta must be a positive number"),
-        (NLLLoss(beta=-1), "beta must be a positive number"),
-        (MEELoss(beta=None), "beta must be a positive number"),
-        (SquareSquareLoss(margin=0), "margin must be a positive number"),
+        (MCELoss(beta=0), "beta must be a number > 0"),
+        (NLLLoss(beta=-1), "beta must be a number > 0"),
+        (MEELoss(beta=None), "beta must be a number > 0"),
+        (SquareSquareLoss(margin=0), "margin must be a number > 0"),
         (SquareExponentialLoss(gamma=-1), "gamma must be a number >= 0"),
     ],
 )

@@ -120,7 +120,7 @@ def test_every_preset_gives_valid_measures(preset):
         ([1, 0], [1, 2], {"docids": [1]}, "docids must hold one id per row"),
         ([1, 0], [1, 2], {"preset": "ranklib"}, "preset must be one of 'skrank'"),
         ([1, 0], [1, 2], {"preset": "trec_eval"}, "pass docids="),
-        ([1, 0], [1, 2], {"ties": "fair"}, "ties must be one of"),
+        ([1, 0], [1, 2], {"ties": "fair"}, "NDCG: ties must be 'average', 'stable'"),
     ],
 )
 def test_bad_input(y, scores, options, message):

@@ -439,19 +439,27 @@ def test_grades_above_31_and_real_grades_are_fine():
     ("options", "y", "message"),
     [
         ({"gain": "exp2"}, [2000.0], "overflows for grade 2000"),
-        ({"gain": "cubic"}, [1.0], "'exp2', 'linear', a callable"),
+        (
+            {"gain": "cubic"},
+            [1.0],
+            "gain must be 'exp2' or 'linear', a function, a mapping",
+        ),
         ({"gain": {0: 0}}, [1.0], r"no entry for the grades \[1.0\]"),
         ({"gain": [0, 1]}, [2.0], "but y holds grade 2"),
         ({"gain": [0, 1]}, [0.5], "needs integer grades"),
         ({"gain": lambda y: -y}, [1.0], "finite and not negative"),
         ({"gain": lambda y: y[:0]}, [1.0], "gain returned shape"),
-        ({"discount": "log10"}, [1.0], "'log2', 'letor', 'reciprocal'"),
+        (
+            {"discount": "log10"},
+            [1.0],
+            "discount must be 'log2', 'letor' or 'reciprocal', a function",
+        ),
         ({"discount": [[1.0]]}, [1.0], "discount table must be 1D"),
         ({"discount": lambda j: -j}, [1.0], "not negative for every rank"),
-        ({"ties": "fair"}, [1.0], "ties must be one of 'average', 'stable'"),
-        ({"empty_query": "zero"}, [1.0], "empty_query must be 'skip'"),
-        ({"short_query": 0}, [1.0], "short_query must be"),
-        ({"k": 0}, [1.0], "k must be a positive integer or None, got 0"),
+        ({"ties": "fair"}, [1.0], "ties must be 'average', 'stable'"),
+        ({"empty_query": "zero"}, [1.0], "empty_query must be 'skip' or 'raise'"),
+        ({"short_query": 0}, [1.0], "short_query must be 'keep' or 'zero', got 0"),
+        ({"k": 0}, [1.0], "NDCG: k must be a whole number >= 1 or None, got 0"),
     ],
 )
 def test_bad_options_of_ndcg(options, y, message):
@@ -464,14 +472,26 @@ def test_bad_options_of_ndcg(options, y, message):
     ("name", "options", "message"),
     [
         ("err", {"max_grade": 2}, "grade 3 above max_grade=2"),
-        ("rbp", {"p": 1.0}, "p must lie between 0 and 1"),
+        ("rbp", {"p": 1.0}, r"p must be a number in \(0, 1\), got 1.0"),
         ("rbp", {"max_grade": 2}, "grade 3 above max_grade=2"),
-        ("rbo", {"p": 0}, "p must lie between 0 and 1"),
-        ("f", {"beta": 0}, "beta must be positive"),
-        ("map", {"denominator": "k"}, "denominator must be"),
-        ("ndcg", {"ties": "threshold"}, "ties must be one of"),
-        ("kendall", {"variant": "c"}, "variant must be one of"),
-        ("kendall", {"weight": min}, "weight applies to variant='order' and 'set'"),
+        ("rbo", {"p": 0}, r"p must be a number in \(0, 1\), got 0"),
+        ("f", {"beta": 0}, "beta must be a number > 0, got 0"),
+        ("map", {"denominator": "k"}, "denominator must be 'relevant' or 'reachable'"),
+        (
+            "ndcg",
+            {"ties": "threshold"},
+            "ties must be 'average', .* or 'random', got 'threshold'",
+        ),
+        (
+            "kendall",
+            {"variant": "c"},
+            "variant must be 'b', 'a', 'order' or 'set', got 'c'",
+        ),
+        (
+            "kendall",
+            {"weight": min},
+            "weight must be None unless variant is 'order' or",
+        ),
         ("kendall", {"variant": "order"}, "needs a total order: query number 0"),
     ],
 )
@@ -483,7 +503,9 @@ def test_bad_options(name, options, message):
 
 def test_cutoff_must_be_an_integer():
     measure = get_measure("ndcg").set_params(k=2.5)
-    with pytest.raises(TypeError, match=r"positive integer or None, got 2\.5"):
+    with pytest.raises(
+        TypeError, match=r"k must be a whole number >= 1 or None, got 2\.5"
+    ):
         measure.per_query(np.ones(1), np.ones(1), np.array([0, 1]))
 
 

@@ -35,6 +35,24 @@ CASES = {
         {"relevance_level": 2},
     ),
     "out.test.meas_params": ("results.test", "qrels.test", META_PARAMS, {}),
+    "out.test.qrels_jg": (
+        "results.test",
+        "qrels.123",
+        "qrels_jg",
+        {"judgement_format": "qrels_jg"},
+    ),
+    "out.test.qrels_prefs": (
+        "results.test",
+        "qrels.test",
+        "all_prefs",
+        {"judgement_format": "qrels_prefs"},
+    ),
+    "out.test.prefs": (
+        "prefs.results.test",
+        "prefs.test",
+        "all_prefs",
+        {"judgement_format": "prefs"},
+    ),
 }
 
 
@@ -44,10 +62,12 @@ def read_run(path):
     return columns[0], columns[2], [float(score) for score in columns[4]]
 
 
-def read_qrels(path):
+def read_qrels(path, judgement_format="qrels"):
     rows = [line.split() for line in path.read_text().splitlines()]
-    qids, _, docids, grades = zip(*rows)
-    return qids, docids, [int(grade) for grade in grades]
+    *ids, grades = zip(*rows)
+    if judgement_format == "qrels":
+        del ids[1]
+    return *ids, [float(grade) for grade in grades]
 
 
 def read_expected(path):
@@ -65,7 +85,7 @@ def test_output_equals_trec_eval_line_by_line(trec_dir, expected):
     run, qrels, measures, options = CASES[expected]
     result = trec_measures(
         read_run(trec_dir / run),
-        read_qrels(trec_dir / qrels),
+        read_qrels(trec_dir / qrels, options.get("judgement_format", "qrels")),
         measures,
         run_id="STANDARD",
         **options,
@@ -74,6 +94,20 @@ def test_output_equals_trec_eval_line_by_line(trec_dir, expected):
     printed = [line.split("\t") for line in result.lines(per_query)]
     printed = [(name.strip(), topic, value) for name, topic, value in printed]
     assert printed == read_expected(trec_dir / expected)
+
+
+def test_standardized_values_equal_those_of_trec_eval(trec_dir):
+    reference: dict = {}
+    for line in (trec_dir / "zscores_file").read_text().splitlines():
+        topic, name, mean, deviation = line.split()
+        reference.setdefault(topic, {})[name] = (float(mean), float(deviation))
+    run, qrels = trec_dir / "results.test", trec_dir / "qrels.test"
+    result = trec_measures(
+        read_run(run), read_qrels(qrels), "all", run_id="STANDARD"
+    ).standardized(reference)
+    printed = [line.split("\t") for line in result.lines(True)]
+    printed = [(name.strip(), topic, value) for name, topic, value in printed]
+    assert printed == read_expected(trec_dir / "out.test.aqZ")
 
 
 @pytest.mark.parametrize(

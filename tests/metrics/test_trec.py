@@ -55,6 +55,99 @@ def test_printed_names_are_understood():
     assert list(result.summary) == ["P_5", "ndcg_cut_10"]
 
 
+# Two judges; the second one states preferences of single pairs.
+PREFERENCES = {
+    "q": {
+        "ann": {"s": {"a": 2, "b": 1, "c": 0}},
+        "bob": {"s1": {"b": 2, "a": 1}, "s2": {"a": 2, "d": 1}},
+    }
+}
+
+
+def test_preferences_by_hand():
+    run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}  # c and d are not retrieved
+    result = trec_measures(run, PREFERENCES, "all", judgement_format="prefs")
+    found = {name: values[0] for name, values in result.per_query.items()}
+    # ann: a > b, a > c, b > c, all fulfilled.
+    # bob: b > a is not, a > d is, and so is b > d, which follows from the two.
+    assert found["prefs_num_prefs_poss"] == 6
+    assert found["prefs_num_prefs_ful"] == 5
+    assert found["prefs_num_prefs_ful_ret"] == 1
+    assert found["prefs_simp"] == 5 / 6
+    assert found["prefs_simp_ret"] == 1 / 2
+    # Pairs: (a, b) one of two votes, (a, c), (b, c), (a, d) and (b, d) one of one.
+    assert found["prefs_pair"] == pytest.approx(4.5 / 5)
+    assert found["prefs_avgjg"] == pytest.approx((1 + 2 / 3) / 2)
+    assert found["prefs_avgjg_ret"] == 1 / 2
+
+
+def test_preferences_between_documents_that_were_not_retrieved():
+    run = {"q": {"c": 1.0}}
+    result = trec_measures(run, PREFERENCES, "all", judgement_format="prefs")
+    found = {name: values[0] for name, values in result.per_query.items()}
+    assert found["prefs_simp"] == 0  # a > c and b > c fail, the rest is not retrieved
+    assert found["prefs_num_prefs_poss"] == 6
+    assert found["prefs_simp_imp"] == found["prefs_pair_ret"] == 0
+
+
+def test_preferences_from_arrays_equal_those_from_mappings():
+    rows = [
+        ("q", group, subgroup, document, level)
+        for group, subgroups in PREFERENCES["q"].items()
+        for subgroup, levels in subgroups.items()
+        for document, level in levels.items()
+    ]
+    run = {"q": {"a": 3.0, "b": 1.0}}
+    options = {"measures": "all_prefs", "judgement_format": "prefs"}
+    by_arrays = trec_measures(run, list(zip(*rows)), **options)
+    by_mapping = trec_measures(run, PREFERENCES, **options)
+    assert list(by_arrays.lines(True)) == list(by_mapping.lines(True))
+
+
+def test_contradictions_within_a_group_are_refused():
+    run = {"q": {"a": 1.0}}
+    for group, message in (
+        ({"1": {"a": 2, "b": 1}, "2": {"b": 2, "a": 1}}, "contradict each other"),
+        ({"1": {"a": 2, "b": 1}, "2": {"a": 0, "c": 1}}, "level 0 and another"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            trec_measures(
+                run, {"q": {"g": group}}, "prefs_simp", judgement_format="prefs"
+            )
+
+
+def test_groups_of_judges_are_averaged():
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    qrels = {"q": {"ann": {"a": 1}, "bob": {"b": 1}, "eve": {"c": 1}}}
+    result = trec_measures(
+        run, qrels, ["map_avgjg", "P_avgjg.1"], judgement_format="qrels_jg"
+    )
+    assert result.per_query["map_avgjg"] == pytest.approx([(1 + 1 / 2 + 0) / 3])
+    assert result.per_query["P_avgjg_1"] == pytest.approx([1 / 3])
+
+
+def test_standardized_values_by_hand():
+    result = trec_measures(RUN, QRELS, ["num_ret", "map", "gm_map", "relstring"])
+    reference = {
+        "a": {"num_ret": (3.0, 0.5), "map": (0.25, 0.0)},
+        "b": {"num_ret": (3.0, 0.0), "gm_map": (0.0, 1.0)},
+    }
+    z = result.standardized(reference)
+    assert list(z.per_query) == ["Znum_ret", "Zmap", "Zgm_map", "relstring"]
+    np.testing.assert_array_equal(z.per_query["Znum_ret"], [-2.0, 0.0])
+    np.testing.assert_array_equal(z.per_query["Zmap"], [0.0, -1e6])
+    assert z.per_query["Zgm_map"][1] == np.log(result.per_query["map"][1])
+    assert z.summary["Znum_ret"] == -2.0
+
+
+def test_scores_that_single_precision_cannot_tell_apart_are_tied():
+    qrels = {"q": {"a": 1}}
+    near = {"q": {"a": 1.0 + 1e-12, "b": 1.0}}
+    far = {"q": {"a": 1.0 + 1e-3, "b": 1.0}}
+    assert trec_measures(near, qrels, "recip_rank").summary["recip_rank"] == 0.5
+    assert trec_measures(far, qrels, "recip_rank").summary["recip_rank"] == 1.0
+
+
 def test_lines_look_like_trec_eval():
     lines = list(trec_measures(RUN, QRELS, ["map", "num_ret"], run_id="x").lines())
     assert lines == [f"{'num_ret':<22}\tall\t5", f"{'map':<22}\tall\t0.2917"]
@@ -77,6 +170,19 @@ def test_lines_look_like_trec_eval():
 def test_bad_input(run, qrels, measures, message):
     with pytest.raises(ValueError, match=message):
         trec_measures(run, qrels, measures)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measures": "prefs_simp"}, "'prefs_simp' needs .* 'prefs' or 'qrels_prefs'"),
+        ({"judgement_format": "jg"}, "judgement_format must be one of 'qrels', "),
+        ({"max_results": 0}, "max_results must be None or at least 1, got 0"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        trec_measures(RUN, QRELS, **options)
 
 
 def test_tables_of_another_form_are_refused():

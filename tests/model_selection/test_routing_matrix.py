@@ -39,7 +39,7 @@ from skrank.model_selection import (
     QuerySubsample,
     query_learning_curve,
 )
-from skrank.rankers import RankSVM, SubsetRegression
+from skrank.rankers import BoltzRank, RankSVM, SubsetRegression
 
 pd = pytest.importorskip("pandas")
 
@@ -447,9 +447,13 @@ def test_bad_sizes_of_the_learning_curve(sizes):
 @pytest.mark.parametrize(
     ("n_queries", "error", "message"),
     [
-        (0, ValueError, "n_queries must be a whole number >= 1, a number in"),
-        (1.5, ValueError, r"a number in \(0, 1\] or None, got 1.5"),
-        ("all", TypeError, "n_queries must be a whole number >= 1, a number in"),
+        (0, ValueError, "QuerySubsample: n_queries must be a number in"),
+        (
+            1.5,
+            ValueError,
+            r"a number in \(0, 1\], a whole number >= 1 or None, got 1.5",
+        ),
+        ("all", TypeError, "n_queries must be a number in"),
     ],
 )
 def test_bad_numbers_of_queries(n_queries, error, message):
@@ -470,3 +474,33 @@ def test_subsample_takes_weights_and_shares():
     )
     np.testing.assert_allclose(ranker.predict(task.X), expected.predict(task.X))
     assert ranker.n_features_in_ == 4
+
+
+def test_subsample_hands_groups_to_rankers_that_score_whole_queries():
+    task = Task(routing=False)
+    boltzrank = BoltzRank(pairwise_potential=True, max_iter=3, random_state=0)
+    ranker = QuerySubsample(boltzrank, n_queries=8)
+    frame = pd.DataFrame(task.X, columns=COLUMNS)
+    ranker.fit(frame, task.grades, task.groups)
+    rows = np.isin(task.groups, ranker.trained_ids_)
+    expected = clone(boltzrank).fit(frame[rows], task.grades[rows], task.groups[rows])
+    np.testing.assert_array_equal(
+        ranker.predict(frame, task.groups), expected.predict(frame, task.groups)
+    )
+    assert ranker.feature_names_in_.tolist() == COLUMNS
+    with pytest.warns(QueryLeakageWarning):
+        ranker.score(frame[:9], task.grades[:9], task.groups[:9])
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = cross_val_score(
+            ranker, frame, task.grades, cv=CV, params={"groups": task.groups}
+        )
+    assert np.isfinite(scores).all()
+
+
+def test_learning_curves_of_errors_are_scores():
+    task = Task(routing=False)
+    options = {"train_sizes": [3, 9], "cv": QueryKFold(3)}
+    ranker = SubsetRegression()
+    curve = query_learning_curve(ranker, task.X, task.y, scoring="mse", **options)
+    assert (curve.test_scores < 0).all()
+    assert curve.test_scores[1].mean() > curve.test_scores[0].mean()

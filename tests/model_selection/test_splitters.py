@@ -244,7 +244,7 @@ def test_letor_folds_with_given_parts():
         next(LetorFolds(3, parts=[1, 2, 1, 3, 3, 1]).split(groups, groups=groups))
     with pytest.raises(ValueError, match="numbers 1 to 5"):
         next(LetorFolds(5, parts=parts).split(np.arange(6), groups=np.arange(6)))
-    with pytest.raises(ValueError, match="makes no sense with given parts"):
+    with pytest.raises(ValueError, match="shuffle must be False with given parts"):
         next(LetorFolds(3, parts=parts, shuffle=True).split(groups, groups=groups))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(LetorFolds(3, parts=[1, 2, 3]).split(groups, groups=groups))
@@ -267,12 +267,17 @@ def test_shuffle_split_sizes():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"test_size": 1.5}, ValueError, r"test_size as a share must lie in \(0, 1\)"),
+        (
+            {"test_size": 1.5},
+            ValueError,
+            r"test_size must be a number in \(0, 1\), a wh",
+        ),
         ({"test_size": 5}, ValueError, "between 1 and 4 for 5 queries, got 5"),
-        ({"train_size": "half"}, TypeError, "train_size must be a float, an int"),
-        ({"test_size": True}, TypeError, "test_size must be a float, an int"),
+        ({"test_size": 0}, ValueError, "a whole number >= 1 or None, got 0"),
+        ({"train_size": "half"}, TypeError, "train_size must be a number in"),
+        ({"test_size": True}, TypeError, "test_size must be a number in"),
         ({"test_size": 3, "train_size": 3}, ValueError, "there are 5"),
-        ({"test_size": 0.99}, ValueError, "each set needs one at least"),
+        ({"test_size": 0.99}, ValueError, "each set needs at least one"),
     ],
 )
 def test_bad_sizes(options, error, message):
@@ -286,15 +291,26 @@ def test_bad_sizes(options, error, message):
 @pytest.mark.parametrize(
     ("splitter", "error", "message"),
     [
-        (QueryKFold(1), ValueError, "n_splits must be at least 2, got 1"),
-        (QueryKFold("5"), TypeError, "n_splits must be an integer, got '5'"),
-        (LetorFolds(2), ValueError, "n_splits must be at least 3"),
+        (
+            QueryKFold(1),
+            ValueError,
+            "QueryKFold: n_splits must be a whole number >= 2, got 1",
+        ),
+        (QueryKFold("5"), TypeError, "n_splits must be a whole number >= 2, got '5'"),
+        (QueryShuffleSplit(0), ValueError, "n_splits must be a whole number >= 1"),
+        (LetorFolds(2), ValueError, "n_splits must be a whole number >= 3"),
+        (LetorFolds(3, parts=1), TypeError, "parts must be array-like of one part num"),
         (
             RepeatedQueryKFold(2, n_repeats=0),
             ValueError,
-            "n_repeats must be at least 1",
+            "n_repeats must be a whole number >= 1",
         ),
-        (StratifiedQueryKFold(2, by="label"), ValueError, "by must be 'grades'"),
+        (
+            StratifiedQueryKFold(2, by="label"),
+            ValueError,
+            "by must be 'grades', 'relevant' or 'size', got 'label'",
+        ),
+        (QueryKFold(2, random_state="a"), TypeError, "random_state must be a whole nu"),
     ],
 )
 def test_bad_parameters(splitter, error, message):

@@ -187,7 +187,7 @@ def test_other_bad_arguments_are_named():
         preferences_to_grades([[0, 1]], [0, 0], method="mean")
     with pytest.raises(ValueError, match="ties must be 'stable' or 'random'"):
         grades_to_order([1], [0], ties="first")
-    with pytest.raises(ValueError, match="max_pairs_per_query must be a positive"):
+    with pytest.raises(ValueError, match="max_pairs_per_query must be a whole numb"):
         grades_to_preferences([1, 0], [0, 0], max_pairs_per_query=0)
     with pytest.raises(ValueError, match="grades_to_preferences needs to know"):
         grades_to_preferences([1, 0])

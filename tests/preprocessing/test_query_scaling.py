@@ -159,7 +159,7 @@ def test_missing_groups_and_bad_ranges_are_named():
         QueryMinMaxScaler().fit_transform(X)
     with pytest.raises(ValueError, match="found 2 ids for 3 rows"):
         QueryMinMaxScaler().fit(X, groups=[1, 2])
-    with pytest.raises(ValueError, match="feature_range must hold a minimum below"):
+    with pytest.raises(ValueError, match=r"feature_range must be \(a, b\) with a < b"):
         QueryMinMaxScaler((1, 1)).fit(X)
 
 

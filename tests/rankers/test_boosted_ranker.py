@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank._core._inner import needs_groups, scores_of
 from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
-from skrank.losses import ListNetLoss, LogisticLoss, RankNetLoss, SquaredLoss
+from skrank.losses import ListNetLoss, LogisticLoss, LogLoss, SquaredLoss
 from skrank.metrics import get_measure, make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import QueryStandardScaler
@@ -111,7 +111,7 @@ def test_stochastic_rounding_costs_nothing(rng):
     np.testing.assert_allclose(errors[1], errors[0], rtol=0.05)
 
 
-@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), RankNetLoss()])
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), LogLoss()])
 def test_one_leaf_steps_are_newton_steps(loss, data):
     X, y, groups = data
     X = np.nan_to_num(X)

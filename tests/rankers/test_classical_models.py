@@ -35,13 +35,13 @@ from skrank.losses import (
     EnergyLoss,
     HingeLoss,
     ListMLELoss,
+    ListNetLoss,
     LogLoss,
     LVQ2Loss,
     MCELoss,
     MEELoss,
     NLLLoss,
     PerceptronLoss,
-    RankNetLoss,
     SampledPairsLoss,
     SquareExponentialLoss,
     SquareSquareLoss,
@@ -294,8 +294,8 @@ def test_exact_minimisation_over_the_labels(energy):
 
 def test_losses_of_documents_refuse_energies_of_labels_and_the_reverse():
     X, y, groups = SMALL
-    with pytest.raises(TypeError, match="RankNetLoss compares scores of documents"):
-        EnergyRanker(AbsoluteLabelEnergy(), RankNetLoss()).fit(X, y, groups)
+    with pytest.raises(TypeError, match="ListNetLoss compares scores of documents"):
+        EnergyRanker(AbsoluteLabelEnergy(), ListNetLoss()).fit(X, y, groups)
     with pytest.raises(TypeError, match="there is one energy per document"):
         EnergyRanker(LinearEnergy(), HingeLoss(reading="pointwise")).fit(X, y, groups)
 

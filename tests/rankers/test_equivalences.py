@@ -14,8 +14,8 @@ from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import (
     ListNetLoss,
     LogisticLoss,
-    PairwiseSquaredHingeLoss,
-    RankNetLoss,
+    LogLoss,
+    SquaredHingeLoss,
 )
 from skrank.metrics import evaluate_measure, make_ranking_scorer
 from skrank.model_selection import QueryKFold
@@ -332,8 +332,8 @@ def test_energy_ranker_parameters_reach_its_parts():
 def test_grid_search_chooses_among_parts(data):
     X, y, groups = data
     grid = [
-        {"loss": [RankNetLoss(), ListNetLoss()], "alpha": [1e-3, 1e-1]},
-        {"loss": [PairwiseSquaredHingeLoss()], "loss__margin": [0.5, 1.0]},
+        {"loss": [LogLoss(), ListNetLoss()], "alpha": [1e-3, 1e-1]},
+        {"loss": [SquaredHingeLoss()], "loss__margin": [0.5, 1.0]},
         {
             "energy": [MLPEnergy(hidden_layer_sizes=(4,))],
             "energy__activation": ["relu", "tanh"],
@@ -342,7 +342,7 @@ def test_grid_search_chooses_among_parts(data):
     ]
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
-            EnergyRanker(loss=RankNetLoss(), random_state=0),
+            EnergyRanker(loss=LogLoss(), random_state=0),
             grid,
             cv=QueryKFold(3),
             scoring=make_ranking_scorer("ndcg@10"),

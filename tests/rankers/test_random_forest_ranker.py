@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skrank.datasets import make_ranking
-from skrank.losses import LogisticLoss, RankNetLoss
+from skrank.losses import LogisticLoss, LogLoss
 from skrank.rankers import RandomForestRanker
 
 FAST = {"n_estimators": 10, "random_state": 0, "n_jobs": 1}
@@ -56,7 +56,7 @@ def test_the_forest_is_the_mean_of_its_trees(data):
     assert ranker.predict(X).max() <= data[1].max()
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), RankNetLoss()])
+@pytest.mark.parametrize("loss", [LogisticLoss(), LogLoss()])
 def test_other_losses(loss, data):
     assert RandomForestRanker(loss=loss, **FAST).fit(*data).score(*data) > 0.8
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._objective import Objective
 from skrank._rows import GroupedRows
 from skrank.energies import LinearEnergy
-from skrank.losses import LVQ2Loss, RankNetLoss
+from skrank.losses import LogLoss, LVQ2Loss
 from skrank.solvers import LBFGS, RelaxedStart
 
 
@@ -59,5 +59,5 @@ def test_monitor_sees_both_problems(solver):
 
 
 def test_a_loss_without_a_cap_is_named(solver):
-    with pytest.raises(TypeError, match="RankNetLoss has no cap to relax"):
-        solver.solve(objective(RankNetLoss()), np.zeros(1), np.random.RandomState(0))
+    with pytest.raises(TypeError, match="LogLoss has no cap to relax"):
+        solver.solve(objective(LogLoss()), np.zeros(1), np.random.RandomState(0))

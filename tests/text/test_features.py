@@ -91,7 +91,7 @@ def test_bad_input_is_named():
         TypeError, match=r"models\['x'\] must be a model of skrank.text"
     ):
         LetorFeatures(models={"x": "bm25"}).fit(FIELDS)
-    with pytest.raises(TypeError, match="models must map names to models, got list"):
+    with pytest.raises(TypeError, match="models must be a mapping or None, got"):
         LetorFeatures(models=[BM25()]).fit(FIELDS)
     with pytest.raises(ValueError, match="query_of must hold numbers from 0 to 3"):
         LetorFeatures().fit(FIELDS).extract(QUERIES, [4], [0])

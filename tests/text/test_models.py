@@ -247,13 +247,16 @@ def test_idf_variants_by_hand():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (BM25(k1=-1), "k1 must be a number >= 0, got -1"),
-        (BM25(b=1.5), "b must be a number from 0 to 1, got 1.5"),
-        (BM25(idf="bm25"), "idf must be one of .*, got 'bm25'"),
+        (BM25(k1=-1), "BM25: k1 must be a number >= 0, got -1"),
+        (BM25(b=1.5), r"BM25: b must be a number in \[0, 1\], got 1.5"),
+        (BM25(k3=-2), "BM25: k3 must be a number >= 0, or infinity, got -2"),
+        (BM25(idf="bm25"), "idf must be 'log', 'robertson' or 'smooth', got 'bm25'"),
         (BM25(field="title"), "field must be one of"),
-        (LMJelinekMercer(smoothing=0), "smoothing must be between 0 and 1, got 0"),
-        (LMDirichlet(mu=0), "mu must be a finite number > 0, got 0"),
-        (LMAbsoluteDiscount(delta=2), "delta must be above 0 and at most 1, got 2"),
+        (BM25(field=3), "BM25: field must be a string or None, got 3"),
+        (LMJelinekMercer(smoothing=0), r"smoothing must be a number in \(0, 1\)"),
+        (LMDirichlet(mu=0), "LMDirichlet: mu must be a number > 0, got 0"),
+        (LMAbsoluteDiscount(delta=2), r"delta must be a number in \(0, 1\], got 2"),
+        (VectorSpace(tokenizer="words"), "tokenizer must be a function or None"),
     ],
 )
 def test_bad_parameters_are_named(model, message):
@@ -269,7 +272,7 @@ def test_bad_calls_are_named():
         model.score_pairs(["rows"], [0.5], [1])
     with pytest.raises(ValueError, match="got 2 queries and 1 documents"):
         model.score_pairs(["rows"], [0, 0], [1])
-    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="retrieve: k must be a whole number >= 1, go"):
         model.retrieve(["rows"], 0)
-    with pytest.raises(ValueError, match="k3 must be a number >= 0 or infinity"):
-        BM25(k3=-2).fit(["sort"]).score(["sort"])
+    with pytest.raises(ValueError, match="variant must be 'log', 'robertson' or 'smoo"):
+        inverse_document_frequency([1.0], 2, "bm25")

@@ -187,9 +187,11 @@ def test_read_only_and_integer_rows(rng):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"max_bins": 256}, "max_bins must be from 2 to 255"),
-        ({"max_bins": 1}, "max_bins must be from 2 to 255"),
-        ({"max_bins": 2.5}, "max_bins must be from 2 to 255"),
+        ({"max_bins": 256}, r"max_bins must be a whole number in \[2, 255\], got 256"),
+        ({"max_bins": 1}, r"max_bins must be a whole number in \[2, 255\], got 1"),
+        ({"max_bins": 2.5}, r"max_bins must be a whole number in \[2, 255\], got 2.5"),
+        ({"n_samples": 0}, "n_samples must be a whole number >= 1, got 0"),
+        ({"categorical_features": 1}, "array-like of indices or flags of features"),
         ({"categorical_features": [3]}, "indices from 0 to 2"),
         ({"categorical_features": [-1]}, "indices from 0 to 2"),
         ({"categorical_features": ["a"]}, "indices from 0 to 2"),

@@ -1,4 +1,7 @@
-// Whether several threads pay.
+// How many threads grow a tree, by the time that trees take.
+//
+// `skrank._core._threads.n_threads_for` asks whether work is large enough for threads.
+// This is another question: whether the threads get processors to run on.
 #pragma once
 
 #include <omp.h>
@@ -8,9 +11,9 @@
 namespace skrank {
 
 // Where other programs use the processors, too, threads wait for each other at every
-// split. A tree that takes longer than it would with one thread is finished by one, and
-// so are the next few trees, more of them each time that threads fail again.
-class Clock {
+// split. A tree that takes longer than it would with one thread is finished by one thread,
+// and so are the next few trees, more of them each time that several threads fail again.
+class MeasuredThreads {
    public:
     // Threads to begin a tree with; ``guess`` is about what one thread needs for it.
     int start(int n_threads, double guess) {

@@ -1,11 +1,23 @@
-"""From scores to rankings: the treatments of equal scores."""
+"""From scores to rankings: the treatments of equal scores.
+
+`RankedDocuments` is what a measure sees of the rows that it evaluates: the grades, and
+any per-document value in the order that the scores give, with equal scores treated as
+the measure asks. The functions below it work on rows grouped by query.
+"""
+
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from skrank._core import _measures
 
-TIES = ("average", "stable", "best", "worst", "docid", "random")
+Ties = Literal["average", "stable", "best", "worst", "docid", "random"]
+TiesOrThreshold = Literal[
+    "average", "stable", "best", "worst", "docid", "random", "threshold"
+]
 
 
 def _docid_key(docids):
@@ -16,11 +28,12 @@ def _docid_key(docids):
 
 def _with_unretrieved_last(scores, retrieved):
     """Scores that put documents outside of the ranking behind all others."""
+    # A retrieved document may itself have the score -inf; it still comes before them.
     finite = np.maximum(scores, -np.finfo(np.float64).max)
     return np.where(retrieved, finite, -np.inf)
 
 
-class Ranker:
+class RankedDocuments:
     """The documents of all queries with the order that their scores give them.
 
     Parameters
@@ -30,28 +43,31 @@ class Ranker:
     ptr : ndarray of shape (n_queries + 1,), dtype intp
         Pointer array.
     ties : str
-        One of `TIES`.
+        Treatment of equal scores, one of `TiesOrThreshold`.
     docids : ndarray of shape (n_documents,) or None
         Needed by ``ties="docid"``.
     retrieved : ndarray of shape (n_documents,) or None
-        False for judged documents outside of the ranking.
+        False marks judged documents that the ranking does not contain.
     random_state : int, RandomState instance or None
-        Used by ``ties="random"``.
+        Seed of ``ties="random"``.
+    greater_is_better : bool, default=True
+        Direction of the measure, which tells ``ties="best"`` from ``ties="worst"``.
     n_threads : int
-        Threads of the kernels.
+        Number of threads that kernels may use.
     """
 
     def __init__(
         self,
-        y,
-        y_score,
-        ptr,
+        y: np.ndarray,
+        y_score: np.ndarray,
+        ptr: np.ndarray,
         *,
-        ties,
-        docids=None,
-        retrieved=None,
-        random_state=None,
-        n_threads=1,
+        ties: TiesOrThreshold,
+        docids: npt.ArrayLike | None = None,
+        retrieved: npt.ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        greater_is_better: bool = True,
+        n_threads: int = 1,
     ):
         self.y = y
         self.ptr = ptr
@@ -65,6 +81,7 @@ class Ranker:
         self.y_score = y_score
         self._docids = docids
         self._random_state = random_state
+        self._greater_is_better = greater_is_better
         if ties == "docid" and docids is None:
             raise ValueError(
                 "ties='docid' breaks equal scores by document id: pass docids=, or "
@@ -72,42 +89,46 @@ class Ranker:
             )
 
     @property
-    def averages(self):
+    def averages(self) -> bool:
         """Whether equal scores count with their expected value."""
         return self.ties in ("average", "threshold")
 
     @property
-    def max_size(self):
+    def max_size(self) -> int:
         """Number of documents of the longest query."""
         return int(np.diff(self.ptr).max())
 
     def _key(self, value):
+        """Second key of the sort, ascending; None keeps the order of the rows."""
         if self.ties == "docid":
             return _docid_key(self._docids)
         if self.ties == "random":
             rng = check_random_state(self._random_state)
             return rng.permutation(len(self.y)).astype(np.float64)
-        if self.ties == "best":
-            return -value
-        return value if self.ties == "worst" else None
+        if self.ties in ("best", "worst"):
+            falling = (self.ties == "best") == self._greater_is_better
+            return -value if falling else value
+        return None
 
-    def rank(self, value, *, unretrieved=0.0):
+    def rank(
+        self, value: np.ndarray, *, unretrieved: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         """Values in the order of ranks.
 
         Parameters
         ----------
         value : ndarray of shape (n_documents,)
-            What the measure sums; decides the order of equal scores if ``ties`` is
-            "best" or "worst".
+            Value of each document, such as its gain; it decides the order of equal
+            scores if ``ties`` is "best" or "worst".
         unretrieved : float, default=0.0
-            Stands for documents outside of the ranking.
+            Value that documents outside of the ranking get instead of their own.
 
         Returns
         -------
         values : ndarray of shape (n_documents,)
-            Ranked values.
+            The values in the order of ranks.
         scores : ndarray of shape (n_documents,) or None
-            Ranked scores if ties are averaged, None otherwise.
+            The scores in the order of ranks if ties are averaged, None otherwise.
         """
         key = self._key(value)
         if self.retrieved is not None:
@@ -116,13 +137,15 @@ class Ranker:
             self.y_score, key, value, self.ptr, self.averages, self.n_threads
         )
 
-    def sum_by_query(self, value):
-        """Sum over each query, unretrieved documents included."""
+    def sum_by_query(self, value: np.ndarray) -> np.ndarray:
+        """Sum a value over each query, documents outside of the ranking included."""
         return np.add.reduceat(value, self.ptr[:-1])
 
 
-def mid_ranks(y_score, ptr, n_threads=1):
-    """First and one-past-last position of each document's block of equal scores.
+def blocks_of_equal_scores(
+    y_score: np.ndarray, ptr: np.ndarray, n_threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return first and one-past-last position of each document's block of equals.
 
     Parameters
     ----------
@@ -131,7 +154,7 @@ def mid_ranks(y_score, ptr, n_threads=1):
     ptr : ndarray of shape (n_queries + 1,)
         Pointer array.
     n_threads : int, default=1
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -140,11 +163,7 @@ def mid_ranks(y_score, ptr, n_threads=1):
     """
     order = _measures.rank_rows(y_score, None, ptr, n_threads)
     ranked = y_score[order]
-    new = np.ones(len(ranked), dtype=bool)
-    new[1:] = ranked[1:] != ranked[:-1]
-    new[ptr[:-1]] = True
-    starts = np.flatnonzero(new)
-    sizes = np.diff(np.append(starts, len(ranked)))
+    starts, sizes = _blocks(ranked, ptr)
     block = np.repeat(starts, sizes)
     first = np.repeat(ptr[:-1], np.diff(ptr))
     start = np.empty(len(ranked))
@@ -154,27 +173,41 @@ def mid_ranks(y_score, ptr, n_threads=1):
     return start, end
 
 
-def segment_cumsum(values, ptr):
-    """Cumulative sum that starts anew with each query."""
-    total = np.cumsum(values)
-    before = np.where(ptr[:-1] > 0, total[ptr[:-1] - 1], 0.0)
-    return total - np.repeat(before, np.diff(ptr))
+def _blocks(ranked_scores, ptr):
+    """First row and number of rows of each block of equal scores within a query."""
+    new = np.ones(len(ranked_scores), dtype=bool)
+    new[1:] = ranked_scores[1:] != ranked_scores[:-1]
+    new[ptr[:-1]] = True
+    starts = np.flatnonzero(new)
+    return starts, np.diff(np.append(starts, len(ranked_scores)))
 
 
-def positions(ptr):
-    """0-based position of each row in its query."""
+def segment_cumsum(values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """Return cumulative sums that start anew with each query."""
+    # One sum over all rows, less what came before, would be faster for short queries,
+    # but then the rounding of a query depended on the other queries.
+    sums = np.empty(len(values))
+    for start, stop in pairwise(ptr.tolist()):
+        np.cumsum(values[start:stop], out=sums[start:stop])
+    return sums
+
+
+def positions(ptr: np.ndarray) -> np.ndarray:
+    """Return the 0-based position of each row in its query."""
     return np.arange(ptr[-1]) - np.repeat(ptr[:-1], np.diff(ptr))
 
 
-def expected_values(ranked, scores, ptr):
-    """Ranked values with each block of equal scores replaced by its mean.
+def expected_values(
+    ranked: np.ndarray, scores: np.ndarray | None, ptr: np.ndarray
+) -> np.ndarray:
+    """Replace the ranked values of each block of equal scores by their mean.
 
     Parameters
     ----------
     ranked : ndarray of shape (n_documents,)
         Values in the order of ranks.
     scores : ndarray of shape (n_documents,) or None
-        Ranked scores; None if the order is to be taken as it is.
+        Scores in the order of ranks; None if the order is to be taken as it is.
     ptr : ndarray of shape (n_queries + 1,)
         Pointer array.
 
@@ -184,9 +217,5 @@ def expected_values(ranked, scores, ptr):
     """
     if scores is None:
         return ranked
-    new = np.ones(len(ranked), dtype=bool)
-    new[1:] = scores[1:] != scores[:-1]
-    new[ptr[:-1]] = True
-    starts = np.flatnonzero(new)
-    sizes = np.diff(np.append(starts, len(ranked)))
+    starts, sizes = _blocks(scores, ptr)
     return np.repeat(np.add.reduceat(ranked, starts) / sizes, sizes)

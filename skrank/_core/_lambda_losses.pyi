@@ -1,0 +1,20 @@
+import numpy as np
+
+KINDS: tuple[str, ...]
+
+def lambda_loss(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    kind: str,
+    gain: np.ndarray,
+    discount: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray | None,
+    order: np.ndarray,
+    lower: np.ndarray,
+    sigma: float,
+    truncation: int,
+    normalize: bool,
+    damping: float,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

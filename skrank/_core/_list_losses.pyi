@@ -1,0 +1,18 @@
+import numpy as np
+
+def softmax_cross_entropy(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    target: np.ndarray,
+    query_weight: np.ndarray,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...
+def plackett_luce(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    stage_weight: np.ndarray | None,
+    query_weight: np.ndarray,
+    top_k: int,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...

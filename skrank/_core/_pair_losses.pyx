@@ -1,0 +1,176 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Losses over preference pairs: value per query and gradient with respect to the scores.
+
+Query ``q`` is rows ``ptr[q]:ptr[q + 1]``. ``order`` and ``lower`` come from
+`skrank._core._segments.label_order`. Every query is handled by one thread, which writes
+nothing but the rows of this query, so results do not depend on the number of threads.
+"""
+
+import numpy as np
+
+from libcpp cimport bool as cbool
+
+from skrank._core._for_each_query cimport doubles, out_doubles
+from skrank._core._graded_queries cimport GradedQueries, graded_queries
+
+cdef extern from "_graded_queries.hpp" namespace "skrank" nogil:
+    void c_pair_weights "skrank::pair_weights"(GradedQueries, double*, double*)
+
+cdef extern from "_logistic_pairs.hpp" namespace "skrank" nogil:
+    void logistic_losses(GradedQueries, const double *scores, double sigma,
+                         double *values, double *gradient, double *hessian,
+                         int n_threads) except +
+
+cdef extern from "_hinge_pairs.hpp" namespace "skrank" nogil:
+    void hinge_losses(GradedQueries, const double *scores, double margin, cbool squared,
+                      double *values, double *gradient, int n_threads) except +
+
+cdef extern from "_sigmoid_pairs.hpp" namespace "skrank" nogil:
+    void sigmoid_losses(GradedQueries, const double *scores, double beta,
+                        double *values, double *gradient, int n_threads) except +
+
+
+def logistic(const double[::1] scores, const Py_ssize_t[::1] ptr,
+             const int[::1] order, const int[::1] lower, const double[::1] weight,
+             double sigma, bint want_hessian, int n_threads):
+    """Logistic loss over all preference pairs, log(1 + exp(-sigma (s_u - s_v))).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    sigma : float
+        Steepness.
+    want_hessian : bool
+        Whether to compute the diagonal of the Hessian.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient of the sum of all values.
+    hessian : ndarray of shape (n_documents,) or None
+        Diagonal of the Hessian. Complexity: O(number of pairs).
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(scores.shape[0])
+    hessian = np.empty(scores.shape[0]) if want_hessian else None
+    cdef const double *s = doubles(scores)
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    cdef double *h = out_doubles(hessian)
+    with nogil:
+        logistic_losses(queries, s, sigma, v, g, h, n_threads)
+    return values, gradient, hessian
+
+
+def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
+          const int[::1] order, const int[::1] lower, const double[::1] weight,
+          double margin, bint squared, int n_threads):
+    """Hinge loss over all preference pairs, max(0, margin - (s_u - s_v)) or its square.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    margin : float
+        Wanted difference of scores.
+    squared : bool
+        Whether the loss is squared.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient, or a subgradient, of the sum of all values. Complexity: O(m log m) for
+        a query of m documents, whatever the number of grades; up to 256 documents, and
+        for scores beyond 1e8 margins, the pairs are enumerated.
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(scores.shape[0])
+    cdef const double *s = doubles(scores)
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        hinge_losses(queries, s, margin, squared, v, g, n_threads)
+    return values, gradient
+
+
+def sigmoid(const double[::1] scores, const Py_ssize_t[::1] ptr,
+            const int[::1] order, const int[::1] lower, const double[::1] weight,
+            double beta, int n_threads):
+    """Sigmoid of all preference pairs, 1 / (1 + exp(beta (s_u - s_v))).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    beta : float
+        Steepness.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient of the sum of all values. Complexity: O(number of pairs).
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(scores.shape[0])
+    cdef const double *s = doubles(scores)
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        sigmoid_losses(queries, s, beta, v, g, n_threads)
+    return values, gradient
+
+
+def pair_weights(const Py_ssize_t[::1] ptr, const int[::1] order, const int[::1] lower,
+                 const double[::1] weight):
+    """Total weight of the preference pairs of each document, by its place in them.
+
+    Parameters
+    ----------
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+
+    Returns
+    -------
+    preferred : ndarray of shape (n_documents,)
+        Weight of the pairs in which the document is the preferred one.
+    other : ndarray of shape (n_documents,)
+        Weight of the pairs in which it is the other one. Complexity: O(n_documents).
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    preferred = np.zeros(order.shape[0])
+    other = np.zeros(order.shape[0])
+    cdef double *p = out_doubles(preferred)
+    cdef double *o = out_doubles(other)
+    with nogil:
+        c_pair_weights(queries, p, o)
+    return preferred, other

@@ -1,0 +1,219 @@
+"""What swapping two documents of a ranking changes in a measure.
+
+Losses that are made from a measure weigh each pair of documents by the change of the
+measure when the two swap ranks. Most measures are sums over ranks, so that all changes
+of a query follow from a few vectors: `DeltaTerms` holds these vectors, for the kernels
+of losses and for `signed_deltas`, which spells them out as a matrix. For other measures
+`recomputed_deltas` evaluates every swap.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from skrank.metrics._base import BaseMeasure
+
+DeltaKind = Literal["gain_discount", "average_precision", "reciprocal_rank", "cascade"]
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaTerms:
+    """The change of a measure when two documents swap ranks, ready for kernels.
+
+    With ``d(i)`` the discount of the rank of document ``i`` and ``g`` the gain, the
+    absolute change within query ``q`` is ``scale[q]`` times
+
+    - ``"gain_discount"``: ``|g_i - g_j| · |d(i) - d(j)|``;
+    - ``"average_precision"``: the change of ``Σ_i g_i · hits(i) · d(i)``, where ``g``
+      is 0 or 1 and ``hits(i)`` counts the relevant documents up to the rank of ``i``;
+    - ``"reciprocal_rank"``: the change of the discount of the first relevant rank;
+    - ``"cascade"``: the change of ``Σ_i d(i) · g_i · Π (1 - g)`` over documents above.
+
+    Parameters
+    ----------
+    kind : {"gain_discount", "average_precision", "reciprocal_rank", "cascade"}
+        Form of the measure, as listed above.
+    gain : ndarray of shape (n_documents,)
+        Gain, 0/1 relevance or stop probability of each document.
+    discount : ndarray of shape (n_ranks,)
+        Discount of each rank, as long as the longest query; 0 beyond the cut-off.
+    scale : ndarray of shape (n_queries,)
+        Factor of each query; 0 for queries that carry no information.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import NDCG
+    >>> terms = NDCG(k=2).delta_terms(np.array([2.0, 0.0, 1.0]), np.array([0, 3]))
+    >>> terms.kind, terms.gain
+    ('gain_discount', array([3., 0., 1.]))
+    >>> terms.discount.round(4)
+    array([1.    , 0.6309, 0.    ])
+    """
+
+    kind: DeltaKind
+    gain: np.ndarray
+    discount: np.ndarray
+    scale: np.ndarray
+
+
+def check_one_query(
+    y: npt.ArrayLike, ranks: npt.ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Grades and ranks of one query as arrays; the ranks must be a permutation."""
+    y = np.asarray(y, dtype=np.float64)
+    ranks = np.asarray(ranks)
+    if y.ndim != 1 or ranks.shape != y.shape:
+        raise ValueError(
+            f"y and ranks must be one-dimensional and of equal length, got shapes "
+            f"{y.shape} and {ranks.shape}"
+        )
+    if not np.array_equal(np.sort(ranks), np.arange(1, len(y) + 1)):
+        raise ValueError(f"ranks must be a permutation of 1..{len(y)}")
+    return y, ranks.astype(np.intp)
+
+
+def recomputed_deltas(
+    measure: "BaseMeasure", y: np.ndarray, ranks: np.ndarray
+) -> np.ndarray:
+    """Changes of any measure of rankings, each swap evaluated as a query of its own."""
+    m = len(y)
+    first, second = np.triu_indices(m, 1)
+    scores = np.tile(-np.asarray(ranks, dtype=np.float64), (len(first) + 1, 1))
+    rows = np.arange(len(first))
+    scores[rows, first], scores[rows, second] = -ranks[second], -ranks[first]
+    all_ptr = np.arange(len(first) + 2, dtype=np.intp) * m
+    options = {**measure.get_params(deep=False), "empty_query": 0.0}
+    if "ties" in options:
+        options["ties"] = "stable"  # a permutation has no ties
+    values = type(measure)(**options).per_query(
+        np.tile(y, len(first) + 1), scores.ravel(), all_ptr
+    )
+    deltas = np.zeros((m, m))
+    deltas[first, second] = values[:-1] - values[-1]
+    return deltas + deltas.T
+
+
+def signed_deltas(
+    terms: DeltaTerms, ptr: np.ndarray, query: int, ranks: np.ndarray
+) -> np.ndarray:
+    """Return the changes that `DeltaTerms` describe, for one query.
+
+    Parameters
+    ----------
+    terms : DeltaTerms
+        Terms of all queries.
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array.
+    query : int
+        Number of the query.
+    ranks : ndarray of shape (m,)
+        1-based ranks of the documents of the query.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        Entry (i, j) is the value after swapping documents ``i`` and ``j`` minus the
+        value before. Complexity: O(m²), or O(m³) for the kind "cascade".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import AP, signed_deltas
+    >>> ptr = np.array([0, 2])
+    >>> terms = AP().delta_terms(np.array([0.0, 1.0]), ptr)
+    >>> signed_deltas(terms, ptr, 0, np.array([1, 2]))
+    array([[0. , 0.5],
+           [0.5, 0. ]])
+    """
+    gain = terms.gain[ptr[query] : ptr[query + 1]]
+    deltas = _DELTAS[terms.kind](gain, terms.discount, ranks)
+    return deltas * terms.scale[query]
+
+
+def _gain_discount_deltas(gain, discount, ranks):
+    # Document i takes the discount of j and gives its own: the rest of the sum stays.
+    d = discount[ranks - 1]
+    return (gain[None, :] - gain[:, None]) * (d[:, None] - d[None, :])
+
+
+def _by_rank(changes_by_rank, ranks):
+    """Symmetric matrix from the upper triangle given in the order of ranks."""
+    full = np.triu(changes_by_rank, 1)
+    full = full + full.T
+    return full[np.ix_(ranks - 1, ranks - 1)]
+
+
+def _average_precision_deltas(gain, discount, ranks):
+    """Changes of Σ g · hits · d when positions a < b swap.
+
+    The terms at ``a`` and ``b`` change, and so do the hits of all positions between
+    them, by the same amount: hence the cumulative sum of ``g · d``.
+    """
+    m = len(gain)
+    g = np.empty(m)
+    g[ranks - 1] = gain
+    d = discount[:m]
+    hits = np.cumsum(g)
+    between = np.concatenate(([0.0], np.cumsum(g * d)))
+    step = g[None, :] - g[:, None]  # what position a gains
+    before = (hits - g)[:, None]  # hits above a
+    change_a = (g[None, :] * (before + g[None, :]) - (g * hits)[:, None]) * d[:, None]
+    change_b = (g[:, None] - g[None, :]) * (hits * d)[None, :]
+    inner = between[None, :-1] - between[1:, None]  # Σ g d over positions in (a, b)
+    return _by_rank(change_a + change_b + step * inner, ranks)
+
+
+def _reciprocal_rank_deltas(gain, discount, ranks):
+    m = len(gain)
+    g = np.empty(m)
+    g[ranks - 1] = gain
+    relevant = np.flatnonzero(g)
+    if not len(relevant):
+        return np.zeros((m, m))
+    first = relevant[0]
+    second = relevant[1] if len(relevant) > 1 else m
+    a, b = np.indices((m, m))
+    d = np.append(discount[:m], 0.0)
+    change = np.zeros((m, m))
+    up = (a < first) & (g[None, :] > 0)
+    change[up] = d[a[up]] - d[first]
+    down = (a == first) & (b > a) & (g[None, :] == 0)
+    change[down] = d[np.minimum(b[down], second)] - d[first]
+    return _by_rank(change, ranks)
+
+
+def _cascade_deltas(gain, discount, ranks):
+    """Changes of Σ d · g · Π (1 - g) when two positions swap, in O(m³).
+
+    There is a closed form in O(m²) that divides by ``1 - g``, which may be 0 for the
+    highest grade; the kernels of losses treat that case apart, this reference does not.
+    """
+    m = len(gain)
+    g = np.empty(m)
+    g[ranks - 1] = gain
+    d = discount[:m]
+
+    def value(stop):
+        reach = np.concatenate(([1.0], np.cumprod(1 - stop)[:-1]))
+        return np.sum(d * reach * stop)
+
+    start = value(g)
+    change = np.zeros((m, m))
+    for a in range(m):
+        for b in range(a + 1, m):
+            swapped = g.copy()
+            swapped[[a, b]] = g[[b, a]]
+            change[a, b] = value(swapped) - start
+    return _by_rank(change, ranks)
+
+
+_DELTAS = {
+    "gain_discount": _gain_discount_deltas,
+    "average_precision": _average_precision_deltas,
+    "reciprocal_rank": _reciprocal_rank_deltas,
+    "cascade": _cascade_deltas,
+}

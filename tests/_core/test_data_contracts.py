@@ -1,0 +1,231 @@
+"""Contracts of every public class of text, preprocessing, model_selection and trees.
+
+The classes are found by a walk, and tried with the arguments that they name as worth
+testing, so that a new class or option cannot escape.
+"""
+
+import inspect
+import pickle
+import types
+import typing
+
+import numpy as np
+import pytest
+from _public import public_objects
+from sklearn.base import TransformerMixin, clone
+from sklearn.model_selection import GridSearchCV
+
+from skrank import model_selection, preprocessing, rankers, text, trees
+from skrank._core._parameters import Parameters
+from skrank.model_selection import (
+    QueryKFold,
+    QueryShuffleSplit,
+    RepeatedQueryKFold,
+    StratifiedQueryKFold,
+)
+
+ROOMS = ("text", "preprocessing", "model_selection", "trees", "datasets")
+# Records that functions return, and a fold that opens files.
+NO_PARAMETERS = {
+    "skrank.datasets.JudgedRun",
+    "skrank.datasets.LetorFold",
+    "skrank.datasets.Qrels",
+    "skrank.datasets.RankingData",
+    "skrank.datasets.Run",
+    "skrank.model_selection.QueryLearningCurve",
+    "skrank.text.Postings",
+}
+PUBLIC = {
+    name: member
+    for name, member in public_objects()
+    if name.split(".")[1] in ROOMS and inspect.isclass(member)
+}
+CLASSES = [
+    cls
+    for name, cls in PUBLIC.items()
+    if name not in NO_PARAMETERS and not inspect.isabstract(cls)
+]
+VARIANTS = [(cls, variant) for cls in CLASSES for variant in cls._variants()]
+DECLARED = [
+    (cls, name)
+    for cls in CLASSES
+    for name, hint in typing.get_type_hints(cls, include_extras=True).items()
+    if name in cls.__dataclass_fields__ and hint is not typing.Any
+]
+DOCUMENTS = ["sort an array", "invert a matrix", "sort the rows of a matrix", ""]
+
+
+def identify(value):
+    if inspect.isclass(value):
+        return value.__name__
+    return repr(value).replace(" ", "")
+
+
+over_variants = pytest.mark.parametrize(("cls", "variant"), VARIANTS, ids=identify)
+
+
+def use(instance):
+    """Call what checks the parameters of an instance first."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 5)
+    X, y = rng.integers(0, 9, size=(60, 3)) * 1.0, rng.integers(0, 3, 60)
+    if hasattr(instance, "split"):
+        return list(instance.split(X, y, groups))
+    if isinstance(instance, text.Tokenizer):
+        return instance("some text")
+    if isinstance(instance, trees.TreeEnsemble):
+        return instance.empty(instance.n_outputs)
+    if type(instance).__module__.startswith("skrank.text"):
+        return instance.fit(DOCUMENTS)
+    if isinstance(instance, trees.BinMapper):
+        return instance.fit(X)
+    return instance.fit(X, y, groups=groups)
+
+
+def test_every_class_declares_its_parameters():
+    for name, cls in PUBLIC.items():
+        assert issubclass(cls, Parameters) != (name in NO_PARAMETERS), name
+        if issubclass(cls, Parameters):
+            # dataclass leaves its mark: a constructor written by hand has no signature
+            assert hasattr(cls.__init__, "__signature__"), name
+
+
+@over_variants
+def test_variants_can_be_used(cls, variant):
+    instance = cls(**variant)
+    before = repr(instance.get_params())
+    use(instance)
+    assert repr(instance.get_params()) == before
+
+
+@over_variants
+def test_clone_pickle_and_set_params(cls, variant):
+    instance = cls(**variant)
+    expected = repr(instance.get_params())
+    first = cls(**cls._variants()[0])
+    for copy in (
+        clone(instance),
+        pickle.loads(pickle.dumps(instance)),
+        first.set_params(**instance.get_params(deep=False)),
+    ):
+        assert type(copy) is cls
+        assert repr(copy.get_params()) == expected
+
+
+@over_variants
+def test_repr_is_code(cls, variant):
+    if any(inspect.isroutine(value) for value in variant.values()):
+        pytest.skip("functions have no such representation")
+    names: dict = {"array": np.array, "inf": np.inf}
+    for room in (text, preprocessing, model_selection, trees, rankers):
+        names |= {name: getattr(room, name) for name in room.__all__}
+    instance = cls(**variant)
+    assert repr(eval(repr(instance), names).get_params()) == repr(instance.get_params())
+
+
+@pytest.mark.parametrize(("cls", "name"), DECLARED, ids=identify)
+def test_wrong_parameters_are_named_in_one_wording(cls, name):
+    instance = cls(**cls._variants()[0])
+    setattr(instance, name, object())
+    for error in (ValueError, TypeError):
+        with pytest.raises(
+            error, match=f"^{cls.__name__}: {name} must be .*, got <obj"
+        ):
+            use(instance)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_variants_name_every_choice(cls):
+    hints = typing.get_type_hints(cls)
+    instances = [cls(), *(cls(**v) for v in cls._variants())] if _free(cls) else []
+    instances = instances or [cls(**v) for v in cls._variants()]
+    for name in cls.__dataclass_fields__:
+        tried = [getattr(instance, name) for instance in instances]
+        for choice in choices(hints[name]):
+            assert choice in tried, (name, choice)
+
+
+def _free(cls):
+    parameters = inspect.signature(cls).parameters.values()
+    return all(p.default is not p.empty for p in parameters)
+
+
+def choices(hint):
+    """Values of literals and flags that an annotation lists."""
+    if hint is bool:
+        return (False, True)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return arguments
+    if origin in (typing.Union, types.UnionType):
+        return tuple(value for part in arguments for value in choices(part))
+    return ()
+
+
+def test_what_may_be_given_by_place():
+    by_place = {
+        cls.__name__: [p.name for p in _by_place(cls)]
+        for cls in CLASSES
+        if _by_place(cls)
+    }
+    assert by_place == {
+        "InvertedIndex": ["tokenizer"],
+        "LetorFolds": ["n_splits"],
+        "QueryKFold": ["n_splits"],
+        "QueryMinMaxScaler": ["feature_range"],
+        "QueryShuffleSplit": ["n_splits"],
+        "QuerySubsample": ["estimator"],
+        "RepeatedQueryKFold": ["n_splits"],
+        "StratifiedQueryKFold": ["n_splits"],
+        "TreeEnsemble": ["n_outputs"],
+    }
+    assert QueryKFold(7).n_splits == 7
+
+
+def _by_place(cls):
+    parameters = inspect.signature(cls).parameters.values()
+    return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
+TRANSFORMERS = [pair for pair in VARIANTS if issubclass(pair[0], TransformerMixin)]
+SPLITTERS = [pair for pair in VARIANTS if hasattr(pair[0], "split")]
+
+
+@pytest.mark.parametrize(("cls", "variant"), TRANSFORMERS, ids=identify)
+def test_transformers_do_not_depend_on_the_order_or_names_of_queries(cls, variant, rng):
+    groups = rng.permutation(np.repeat(np.arange(7), [1, 2, 3, 4, 5, 6, 7]))
+    X = rng.normal(size=(len(groups), 3))
+    expected = cls(**variant).fit_transform(X, groups=groups)
+    order = np.argsort(groups, kind="stable")
+    adjacent = cls(**variant).fit_transform(X[order], groups=groups[order])
+    np.testing.assert_array_equal(adjacent, expected[order])
+    names = np.array([f"q{9 - g}" for g in groups])
+    renamed = cls(**variant).fit_transform(X, groups=names)
+    np.testing.assert_array_equal(renamed, expected)
+
+
+@pytest.mark.parametrize(("cls", "variant"), SPLITTERS, ids=identify)
+def test_splitters_keep_queries_whole_and_test_on_all(cls, variant, rng):
+    groups = rng.permutation(np.repeat(np.arange(11), np.arange(1, 12)))
+    X, y = np.zeros((len(groups), 1)), rng.integers(0, 3, len(groups))
+    splits = list(cls(**variant).split(X, y, groups))
+    assert len(splits) == cls(**variant).get_n_splits(X, y, groups)
+    times_tested = np.zeros(len(groups), dtype=int)
+    for train, test in splits:
+        assert not np.isin(groups[train], groups[test]).any()
+        for rows in (train, test):
+            assert np.isin(groups, groups[rows]).sum() == len(set(rows)) == len(rows)
+        times_tested[test] += 1
+    if cls is not QueryShuffleSplit:
+        repeats = variant.get("n_repeats", 10) if cls is RepeatedQueryKFold else 1
+        assert (times_tested == repeats).all()
+    again = list(cls(**variant).split(X, y, groups))
+    for one, other in zip(splits, again, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+def test_parameters_of_a_splitter_are_parameters_of_a_search():
+    search = GridSearchCV(rankers.SubsetRegression(), {}, cv=StratifiedQueryKFold(3))
+    search.set_params(cv__by="size")
+    assert repr(clone(search).cv) == "StratifiedQueryKFold(by='size', n_splits=3)"

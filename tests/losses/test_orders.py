@@ -1,0 +1,195 @@
+"""Exact sums over orders and lists, against enumeration."""
+
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from skrank.losses import ListMLELoss, ListNetLoss
+
+# Grades with a run of ties at the top, in the middle and at the end.
+GRADES = [
+    [2.0, 0.0, 2.0, 1.0, 0.0, 2.0, 0.0],
+    [1.0, 3.0, 1.0, 1.0, 1.0],
+    [0.0, 1.0, 1.0, 1.0, 0.0],
+]
+WEIGHTS = {
+    "ones": None,
+    "rising": np.arange(1.0, 8.0),
+    "log2": "log2",
+    "humped": [0.2, 1.0, 3.0, 0.0, 2.0, 2.0, 0.5],
+    "late": [0.0, 0.0, 1.0, 5.0],
+}
+
+
+def table(weights, size, top_k):
+    """Position weights, with zeros beyond the cut-off."""
+    if weights is None:
+        values = np.ones(size)
+    elif isinstance(weights, str):
+        values = 1.0 / np.log2(1.0 + np.arange(1, size + 1))
+    else:
+        values = np.append(np.asarray(weights, dtype=float), np.zeros(size))[:size]
+    return np.where(np.arange(size) < (top_k or size), values, 0.0)
+
+
+def costs(y, raw, weights):
+    """Weighted negative log-likelihood of every order that agrees with the grades."""
+    for order in permutations(range(len(y))):
+        order = np.array(order)
+        if np.any(np.diff(y[order]) > 0):
+            continue
+        ranked = raw[order]
+        stages = [logsumexp(ranked[j:]) - ranked[j] for j in range(len(y))]
+        yield weights @ stages
+
+
+def slopes(prepared, raw, step=1e-5):
+    rows = np.arange(len(raw))
+    return np.array(
+        [
+            (
+                prepared.value_gradient(raw + step * (rows == i))[0].sum()
+                - prepared.value_gradient(raw - step * (rows == i))[0].sum()
+            )
+            / (2 * step)
+            for i in rows
+        ]
+    )
+
+
+@pytest.mark.parametrize("ties", ["best", "average"])
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("top_k", [None, 2, 4])
+@pytest.mark.parametrize("scale", [1.0, 8.0])
+def test_ties_equal_the_enumeration_of_orders(ties, weights, top_k, scale, rng):
+    y = np.concatenate([np.array(grades) for grades in GRADES])
+    ptr = np.cumsum([0] + [len(grades) for grades in GRADES])
+    raw, query_weight = scale * rng.normal(size=len(y)), np.array([1.0, 2.0, 0.5])
+    weight = np.repeat(query_weight, np.diff(ptr))
+    loss = ListMLELoss(top_k, ties, position_weights=WEIGHTS[weights])
+    prepared = loss.prepare(y, ptr, weight)
+    values, gradient = prepared.value_gradient(raw)
+    over = np.min if ties == "best" else np.mean
+    expected = [
+        w * over(list(costs(y[a:b], raw[a:b], table(WEIGHTS[weights], b - a, top_k))))
+        for (a, b), w in zip(pairwise(ptr), query_weight)
+    ]
+    np.testing.assert_allclose(values, expected, rtol=1e-11, atol=1e-12)
+    numeric = slopes(prepared, raw)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-6 * scale)
+
+
+def test_descending_scores_are_not_always_best():
+    # Without a weight on its first position, the best document should be second.
+    y, raw = np.array([1.0, 1.0, 0.0]), np.array([0.0, 2.0, 0.0])
+    loss = ListMLELoss(position_weights=[0.0, 1.0])
+    found = loss.value_gradient(y, raw, [0, 3])[0][0]
+    first, second = logsumexp([0.0, 0.0]) - 0.0, logsumexp([2.0, 0.0]) - 2.0
+    assert found == pytest.approx(min(first, second))
+    assert second < first
+
+
+def test_many_ties_under_rising_weights_are_refused():
+    y = np.append(np.ones(11), 0.0)
+    with pytest.raises(ValueError, match="at most 10 documents of equal grade"):
+        ListMLELoss(position_weights=np.arange(12.0)).prepare(y, [0, 12])
+    falling = ListMLELoss(position_weights=np.arange(12.0)[::-1]).prepare(y, [0, 12])
+    assert np.all(np.isfinite(falling.value_gradient(np.arange(12.0))[1]))
+
+
+def test_the_mean_over_many_ties_is_drawn(rng):
+    y, raw = np.append(np.ones(12), np.zeros(3)), rng.normal(size=15)
+    drawn = ListMLELoss(ties="average", random_state=0, n_samples=3000)
+    values, gradient = drawn.value_gradient(y, raw, [0, 15])
+    likelihoods, slope = [], np.zeros(15)
+    for seed in range(3000):
+        loss = ListMLELoss(ties="random", random_state=seed)
+        value, part = loss.value_gradient(y, raw, [0, 15])
+        likelihoods.append(value[0])
+        slope += part / 3000
+    error = 5 * np.std(likelihoods) / np.sqrt(1500)
+    assert abs(values[0] - np.mean(likelihoods)) < error
+    np.testing.assert_allclose(gradient, slope, atol=0.05)
+    again = drawn.value_gradient(y, raw, [0, 15])
+    np.testing.assert_array_equal(again[1], gradient)
+
+
+@pytest.mark.parametrize("ties", ["best", "average"])
+@pytest.mark.parametrize("scale", [1e-30, 1e3, 1e30])
+def test_extreme_scores_of_ties_stay_finite(ties, scale, rng):
+    loss = ListMLELoss(ties=ties, position_weights=[1.0, 2.0, 0.5, 3.0])
+    raw = scale * rng.normal(size=7)
+    for found in loss.value_gradient(GRADES[0], raw, [0, 7]):
+        assert np.all(np.isfinite(found))
+
+
+def probability(utility, chosen):
+    left, p = list(range(len(utility))), 0.0
+    for document in chosen:
+        p += utility[document] - logsumexp(utility[left])
+        left.remove(document)
+    return p
+
+
+@pytest.mark.parametrize("gain", ["linear", "exp2"])
+@pytest.mark.parametrize("top_k", [3, 4, 9])
+@pytest.mark.parametrize("n_samples", ["auto", "exact"])
+def test_listnet_is_the_sum_over_lists(gain, top_k, n_samples, rng):
+    y = np.array([2.0, 0.0, 1.0, 1.0, 3.0, 1.0, 0.0, 1.0, 2.0, 4.0])
+    ptr, weight = np.array([0, 5, 6, 10]), rng.uniform(0.5, 2.0, 10)
+    raw = rng.normal(size=10)
+    loss = ListNetLoss(gain, top_k, n_samples)
+    prepared = loss.prepare(y, ptr, weight)
+    values, gradient = prepared.value_gradient(raw)
+    gains = np.exp2(y) - 1 if gain == "exp2" else y
+    for q, (a, b) in enumerate(pairwise(ptr)):
+        expected = -sum(
+            np.exp(probability(gains[a:b], chosen)) * probability(raw[a:b], chosen)
+            for chosen in permutations(range(b - a), int(min(top_k, b - a)))
+        )
+        expected *= weight[a:b].mean() * (b - a > 1)
+        np.testing.assert_allclose(values[q], expected, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(gradient, slopes(prepared, raw), atol=1e-8)
+
+
+def test_exact_lists_agree_with_the_closed_form_of_two(rng):
+    # The general sum at k = 2 through its own parts.
+    from skrank.losses._listnet import leading_sets
+
+    gains = rng.normal(size=6)
+    (_, first, p), (_, sets, second) = leading_sets(gains, 2)
+    target = np.exp(gains - logsumexp(gains))
+    np.testing.assert_allclose(p, target)
+    np.testing.assert_allclose(sets, target)
+    assert first.tolist() == [1.0]
+    odds = target / (1 - target)
+    np.testing.assert_allclose(second, target * (odds.sum() - odds))
+
+
+def test_listnet_draws_for_long_queries_only(rng):
+    sizes = [6, 40, 5]
+    ptr, n = np.cumsum([0, *sizes]), sum(sizes)
+    y, raw = rng.integers(0, 3, n).astype(float), rng.normal(size=n)
+    found = ListNetLoss(top_k=3).value_gradient(y, raw, ptr)
+    exact = ListNetLoss(top_k=3, n_samples="exact").value_gradient(y, raw, ptr)
+    drawn = ListNetLoss(top_k=3, n_samples=32).value_gradient(y, raw, ptr)
+    np.testing.assert_allclose(found[0], [exact[0][0], drawn[0][1], exact[0][2]])
+    np.testing.assert_allclose(found[1][6:46], drawn[1][6:46])
+    np.testing.assert_allclose(exact[0][1], drawn[0][1], rtol=0.1)
+    again = ListNetLoss(top_k=3).value_gradient(y, raw, ptr)
+    np.testing.assert_array_equal(found[1], again[1])
+
+
+def test_too_many_lists_are_refused_with_their_number():
+    y = np.arange(60.0)
+    message = "query 0 of 60 documents has 205,320 lists of top_k=3"
+    with pytest.raises(ValueError, match=message):
+        ListNetLoss(top_k=3, n_samples="exact").prepare(y, [0, 60])
+
+
+def test_steep_gains_do_not_cancel():
+    loss = ListNetLoss("exp2", top_k=3)
+    for found in loss.value_gradient([12.0, 3.0, 0.0, 0.0], np.zeros(4), [0, 4]):
+        assert np.all(np.isfinite(found))
