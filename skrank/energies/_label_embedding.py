@@ -142,11 +142,11 @@ class _LabelVectorEnergy(BaseEnergy):
         return self._encoder.transform(X)
 
     def n_params(self, n_features: int) -> int:
-        """Return the length of the parameter vector: the encoder's, then the label vectors."""
+        """Return the number of parameters: the encoder's and those of label vectors."""
         return self._encoder.n_params(n_features) + self.origin_.size
 
     def init_params(self, n_features: int, rng):
-        """Return random parameters; label vectors of features start at the class means."""
+        """Return random parameters, and label vectors at the means of their classes."""
         offsets = np.zeros(self.origin_.size)
         head = self._encoder.init_params(n_features, rng)
         if len(head):
@@ -212,7 +212,7 @@ class _LabelVectorEnergy(BaseEnergy):
         return softmax(self.scores(params, X), axis=1) @ self.labels_
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Return scores of all labels, and the chain rule through both kinds of vectors."""
+        """Return scores of all labels, and the chain rule through both vectors."""
         n_tail = self.origin_.size
         head = params[: len(params) - n_tail]
         outputs, encoder_vjp = self._encoder.scores_and_vjp(head, X, rng, ptr)

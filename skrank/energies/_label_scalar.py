@@ -131,7 +131,7 @@ class ScalarLabelEnergy(BaseEnergy):
         return self._base.penalty_mask(n_features)
 
     def constraint(self, n_features: int):
-        """Return the set that the parameters of the base energy must stay in, or None."""
+        """Return the set that parameters of the base energy must stay in, or None."""
         return self._base.constraint(n_features)
 
     def coordinates(self, X, alpha: float = 0.0, ptr=None):
@@ -151,7 +151,7 @@ class ScalarLabelEnergy(BaseEnergy):
         return self._scores_of(self._base.scores(params, X, ptr))[0]
 
     def document_scores(self, params, X, ptr=None):
-        """Return the scores f(x) by which documents are ranked, shape (n_documents,)."""
+        """Return scores f(x), by which documents are ranked, shape (n_documents,)."""
         return self._base.document_scores(params, X, ptr)
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):

@@ -55,7 +55,7 @@ class Whitening:
         return self._apply(params, transpose=False, invert=False)
 
     def pull(self, gradient):
-        """Return the gradient in the coordinates, from the gradient in the parameters."""
+        """Return the gradient in the coordinates, given that in the parameters."""
         return self._apply(gradient, transpose=True, invert=True)
 
 
@@ -100,7 +100,7 @@ class LinearEnergy(BaseEnergy):
         return [{}, {"fit_intercept": True}]
 
     def n_params(self, n_features: int) -> int:
-        """Return the length of the parameter vector: features, then the intercept if any."""
+        """Return the number of parameters: the features, and the intercept if any."""
         return n_features + bool(self.fit_intercept)
 
     def init_params(self, n_features: int, rng):
@@ -139,7 +139,10 @@ class LinearEnergy(BaseEnergy):
         return self.scores(params, X), vjp
 
     def coordinates(self, X, alpha: float = 0.0, ptr=None):
-        """Return whitened coordinates: L-BFGS needs tens of steps instead of hundreds."""
+        """Return whitened coordinates, which save L-BFGS hundreds of steps.
+
+        See `BaseEnergy.coordinates`.
+        """
         d = X.shape[1]
         ridge = max(float(alpha), 0.0)
         if sparse.issparse(X) or d > _MAX_DENSE_FEATURES:

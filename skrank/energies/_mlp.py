@@ -198,7 +198,7 @@ class MLPEnergy(BaseEnergy):
         return (n_features, *hidden.tolist(), int(self.n_outputs))
 
     def n_params(self, n_features: int) -> int:
-        """Return the length of the parameter vector: per layer its weights, then its biases."""
+        """Return the number of parameters: of each layer the weights and the biases."""
         sizes = self._layer_sizes(n_features)
         return sum((a + 1) * b for a, b in pairwise(sizes))
 
@@ -365,7 +365,7 @@ class _Network:
         self.dtype = dtype
 
     def forward(self, rows, seed=None):
-        """Return scores, and a tape of each hidden layer: (output, units kept or None)."""
+        """Return scores, and the output and the units kept of each hidden layer."""
         noise = None if seed is None else np.random.default_rng(seed)
         tape = []
         for weight, bias in self.layers[:-1]:

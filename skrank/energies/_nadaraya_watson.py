@@ -169,7 +169,7 @@ class NadarayaWatsonEnergy(BaseEnergy):
         return NonNegativeL1Ball(mask, self.l1_bound)
 
     def scores(self, params, X, ptr=None):
-        """Return local averages of the grades of all landmarks, shape (n_documents,)."""
+        """Return local averages of the grades of landmarks, shape (n_documents,)."""
         return self._evaluate(params, X, leave_out=False)[0]
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):

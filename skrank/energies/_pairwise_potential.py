@@ -157,7 +157,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         return self._bounds(n_features)[1] + int(self.n_hidden) + 1
 
     def init_params(self, n_features: int, rng):
-        """Return random weights of the hidden units; the pairs start without any effect.
+        """Return random weights of the hidden units; pairs start without any effect.
 
         The output weights of the pairwise potential are 0 at first, so what training
         starts from is the individual potential and not its sum with random pairs.

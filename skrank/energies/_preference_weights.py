@@ -115,7 +115,7 @@ class PreferenceWeightsEnergy(BaseEnergy):
         return self._scores_energy.document_scores(self._split(params)[0], X, ptr)
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Return weighted scores, and the pull-back to parameters of scores and weights."""
+        """Return weighted scores, and the pull-back to all parameters."""
         params, weights = self._split(params)
         raw, pull = self._scores_energy.scores_and_vjp(params, X, rng, ptr)
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core import _segments
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
+from skrank._core._registry import by_short_name
 from skrank.energies import GaussianEnergy
 from skrank.energies._gaussian import Divergence
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
@@ -31,14 +32,17 @@ from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import Adam
 
 LossName = Literal["square_exponential", "square_square", "hinge", "log", "mce", "lvq2"]
-_LOSSES = {
-    "square_exponential": SquareExponentialLoss,
-    "square_square": SquareSquareLoss,
-    "hinge": HingeLoss,
-    "log": LogLoss,
-    "mce": MCELoss,
-    "lvq2": LVQ2Loss,
-}
+_LOSSES = by_short_name(
+    (
+        SquareExponentialLoss,
+        SquareSquareLoss,
+        HingeLoss,
+        LogLoss,
+        MCELoss,
+        LVQ2Loss,
+    ),
+    BaseLoss,
+)
 
 
 class GERank(BaseEnergyRanker):
