@@ -224,14 +224,13 @@ class PairwisePotentialEnergy(BaseEnergy):
         first, second = self._bounds(X.shape[1])
         alone, alone_vjp = self.individual_.scores_and_vjp(params[:first], X, rng, ptr)
         units, units_vjp = self.units_.scores_and_vjp(params[first:second], X, ptr=ptr)
-        *arguments, n_threads = self._pairs(units, params[second:], ptr)
+        arguments = self._pairs(units, params[second:], ptr)
+        fixed, n_threads = arguments[:-1], arguments[-1]
 
         def vjp(gradient):
             gradient = np.ascontiguousarray(gradient, dtype=np.float64)
-            of_units, of_output = _pair_potential.gradient(
-                *arguments, gradient, n_threads
-            )
+            of_units, of_output = _pair_potential.gradient(*fixed, gradient, n_threads)
             parts = [alone_vjp(gradient), units_vjp(of_units), of_output.sum(axis=0)]
             return np.concatenate(parts)
 
-        return alone + _pair_potential.scores(*arguments, n_threads), vjp
+        return alone + _pair_potential.scores(*arguments), vjp
