@@ -30,7 +30,7 @@ class NonNegativeL1Ball:
         return self.radius is None or inside.sum() <= self.radius * (1.0 + 1e-12)
 
     def project(self, params):
-        """Nearest parameters of the set, O(p log p) for p constrained ones.
+        """Return the nearest parameters of the set, O(p log p) for p constrained ones.
 
         Parameters
         ----------

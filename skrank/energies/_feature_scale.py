@@ -7,7 +7,7 @@ _BLOCK_ROWS = 2048
 
 
 def feature_scale(X):
-    """Mean and standard deviation of each feature, summed in double precision.
+    """Return mean and standard deviation of each feature, summed in double precision.
 
     Rows are read twice in blocks, so single precision rows are never copied whole.
 

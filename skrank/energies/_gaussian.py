@@ -232,7 +232,7 @@ class GaussianEnergy(BaseEnergy):
         return chosen
 
     def transform(self, X):
-        """Features in the range of the training rows; see ``clip``.
+        """Return features in the range of the training rows; see ``clip``.
 
         Parameters
         ----------
@@ -250,11 +250,11 @@ class GaussianEnergy(BaseEnergy):
         return scaled.astype(X.dtype, copy=False)
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector, that of the network."""
+        """Return the length of the parameter vector, that of the network."""
         return self._network().n_params(n_features)
 
     def init_params(self, n_features: int, rng):
-        r"""Random weights and zero biases, shape (n_params,).
+        r"""Return random weights and zero biases, shape (n_params,).
 
         The last layer is scaled so that energies start around 0.35, where losses such
         as E² + exp(−E) pull and push equally hard, whatever L and the features.
@@ -275,7 +275,7 @@ class GaussianEnergy(BaseEnergy):
         return params
 
     def penalty_mask(self, n_features: int):
-        """One for every weight, zero for every bias."""
+        """Return one for every weight, zero for every bias."""
         return self._network().penalty_mask(n_features)
 
     def _network(self):
@@ -284,7 +284,7 @@ class GaussianEnergy(BaseEnergy):
         return self.network_
 
     def queries(self, X):
-        """Queries of rows.
+        """Return the queries of rows.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class GaussianEnergy(BaseEnergy):
         return rows, ptr
 
     def embed(self, params, X):
-        """Gaussians of rows.
+        """Return the Gaussians of rows.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class GaussianEnergy(BaseEnergy):
         return 1 if small else effective_n_threads(self.n_jobs)
 
     def scores(self, params, X, ptr=None):
-        """Negative divergences, shape (n_documents,); ``ptr`` is not needed."""
+        """Return negative divergences, shape (n_documents,); ``ptr`` is not needed."""
         network = self._network()
         query_rows, runs = self.queries(X)
         documents, queries = (
@@ -343,7 +343,7 @@ class GaussianEnergy(BaseEnergy):
         )
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores, and the back-propagation of a gradient with respect to them.
+        """Return scores, and the back-propagation of a gradient with respect to them.
 
         Parameters
         ----------

@@ -80,5 +80,5 @@ class KernelEnergy(LinearEnergy):
         return self
 
     def transform(self, X):
-        """Features of the kernel, shape (n_documents, n_components)."""
+        """Return features of the kernel, shape (n_documents, n_components)."""
         return np.ascontiguousarray(self.map_.transform(X))

@@ -138,15 +138,15 @@ class _LabelVectorEnergy(BaseEnergy):
         return self
 
     def transform(self, X):
-        """Rows as the encoder takes them."""
+        """Return rows as the encoder takes them."""
         return self._encoder.transform(X)
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector: the encoder's, then the label vectors."""
+        """Return the number of parameters: the encoder's and those of label vectors."""
         return self._encoder.n_params(n_features) + self.origin_.size
 
     def init_params(self, n_features: int, rng):
-        """Random parameters; label vectors of features start at the class means."""
+        """Return random parameters, and label vectors at the means of their classes."""
         offsets = np.zeros(self.origin_.size)
         head = self._encoder.init_params(n_features, rng)
         if len(head):
@@ -154,12 +154,12 @@ class _LabelVectorEnergy(BaseEnergy):
         return np.concatenate([head, offsets])
 
     def penalty_mask(self, n_features: int):
-        """The encoder's mask, then one for every offset of a label vector."""
+        """Return the encoder's mask, then one for every offset of a label vector."""
         head = self._encoder.penalty_mask(n_features)
         return np.concatenate([head, np.ones(self.origin_.size)])
 
     def label_vectors(self, params):
-        """Vectors of the labels.
+        """Return the vectors of the labels.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class _LabelVectorEnergy(BaseEnergy):
         return self.origin_ + tail.reshape(self.origin_.shape)
 
     def embed(self, params, X):
-        """Vectors of documents.
+        """Return the vectors of documents.
 
         Parameters
         ----------
@@ -204,15 +204,15 @@ class _LabelVectorEnergy(BaseEnergy):
         return raw
 
     def scores(self, params, X, ptr=None):
-        """Scores -E(x, r), shape (n_documents, n_labels)."""
+        """Return the scores -E(x, r), shape (n_documents, n_labels)."""
         return self._scores_of(self.embed(params, X), self.label_vectors(params))
 
     def document_scores(self, params, X, ptr=None):
-        """Expected label under P(r) proportional to exp(-E(x, r))."""
+        """Return the expected label under P(r) proportional to exp(-E(x, r))."""
         return softmax(self.scores(params, X), axis=1) @ self.labels_
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores of all labels, and the chain rule through both kinds of vectors."""
+        """Return scores of all labels, and the chain rule through both vectors."""
         n_tail = self.origin_.size
         head = params[: len(params) - n_tail]
         outputs, encoder_vjp = self._encoder.scores_and_vjp(head, X, rng, ptr)

@@ -115,27 +115,27 @@ class ScalarLabelEnergy(BaseEnergy):
         return self
 
     def transform(self, X):
-        """Rows as the base energy takes them."""
+        """Return rows as the base energy takes them."""
         return self._base.transform(X)
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector: that of the base energy."""
+        """Return the length of the parameter vector: that of the base energy."""
         return self._base.n_params(n_features)
 
     def init_params(self, n_features: int, rng):
-        """Parameters of the base energy to start from."""
+        """Return parameters of the base energy to start from."""
         return self._base.init_params(n_features, rng)
 
     def penalty_mask(self, n_features: int):
-        """Which parameters of the base energy the L2 penalty shrinks."""
+        """Return ones for what the L2 penalty shrinks, else zeros."""
         return self._base.penalty_mask(n_features)
 
     def constraint(self, n_features: int):
-        """Set that the parameters of the base energy must stay in, or None."""
+        """Return the set that parameters of the base energy must stay in, or None."""
         return self._base.constraint(n_features)
 
     def coordinates(self, X, alpha: float = 0.0, ptr=None):
-        """Coordinates of the base energy; see `BaseEnergy.coordinates`.
+        """Return the coordinates of the base energy; see `BaseEnergy.coordinates`.
 
         A constant added to the scores of a query changes the energies of labels, so
         ``ptr`` is not passed on.
@@ -147,15 +147,15 @@ class ScalarLabelEnergy(BaseEnergy):
         raise NotImplementedError
 
     def scores(self, params, X, ptr=None):
-        """Scores -E(x, r), shape (n_documents, n_labels)."""
+        """Return the scores -E(x, r), shape (n_documents, n_labels)."""
         return self._scores_of(self._base.scores(params, X, ptr))[0]
 
     def document_scores(self, params, X, ptr=None):
-        """Scores f(x) by which documents are ranked, shape (n_documents,)."""
+        """Return scores f(x), by which documents are ranked, shape (n_documents,)."""
         return self._base.document_scores(params, X, ptr)
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores of all labels, and the chain rule back through f."""
+        """Return scores of all labels, and the chain rule back through f."""
         f, vjp = self._base.scores_and_vjp(params, X, rng, ptr)
         raw, slopes = self._scores_of(f)
 

@@ -47,15 +47,15 @@ class Whitening:
         return np.concatenate([head, vector[d:]])
 
     def to_params(self, v):
-        """Parameters of coordinates ``v``."""
+        """Return the parameters of coordinates ``v``."""
         return self._apply(v, transpose=False, invert=True)
 
     def from_params(self, params):
-        """Coordinates of parameters."""
+        """Return the coordinates of parameters."""
         return self._apply(params, transpose=False, invert=False)
 
     def pull(self, gradient):
-        """Gradient in the coordinates, from the gradient in the parameters."""
+        """Return the gradient in the coordinates, given that in the parameters."""
         return self._apply(gradient, transpose=True, invert=True)
 
 
@@ -100,15 +100,15 @@ class LinearEnergy(BaseEnergy):
         return [{}, {"fit_intercept": True}]
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector: features, then the intercept if any."""
+        """Return the number of parameters: the features, and the intercept if any."""
         return n_features + bool(self.fit_intercept)
 
     def init_params(self, n_features: int, rng):
-        """Zeros: the losses used with linear scores are convex."""
+        """Return zeros: the losses used with linear scores are convex."""
         return np.zeros(self.n_params(n_features))
 
     def penalty_mask(self, n_features: int):
-        """One for every coefficient, zero for the intercept."""
+        """Return one for every coefficient, zero for the intercept."""
         mask = np.ones(self.n_params(n_features))
         mask[n_features:] = 0.0
         return mask
@@ -117,7 +117,7 @@ class LinearEnergy(BaseEnergy):
         return 1 if X.size < _SMALL_WORK else effective_n_threads(self.n_jobs)
 
     def scores(self, params, X, ptr=None):
-        """Scores ``X @ w + b``, shape (n_documents,), float64."""
+        """Return the scores ``X @ w + b``, shape (n_documents,), float64."""
         coef = np.ascontiguousarray(params[: X.shape[1]], dtype=np.float64)
         if sparse.issparse(X):
             raw = np.asarray(X @ coef, dtype=np.float64)
@@ -126,7 +126,7 @@ class LinearEnergy(BaseEnergy):
         return raw + params[-1] if self.fit_intercept else raw
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores and the product of a gradient with the rows."""
+        """Return scores and the product of a gradient with the rows."""
 
         def vjp(gradient):
             gradient = np.ascontiguousarray(gradient, dtype=np.float64)
@@ -139,7 +139,10 @@ class LinearEnergy(BaseEnergy):
         return self.scores(params, X), vjp
 
     def coordinates(self, X, alpha: float = 0.0, ptr=None):
-        """Whitened coordinates: L-BFGS needs tens of steps instead of hundreds."""
+        """Return whitened coordinates, which save L-BFGS hundreds of steps.
+
+        See `BaseEnergy.coordinates`.
+        """
         d = X.shape[1]
         ridge = max(float(alpha), 0.0)
         if sparse.issparse(X) or d > _MAX_DENSE_FEATURES:

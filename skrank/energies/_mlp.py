@@ -198,12 +198,12 @@ class MLPEnergy(BaseEnergy):
         return (n_features, *hidden.tolist(), int(self.n_outputs))
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector: per layer its weights, then its biases."""
+        """Return the number of parameters: of each layer the weights and the biases."""
         sizes = self._layer_sizes(n_features)
         return sum((a + 1) * b for a, b in pairwise(sizes))
 
     def init_params(self, n_features: int, rng):
-        """Random weights and zero biases, shape (n_params,)."""
+        """Return random weights and zero biases, shape (n_params,)."""
         sizes = self._layer_sizes(n_features)
         params = np.zeros(self.n_params(n_features))
         layers = _views(params, sizes)
@@ -217,14 +217,14 @@ class MLPEnergy(BaseEnergy):
         return params
 
     def penalty_mask(self, n_features: int):
-        """One for every weight, zero for every bias."""
+        """Return one for every weight, zero for every bias."""
         mask = np.ones(self.n_params(n_features))
         for _, bias in _views(mask, self._layer_sizes(n_features)):
             bias[...] = 0.0
         return mask
 
     def scores(self, params, X, ptr=None):
-        """Scores without dropout, (n_documents,) or (n_documents, n_outputs)."""
+        """Return scores without dropout, (n_documents,) or (n_documents, n_outputs)."""
         network, X, blocks, run = self._bind(params, X)
 
         def forward(block):
@@ -240,7 +240,7 @@ class MLPEnergy(BaseEnergy):
         return raw
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores, and the back-propagation of a gradient with respect to them.
+        """Return scores, and the back-propagation of a gradient with respect to them.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class _Network:
         self.dtype = dtype
 
     def forward(self, rows, seed=None):
-        """Scores, and a tape of each hidden layer: (output, units kept or None)."""
+        """Return scores, and the output and the units kept of each hidden layer."""
         noise = None if seed is None else np.random.default_rng(seed)
         tape = []
         for weight, bias in self.layers[:-1]:

@@ -139,7 +139,7 @@ class NadarayaWatsonEnergy(BaseEnergy):
         return (np.asarray(X, dtype=np.float64) - self.mean_) / self.scale_
 
     def transform(self, X):
-        """Scaled rows, and with ``leave_one_out`` the landmark that each row is.
+        """Return scaled rows, and with ``leave_one_out`` the landmark that each row is.
 
         Only the training rows, all of them in the order of `setup`, are known as
         landmarks; any other rows have the number −1 in the last column.
@@ -155,11 +155,11 @@ class NadarayaWatsonEnergy(BaseEnergy):
         return np.column_stack([Z, place])
 
     def n_params(self, n_features: int) -> int:
-        """One scale for each feature."""
+        """Return the number of scales, one for each feature."""
         return n_features - bool(self.leave_one_out)
 
     def init_params(self, n_features: int, rng):
-        """Scales drawn from [0, 1]; their sum is brought within the bound."""
+        """Return scales drawn from [0, 1]; their sum is brought within the bound."""
         params = rng.uniform(size=self.n_params(n_features))
         return shrink_into(self.constraint(n_features), params)
 
@@ -169,11 +169,11 @@ class NadarayaWatsonEnergy(BaseEnergy):
         return NonNegativeL1Ball(mask, self.l1_bound)
 
     def scores(self, params, X, ptr=None):
-        """Local averages of the grades of all landmarks, shape (n_documents,)."""
+        """Return local averages of the grades of landmarks, shape (n_documents,)."""
         return self._evaluate(params, X, leave_out=False)[0]
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores as in training, and the pull-back to the scales."""
+        """Return scores as in training, and the pull-back to the scales."""
         raw, tapes, blocks, run = self._evaluate(params, X, self.leave_one_out, True)
 
         def vjp(gradient):

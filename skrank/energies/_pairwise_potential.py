@@ -132,7 +132,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         )
 
     def transform(self, X):
-        """Rows as the individual potential takes them."""
+        """Return rows as the individual potential takes them."""
         return self._parts()[0].transform(X)
 
     def _parts(self):
@@ -149,7 +149,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         return first, first + units.n_params(n_features)
 
     def n_params(self, n_features: int) -> int:
-        """Length of the parameter vector.
+        """Return the length of the parameter vector.
 
         Parameters of the individual potential, first layer of the pairwise potential,
         its output weights, its output bias.
@@ -157,7 +157,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         return self._bounds(n_features)[1] + int(self.n_hidden) + 1
 
     def init_params(self, n_features: int, rng):
-        """Random weights of the hidden units; the pairs start without any effect.
+        """Return random weights of the hidden units; pairs start without any effect.
 
         The output weights of the pairwise potential are 0 at first, so what training
         starts from is the individual potential and not its sum with random pairs.
@@ -173,7 +173,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         return params
 
     def penalty_mask(self, n_features: int):
-        """One for every weight, zero for every bias."""
+        """Return one for every weight, zero for every bias."""
         individual, units = self._parts()
         return np.concatenate(
             [
@@ -201,7 +201,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         return units, ptr, weight, float(output[-1]), bool(self.average), n_threads
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Scores, and the back-propagation of a gradient with respect to them.
+        """Return scores, and the back-propagation of a gradient with respect to them.
 
         Parameters
         ----------
@@ -224,14 +224,13 @@ class PairwisePotentialEnergy(BaseEnergy):
         first, second = self._bounds(X.shape[1])
         alone, alone_vjp = self.individual_.scores_and_vjp(params[:first], X, rng, ptr)
         units, units_vjp = self.units_.scores_and_vjp(params[first:second], X, ptr=ptr)
-        *arguments, n_threads = self._pairs(units, params[second:], ptr)
+        arguments = self._pairs(units, params[second:], ptr)
+        fixed, n_threads = arguments[:-1], arguments[-1]
 
         def vjp(gradient):
             gradient = np.ascontiguousarray(gradient, dtype=np.float64)
-            of_units, of_output = _pair_potential.gradient(
-                *arguments, gradient, n_threads
-            )
+            of_units, of_output = _pair_potential.gradient(*fixed, gradient, n_threads)
             parts = [alone_vjp(gradient), units_vjp(of_units), of_output.sum(axis=0)]
             return np.concatenate(parts)
 
-        return alone + _pair_potential.scores(*arguments, n_threads), vjp
+        return alone + _pair_potential.scores(*arguments), vjp

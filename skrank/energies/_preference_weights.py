@@ -89,15 +89,15 @@ class PreferenceWeightsEnergy(BaseEnergy):
         return self
 
     def transform(self, X):
-        """Rows as the energy of the scores takes them."""
+        """Return rows as the energy of the scores takes them."""
         return self._scores_energy.transform(X)
 
     def n_params(self, n_features: int) -> int:
-        """Parameters of the scores, then the weights."""
+        """Return the number of parameters of the scores and the weights."""
         return self._scores_energy.n_params(n_features) + self.n_weights
 
     def init_params(self, n_features: int, rng):
-        """Initial parameters of the scores; weights drawn from [0, 1].
+        """Return initial parameters of the scores; weights drawn from [0, 1].
 
         Where the bound is exceeded, all constrained parameters shrink by one factor.
         """
@@ -106,16 +106,16 @@ class PreferenceWeightsEnergy(BaseEnergy):
         return shrink_into(self.constraint(n_features), params)
 
     def scores(self, params, X, ptr=None):
-        """Weighted scores, (n_documents,) or (n_documents, n_weights)."""
+        """Return weighted scores, (n_documents,) or (n_documents, n_weights)."""
         params, weights = self._split(params)
         return self._weighted(self._scores_energy.scores(params, X, ptr), weights)
 
     def document_scores(self, params, X, ptr=None):
-        """Scores f(x), to which positive weights make no difference."""
+        """Return the scores f(x), to which positive weights make no difference."""
         return self._scores_energy.document_scores(self._split(params)[0], X, ptr)
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
-        """Weighted scores, and the pull-back to parameters of scores and weights."""
+        """Return weighted scores, and the pull-back to all parameters."""
         params, weights = self._split(params)
         raw, pull = self._scores_energy.scores_and_vjp(params, X, rng, ptr)
 

@@ -106,7 +106,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         energy, loss = self._parts()
         return clone(energy), clone(loss)
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy) -> BaseSolver:
         return LBFGS() if energy.linear else Adam()
 
     def _resolve_solver(self, energy):

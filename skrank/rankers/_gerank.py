@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core import _segments
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
+from skrank._core._registry import by_short_name
 from skrank.energies import GaussianEnergy
 from skrank.energies._gaussian import Divergence
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
@@ -31,14 +32,17 @@ from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import Adam
 
 LossName = Literal["square_exponential", "square_square", "hinge", "log", "mce", "lvq2"]
-_LOSSES = {
-    "square_exponential": SquareExponentialLoss,
-    "square_square": SquareSquareLoss,
-    "hinge": HingeLoss,
-    "log": LogLoss,
-    "mce": MCELoss,
-    "lvq2": LVQ2Loss,
-}
+_LOSSES = by_short_name(
+    (
+        SquareExponentialLoss,
+        SquareSquareLoss,
+        HingeLoss,
+        LogLoss,
+        MCELoss,
+        LVQ2Loss,
+    ),
+    BaseLoss,
+)
 
 
 class GERank(BaseEnergyRanker):
@@ -54,7 +58,9 @@ class GERank(BaseEnergyRanker):
 
     The model of the paper is ``GERank(divergence="kl", loss="square_exponential")``,
     with :math:`D = KL(N_d \Vert N_q)` and :math:`L = E_u^2 + e^{-E_v}`. Validation
-    queries of OHSUMED prefer expected likelihood under a hinge, the default.
+    queries of OHSUMED prefer expected likelihood under a hinge, the default. The other
+    divergences are distances, which a loss may pull to 0; expected likelihood can be
+    negative, so a loss that squares the energy of the better document is warned about.
 
     The loss is summed over all :math:`P_q` preference pairs of a query, not over drawn
     ones: a sort, or for square-exponential sums over documents, take the place of the
@@ -70,11 +76,12 @@ class GERank(BaseEnergyRanker):
     n_components : int, default=45
         Dimensions L of the Gaussians.
     divergence : str, default="expected_likelihood"
-        What the energy is: "kl", "reverse_kl", "jensen_shannon" or
+        Divergence that is the energy: "kl", "reverse_kl", "jensen_shannon" or
         "expected_likelihood".
     loss : str or BaseLoss, default="hinge"
-        What is summed over preference pairs: "square_exponential", "square_square",
-        "hinge", "log", "mce" or "lvq2". An object sets margins as well.
+        Loss that is summed over preference pairs: "square_exponential",
+        "square_square", "hinge", "log", "mce" or "lvq2". An object sets margins as
+        well.
     pair_weights : {"query", "pair"}, default="query"
         Whether every query weighs the same, as when a query is drawn before its pair,
         or every pair, so that long queries decide.

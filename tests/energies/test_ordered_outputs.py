@@ -63,7 +63,7 @@ class ThresholdEnergy(BaseEnergy):
 class AllThresholdLoss(BaseLoss):
     """Logistic loss of every threshold, on which side of it the grade lies."""
 
-    def prepare(self, y, ptr, sample_weight=None, *, n_threads=1):
+    def _prepare(self, y, ptr, sample_weight, n_threads):
         return _Prepared(y, ptr, sample_weight, n_threads)
 
 
