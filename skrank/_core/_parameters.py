@@ -27,6 +27,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal, dataclass_transform
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = [
     "Fraction",
@@ -175,7 +176,8 @@ def _declare_new_defaults(cls):
     """Annotate attributes that give an inherited parameter another default."""
     inherited: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
-        inherited |= vars(base).get("__dataclass_fields__", {})
+        if "__dataclass_fields__" in vars(base):
+            inherited |= {f.name: f for f in fields(base)}
     annotations = inspect.get_annotations(cls)
     for name, value in list(vars(cls).items()):
         if name not in inherited or name in annotations or _is_code(value):
@@ -333,6 +335,7 @@ _SIMPLE: dict[Any, _Rule] = {
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     str: (lambda value: isinstance(value, str), "a string"),
     np.ndarray: (_is_sequence, "an array"),
+    npt.ArrayLike: (_is_sequence, "array-like"),
     type(None): (lambda value: value is None, "None"),
     Callable: (callable, "a function"),
 }

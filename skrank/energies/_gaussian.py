@@ -15,12 +15,10 @@ from skrank._core._parameters import (
     PositiveInt,
     invalid_parameter,
 )
-from skrank._core._threads import effective_n_threads
+from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
 from skrank.energies._mlp import Activation, Dropout, LayerSizes, MLPEnergy
 
-# Documents times dimensions from which threads gain more than they cost.
-_THREADED_WORK = 1 << 16
 _BLOCK_ROWS = 4096
 # Where E^2 + exp(-E) of two documents of equal energy is smallest, 2 E = exp(-E).
 _START_ENERGY = 0.35
@@ -327,8 +325,8 @@ class GaussianEnergy(BaseEnergy):
         return out[:, :L], np.where(s < 0, np.exp(np.minimum(s, 0.0)), s + 1.0)
 
     def _threads(self, X):
-        small = len(X) * self.n_components < _THREADED_WORK
-        return 1 if small else effective_n_threads(self.n_jobs)
+        # About 6 ns for each document and dimension.
+        return n_threads_for(6 * len(X) * self.n_components, self.n_jobs)
 
     def scores(self, params, X, ptr=None):
         """Return negative divergences, shape (n_documents,); ``ptr`` is not needed."""

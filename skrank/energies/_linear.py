@@ -8,14 +8,13 @@ from scipy import linalg, sparse
 from skrank._core._linear import matvec, rmatvec
 from skrank._core._parameters import NThreads
 from skrank._core._queries import rows_of_queries
-from skrank._core._threads import effective_n_threads
+from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
 
 # A whitening basis only has to be about right: this many rows per feature estimate the
 # second moments well enough, and more features than this make a dense factor too dear.
 _ROWS_PER_FEATURE = 50
 _MAX_DENSE_FEATURES = 1000
-_SMALL_WORK = 1 << 18
 
 
 class Whitening:
@@ -114,7 +113,8 @@ class LinearEnergy(BaseEnergy):
         return mask
 
     def _threads(self, X):
-        return 1 if X.size < _SMALL_WORK else effective_n_threads(self.n_jobs)
+        # About .4 ns for each entry.
+        return n_threads_for(0.4 * X.size, self.n_jobs)
 
     def scores(self, params, X, ptr=None):
         """Return the scores ``X @ w + b``, shape (n_documents,), float64."""

@@ -17,7 +17,7 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
 from skrank._core._parameters import Interval, NThreads, PositiveInt
-from skrank._core._threads import effective_n_threads
+from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
 from skrank.energies._blocks import map_blocks, row_blocks
 from skrank.energies._feature_scale import feature_scale
@@ -27,8 +27,6 @@ _BLOCK_VALUES = 1 << 18
 # Bytes of hidden layers kept between scores and their vjp; a full batch over more rows
 # computes the layers of the remaining blocks a second time.
 _TAPE_BYTES = 1 << 28
-# Rows times parameters from which threads over blocks gain more than they cost.
-_THREADED_WORK = 1 << 26
 # Folding the mean into the bias cancels digits where |mean| >> scale; beyond this ratio
 # single precision would keep fewer than five of them.
 _MAX_OFFSET = 100.0
@@ -308,8 +306,9 @@ class MLPEnergy(BaseEnergy):
             np.float32 if self._single_precision(X) else np.float64,
         )
         n_block_rows = max(1, _BLOCK_VALUES // max(sizes))
-        heavy = X.shape[0] * len(params) >= _THREADED_WORK
-        n_threads = effective_n_threads(self.n_jobs) if heavy else 1
+        # About .075 ns for each row and parameter.
+        work = 0.075 * X.shape[0] * len(params)
+        n_threads = n_threads_for(work, self.n_jobs, python_threads=True)
         run = partial(map_blocks, n_threads=n_threads)
         return network, X, row_blocks(X.shape[0], n_block_rows), run
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core._parameters import NThreads, Positive, PositiveInt
-from skrank._core._threads import effective_n_threads
+from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
 from skrank.energies._blocks import map_blocks, row_blocks
 from skrank.energies._constraint import NonNegativeL1Ball
@@ -18,7 +18,6 @@ from skrank.energies._preference_weights import shrink_into
 _BLOCK_VALUES = 1 << 18
 # Kernel values kept between scores and their vjp; beyond, they are computed again.
 _TAPE_VALUES = 1 << 23
-_THREADED_WORK = 1 << 20
 
 
 class NadarayaWatsonEnergy(BaseEnergy):
@@ -205,8 +204,9 @@ class NadarayaWatsonEnergy(BaseEnergy):
         blocks = row_blocks(n, n_rows)
         n_kept = _TAPE_VALUES // max(1, len(self.X_)) if keep else 0
         local = self._local(params, X, leave_out)
-        heavy = n * len(self.X_) >= _THREADED_WORK
-        n_threads = effective_n_threads(self.n_jobs) if heavy else 1
+        # About 5 ns for each kernel value.
+        work = 5 * n * len(self.X_)
+        n_threads = n_threads_for(work, self.n_jobs, python_threads=True)
         run = partial(map_blocks, n_threads=n_threads)
         tapes = [None] * len(blocks)
 

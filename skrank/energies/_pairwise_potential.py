@@ -8,14 +8,11 @@ from sklearn.exceptions import NotFittedError
 
 from skrank._core import _pair_potential
 from skrank._core._parameters import NThreads, PositiveInt, invalid_parameter
-from skrank._core._threads import effective_n_threads
+from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
-
-# Pairs times hidden units; below, threads cost more than they save.
-_SMALL = 1 << 16
 
 
 class PairwisePotentialEnergy(BaseEnergy):
@@ -195,8 +192,8 @@ class PairwisePotentialEnergy(BaseEnergy):
         """Arguments of the kernels, of which the last is the number of threads."""
         ptr = np.ascontiguousarray(ptr, dtype=np.intp)
         sizes = np.diff(ptr).astype(float)
-        heavy = float(sizes @ sizes) * len(output) >= _SMALL
-        n_threads = effective_n_threads(self.n_jobs) if heavy else 1
+        # A nanosecond for each pair and hidden unit.
+        n_threads = n_threads_for(float(sizes @ sizes) * len(output), self.n_jobs)
         weight = np.ascontiguousarray(output[:-1])
         return units, ptr, weight, float(output[-1]), bool(self.average), n_threads
 

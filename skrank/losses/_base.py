@@ -18,8 +18,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
 from skrank._core._parameters import Parameters
-
-_SMALL = 4096  # documents; below, starting threads costs more than it saves
+from skrank._core._threads import n_threads_for
 
 
 class BaseLoss(Parameters, BaseEstimator):
@@ -227,7 +226,8 @@ class PreparedLoss:
         self.weight = None
         if sample_weight is not None:
             self.weight = _rows(sample_weight, self.n_documents, "sample_weight")
-        self.n_threads = 1 if self.n_documents < _SMALL else int(n_threads)
+        # A document takes a kernel about 25 ns.
+        self.n_threads = n_threads_for(25 * self.n_documents, n_threads)
 
     @property
     def n_queries(self) -> int:

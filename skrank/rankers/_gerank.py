@@ -2,15 +2,16 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core import _segments
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
 from skrank._core._registry import by_short_name
 from skrank.energies import GaussianEnergy
@@ -26,7 +27,6 @@ from skrank.losses import (
     SquareExponentialLoss,
     SquareSquareLoss,
 )
-from skrank.losses._pairs import PreparedPairs
 from skrank.metrics._gain import Gain, gain_of_grades
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import Adam
@@ -170,6 +170,10 @@ class GERank(BaseEnergyRanker):
             n_jobs=self.n_jobs,
         )
         loss = _LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        weigh = None if self.gain is None else partial(_gain_of_better, self.gain)
+        loss = clone(loss).set_params(
+            normalization=self.pair_weights, grade_weights=weigh
+        )
         if not energy.non_negative and not loss.shift_invariant:
             warnings.warn(
                 f"{type(loss).__name__} pulls the energy of the better document to 0, "
@@ -212,11 +216,8 @@ class GERank(BaseEnergyRanker):
         return Adam(learning_rate=3e-4, average=0.99)
 
     def _fit(self, data, validation):
-        # Before the split into training and validation queries: a query's weight
-        # depends on nothing but the query.
         if self.n_triples is not None:
             self._require_grade_zero(data)
-        data = replace(data, sample_weight=self._weights_of_preferred(data))
         super()._fit(data, validation)
         self.query_features_ = self.energy_.query_features_
 
@@ -230,17 +231,6 @@ class GERank(BaseEnergyRanker):
                 "a triple is drawn (or let the grades begin at 0)",
                 self.n_triples,
             )
-
-    def _weights_of_preferred(self, data):
-        """Weight of a pair, by row of its preferred document; None for ones."""
-        weight = data.sample_weight
-        if self.gain is not None:
-            gains = gain_of_grades(self.gain, data.y)
-            weight = gains if weight is None else weight * gains
-        if self.pair_weights == "pair":
-            return weight
-        weight = np.ones(len(data.y)) if weight is None else weight
-        return _equal_queries(data, weight, against_zero=self.n_triples is not None)
 
     def embed(
         self, X: npt.ArrayLike, kind: Literal["document", "query"] = "document"
@@ -280,20 +270,6 @@ class GERank(BaseEnergyRanker):
         return tuple(part[code] for part in energy.embed(self.params_, rows))
 
 
-def _equal_queries(data, weight, against_zero):
-    """Row weights under which the pairs of each query weigh its rows' mean weight."""
-    y, ptr = data.y, data.ptr
-    own = np.ones(len(y)) if data.sample_weight is None else data.sample_weight
-    sizes = np.diff(ptr)
-    worse = np.empty(len(y))  # how many documents each one may be preferred to
-    if against_zero:
-        zeros = _segments.segment_sum((y == 0).astype(np.float64), ptr)
-        worse = np.where(y > 0, np.repeat(zeros, sizes), 0.0)
-    else:
-        pairs = PreparedPairs(y, ptr, None, 1)
-        rows = pairs.order + np.repeat(ptr[:-1], sizes)
-        worse[rows] = np.repeat(sizes, sizes) - pairs.lower
-    total = _segments.segment_sum(weight * worse, ptr)
-    mean = _segments.segment_sum(own, ptr) / np.maximum(sizes, 1)
-    factor = np.divide(mean, total, out=np.ones_like(mean), where=total > 0)
-    return weight * np.repeat(factor, sizes)
+def _gain_of_better(gain, better, worse):
+    """Weight of a pair: the gain of its preferred document."""
+    return gain_of_grades(gain, better)

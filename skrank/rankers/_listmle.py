@@ -21,10 +21,10 @@ class ListMLE(BaseNetworkRanker):
     ----------
     top_k : int, default=None
         Number of leading positions in the likelihood; None takes the whole ranking.
-    ties : {"stable", "best", "random"}, default="best"
-        How documents of equal grade are ordered: as the rows stand, as the current
-        scores order them (the most likely of all ideal rankings), or drawn at random
-        once.
+    ties : {"best", "average", "stable", "random"}, default="best"
+        Order of documents of equal grade: the one of all ideal rankings that the
+        current scores make most likely, the mean over all of them, the order of the
+        rows, or one drawn at random. See `ListMLELoss` for how the mean is taken.
     position_weights : {"p", "log2"}, array-like or callable, default=None
         Weights of the positions; "p" is the p-ListMLE choice :math:`2^{m-j} - 1`,
         relative to the first.
@@ -49,7 +49,7 @@ class ListMLE(BaseNetworkRanker):
     approach = "listwise"
 
     top_k: PositiveInt | None = None
-    ties: Literal["stable", "best", "random"] = "best"
+    ties: Literal["best", "average", "stable", "random"] = "best"
     position_weights: Literal["p", "log2"] | Callable | Numbers | None = None
     prior: tuple[Positive, Positive] | None = None
 
@@ -59,6 +59,7 @@ class ListMLE(BaseNetworkRanker):
             {},
             {"ties": "stable", "top_k": 3},
             {"ties": "random"},
+            {"ties": "average", "top_k": 5},
             {"position_weights": "p"},
             {"prior": (2.0, 1.0)},
         ]

@@ -1,5 +1,7 @@
 """ListNet."""
 
+from typing import Literal
+
 from skrank._core._parameters import PositiveInt
 from skrank.losses import ListNetLoss
 from skrank.metrics._gain import Gain
@@ -21,7 +23,12 @@ class ListNet(BaseNetworkRanker):
     top_k : int, default=1
         Length of the lists that are compared.
     gain : {"linear", "exp2"} or callable, default="linear"
-        What turns a grade into the score of the ideal list.
+        Function of a grade that gives the score of the document in the ideal list.
+    n_samples : int, "auto" or "exact", default="auto"
+        For lists of three documents and more, whether the sum over lists is exact or a
+        mean over this number of lists drawn for each query; "auto" takes the exact sum
+        for queries of up to 5000 lists and draws 32 lists of others. See
+        `ListNetLoss`.
 
     References
     ----------
@@ -41,13 +48,22 @@ class ListNet(BaseNetworkRanker):
 
     top_k: PositiveInt = 1
     gain: Gain = "linear"
+    n_samples: PositiveInt | Literal["auto", "exact"] = "auto"
 
     @classmethod
     def _variants(cls):
-        return [{}, {"top_k": 2, "gain": "exp2"}, {"top_k": 3}]
+        return [
+            {},
+            {"top_k": 2, "gain": "exp2"},
+            {"top_k": 3},
+            {"top_k": 3, "n_samples": 8},
+        ]
 
     def _parts(self):
         loss = ListNetLoss(
-            gain=self.gain, top_k=self.top_k, random_state=self.random_state
+            gain=self.gain,
+            top_k=self.top_k,
+            n_samples=self.n_samples,
+            random_state=self.random_state,
         )
         return self._energy(), loss

@@ -4,6 +4,7 @@ The classes are found by a walk, and tried with the arguments that they name as 
 testing, so that a new class or option cannot escape.
 """
 
+import dataclasses
 import inspect
 import pickle
 import types
@@ -49,8 +50,8 @@ VARIANTS = [(cls, variant) for cls in CLASSES for variant in cls._variants()]
 DECLARED = [
     (cls, name)
     for cls in CLASSES
-    for name, hint in typing.get_type_hints(cls, include_extras=True).items()
-    if name in cls.__dataclass_fields__ and hint is not typing.Any
+    for name in (field.name for field in dataclasses.fields(cls))
+    if typing.get_type_hints(cls, include_extras=True)[name] is not typing.Any
 ]
 DOCUMENTS = ["sort an array", "invert a matrix", "sort the rows of a matrix", ""]
 

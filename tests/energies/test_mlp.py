@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
+from skrank._core import _threads
 from skrank._core._threads import blas_threads
 from skrank.energies import _mlp
 from skrank.energies._feature_scale import feature_scale
@@ -271,7 +272,7 @@ def test_no_rng_or_no_dropout_means_no_noise(rng):
 
 @pytest.mark.parametrize("make_sparse", [False, True])
 def test_same_bits_for_any_number_of_threads(rng, monkeypatch, make_sparse):
-    monkeypatch.setattr(_mlp, "_THREADED_WORK", 0)
+    monkeypatch.setattr(_threads, "_WORTH_A_POOL", 0)
     X = rng.normal(size=(3000, 700)).astype(np.float32)
     X = sparse.csr_array(np.where(X > 1, X, 0)) if make_sparse else X
     energy = MLPEnergy((64, 32), dropout=0.2).setup(X)
@@ -294,7 +295,7 @@ def _scores_in_child(energy, params, X, pipe):
 @pytest.mark.skipif("fork" not in get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_threads_survive_a_fork(rng, monkeypatch):
-    monkeypatch.setattr(_mlp, "_THREADED_WORK", 0)
+    monkeypatch.setattr(_threads, "_WORTH_A_POOL", 0)
     X = rng.normal(size=(20_000, 20))
     energy = MLPEnergy(n_jobs=2).setup(X)
     params = energy.init_params(20, rng)

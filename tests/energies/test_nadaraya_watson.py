@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skrank._core import _threads
 from skrank._core._threads import blas_threads
 from skrank.energies import NadarayaWatsonEnergy, _nadaraya_watson
 
@@ -107,7 +108,7 @@ def test_standardised_rows_do_not_depend_on_the_scale(rng):
 
 
 def test_same_bits_for_any_number_of_threads(rng, monkeypatch):
-    monkeypatch.setattr(_nadaraya_watson, "_THREADED_WORK", 0)
+    monkeypatch.setattr(_threads, "_WORTH_A_POOL", 0)
     monkeypatch.setattr(_nadaraya_watson, "_BLOCK_VALUES", 1 << 14)
     X, _, energy, a = make(rng, n=600, d=10)
     Z, pull = energy.transform(X), rng.normal(size=600)

@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from skrank._core import _pair_potential
+from skrank._core import _pair_potential, _threads
 from skrank.energies import LinearEnergy, MLPEnergy, PairwisePotentialEnergy
-from skrank.energies import _pairwise_potential as module
 
 PTR = np.array([0, 5, 6, 6, 13, 15])  # one document, and none at all
 
@@ -148,7 +147,7 @@ def test_no_output_weight_leaves_the_individual_potential(rng):
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_do_not_change_a_bit(rng, monkeypatch, n_jobs):
-    monkeypatch.setattr(module, "_SMALL", 0)
+    monkeypatch.setattr(_threads, "_WORTH_A_TEAM", 0)
     X = rng.normal(size=(400, 4))
     ptr = np.concatenate(([0], np.sort(rng.integers(0, 400, 20)), [400]))
     pull = rng.normal(size=400)

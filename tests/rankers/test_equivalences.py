@@ -232,7 +232,9 @@ def test_listmle_minimises_its_likelihood(data, top_k):
 
 
 @pytest.mark.parametrize(
-    "ranker", [ListMLE(ties="random"), ListNet(top_k=3)], ids=["ListMLE", "ListNet"]
+    "ranker",
+    [ListMLE(ties="random"), ListNet(top_k=3, n_samples=32)],
+    ids=["ListMLE", "ListNet"],
 )
 def test_the_seed_decides_what_a_loss_draws(data, ranker):
     X, y, groups = data
