@@ -22,9 +22,9 @@ class ListMLE(BaseNetworkRanker):
     top_k : int, default=None
         Number of leading positions in the likelihood; None takes the whole ranking.
     ties : {"best", "average", "stable", "random"}, default="best"
-        Order of documents of equal grade: the one of all ideal rankings that the
-        current scores make most likely, the mean over all of them, the order of the
-        rows, or one drawn at random. See `ListMLELoss` for how the mean is taken.
+        Order of documents of equal grade: the ideal ranking that the current scores
+        make most likely, the mean over all ideal rankings, the order of the rows, or
+        one drawn at random. See `ListMLELoss` for how the mean is taken.
     position_weights : {"p", "log2"}, array-like or callable, default=None
         Weights of the positions; "p" is the p-ListMLE choice :math:`2^{m-j} - 1`,
         relative to the first.
@@ -34,8 +34,8 @@ class ListMLE(BaseNetworkRanker):
 
     References
     ----------
-    Liu (2011), section 4.3.2, eq. 4.24-4.25; Xia et al. (2008); Fang & Liu (2016),
-    section 4.3; Guiver & Snelson (2009) for the prior.
+    [Liu2011]_, section 4.3.2, eq. 4.24–4.25; [Xia2008]_; [Fang2016]_, section 4.3,
+    eq. 22; [Lan2014]_ for the weights of positions; [Guiver2009]_ for the prior.
 
     Examples
     --------

@@ -11,9 +11,10 @@ class RankNet(BaseNetworkRanker):
     .. math:: \ell_q = \sum_{u \succ v}
               \log\bigl(1 + e^{-\sigma (f(x_u) - f(x_v))}\bigr)
 
-    The gradient is gathered per document before it is propagated back, so a query of
-    ``m`` documents costs ``m`` passes through the network and not ``m²``; the pairs
-    themselves cost one division each.
+    The gradient is gathered for each document before it is propagated back, so that a
+    query of m documents costs m passes through the network and not m²; the pairs
+    themselves cost one division each. In place of grades `fit` also takes pairs of row
+    numbers, the preferred document first: ``fit(X, preferences=pairs)``.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ class RankNet(BaseNetworkRanker):
 
     References
     ----------
-    Liu (2011), section 3.2.3, eq. 3.8-3.9; Burges et al. (2005).
+    [Liu2011]_, section 3.2.3, eq. 3.8–3.9; [Burges2005]_.
 
     Examples
     --------
