@@ -3,7 +3,8 @@
 from typing import Literal
 
 from skrank._core._parameters import PositiveInt
-from skrank.losses import ListwiseEnergyLoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, ListwiseEnergyLoss
 from skrank.rankers._fang_liu import BaseLVQ2Ranker, paper_solvers
 
 
@@ -22,10 +23,10 @@ class EnergyListwise(BaseLVQ2Ranker):
     scores, with coefficients that are computed once, so that an evaluation costs O(m)
     per query.
 
-    Four defaults differ from the paper, because they ranked the validation queries of
-    LETOR better: a margin of 1, the mean over all ideal orders of documents of equal
-    grade, inner sums that are means over their sublist, and a full-batch solver. The model of the
-    paper is ``EnergyListwise(cap=5.0, margin=0.0, normalization="list",
+    The defaults differ from the paper where other values ranked the validation queries
+    of LETOR better: a margin of 1, the mean over all ideal orders of documents of equal
+    grade, inner sums that are means over their sublist, and a full-batch solver. The
+    model of the paper is ``EnergyListwise(cap=5.0, margin=0.0, normalization="list",
     solver="sgd")`` with
 
     ==================================  ==========  ==========
@@ -90,7 +91,7 @@ class EnergyListwise(BaseLVQ2Ranker):
         paper = {"cap": 5.0, "margin": 0.0, "normalization": "list", "solver": "sgd"}
         return [{}, {"top_k": None, "ties": "stable"}, {"ties": "random"}, paper]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = ListwiseEnergyLoss(
             top_k=self.top_k,
             cap=self.cap,

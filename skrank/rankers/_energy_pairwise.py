@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skrank.losses import LVQ2Loss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, LVQ2Loss
 from skrank.rankers._fang_liu import BaseLVQ2Ranker, paper_solvers
 
 
@@ -19,10 +20,11 @@ class EnergyPairwise(BaseLVQ2Ranker):
     O(m log m) per evaluation. In place of grades `fit` also takes pairs of row numbers,
     the preferred document first: ``fit(X, preferences=pairs)``.
 
-    Two defaults differ from the paper, because they ranked the validation queries of
-    LETOR better: a margin, without which scores that are all zero are a minimum, and a
-    full-batch solver that sharpens a smooth version of the loss step by step. The model of the
-    paper is ``EnergyPairwise(cap=0.001, margin=0.0, alpha=0.1, solver="sgd")`` with
+    The defaults differ from the paper where other values ranked the validation queries
+    of LETOR better: a margin, without which scores that are all zero are a minimum, and
+    a full-batch solver that sharpens a smooth version of the loss step by step. The
+    model of the paper is ``EnergyPairwise(cap=0.001, margin=0.0, alpha=0.1,
+    solver="sgd")`` with
 
     ==================================  ==========  ==========
     Fang and Liu, table 4               MQ2007      MQ2008
@@ -76,6 +78,6 @@ class EnergyPairwise(BaseLVQ2Ranker):
         paper = {"cap": 0.001, "margin": 0.0, "alpha": 0.1, "solver": "sgd"}
         return [{}, {"cap": np.inf}, paper]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = LVQ2Loss(cap=self.cap, margin=self.margin, reading="pairwise")
         return self._energy(), loss

@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 
 from skrank._core._parameters import NonNegative
-from skrank.energies import AbsoluteLabelEnergy
-from skrank.losses import SquareExponentialLoss
+from skrank._rows import GroupedRows
+from skrank.energies import AbsoluteLabelEnergy, BaseEnergy
+from skrank.losses import BaseLoss, SquareExponentialLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 from skrank.rankers._fang_liu import paper_solvers
 
@@ -82,13 +83,13 @@ class EnergyPointwise(BaseNetworkRanker):
     def _variants(cls):
         return [{}, {"class_weight": "balanced"}, {"solver": "sgd"}]
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         if self.class_weight == "balanced":
             weight = _balanced(data.y, data.sample_weight)
             data = replace(data, sample_weight=weight)
         super()._fit(data, validation)
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = SquareExponentialLoss(gamma=self.gamma, reading="pointwise")
         return AbsoluteLabelEnergy(self._energy()), loss
 

@@ -105,7 +105,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         """Return the energy and the loss of this ranker; never fitted ones."""
         raise NotImplementedError
 
-    def _clone_parts(self) -> tuple[BaseEnergy, BaseLoss]:
+    def _clone_parts(self) -> tuple[Any, Any]:
         energy, loss = self._parts()
         return clone(energy), clone(loss)
 
@@ -295,7 +295,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
 
 
 def _badness(end) -> float:
-    """Return how badly a minimisation ended: on validation queries, or by its value."""
+    """Return how badly a minimisation ended, on validation queries if there are any."""
     result, monitor = end
     return -monitor.best if monitor.curve else result.value
 
@@ -414,7 +414,7 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
             {"energy": KernelEnergy(n_components=20), "loss": SquaredLoss()},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = (
             LinearEnergy(n_jobs=self.n_jobs) if self.energy is None else self.energy
         )

@@ -62,8 +62,8 @@ class BaseLVQ2Ranker(BaseNetworkRanker):
     margin: NonNegative = 1.0
 
     def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
-        # The gradient at equal energies is that of the flat side of the kink, so that a
-        # full-batch solver would never leave scores that are all zero.
+        # Training begins at scores that are all zero. Without a margin these cost
+        # nothing, and a full-batch solver would stop before its first step.
         if self.margin == 0:
             raise ValueError(
                 "margin=0 makes scores that are all zero a minimum, where the default "

@@ -3,11 +3,12 @@
 from dataclasses import field
 
 from skrank._core._parameters import Positive, PositiveInt
+from skrank.energies import BaseEnergy
 from skrank.energies._mlp import LayerSizes
-from skrank.losses import LambdaLoss
+from skrank.losses import BaseLoss, LambdaLoss
 from skrank.metrics import BaseMeasure
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.solvers import Adam
+from skrank.solvers import Adam, BaseSolver
 
 
 class LambdaRank(BaseNetworkRanker):
@@ -71,7 +72,7 @@ class LambdaRank(BaseNetworkRanker):
             {"measure": "err", "normalize": True, "damping": 0.1},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = LambdaLoss(
             measure=self.measure,
             truncation=self.truncation,
@@ -81,5 +82,5 @@ class LambdaRank(BaseNetworkRanker):
         )
         return self._energy(), loss
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return Adam(learning_rate=2e-2 if energy.linear else 2e-3)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from skrank._core._parameters import Numbers, Positive, PositiveInt
-from skrank.losses import ListMLELoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, ListMLELoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
@@ -64,7 +65,7 @@ class ListMLE(BaseNetworkRanker):
             {"prior": (2.0, 1.0)},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = ListMLELoss(
             top_k=self.top_k,
             ties=self.ties,

@@ -3,7 +3,8 @@
 from typing import Literal
 
 from skrank._core._parameters import PositiveInt
-from skrank.losses import ListNetLoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, ListNetLoss
 from skrank.metrics._gain import Gain
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
@@ -15,8 +16,8 @@ class ListNet(BaseNetworkRanker):
               P_f(g) = \prod_{j=1}^{k} \frac{e^{f(x_{g_j})}}
               {\sum_{t=j}^{m} e^{f(x_{g_t})}}
 
-    For ``top_k=1`` both are softmax distributions over the m documents of the query, and
-    an evaluation costs O(m).
+    For ``top_k=1`` both are softmax distributions over the m documents of the query,
+    and an evaluation costs O(m).
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class ListNet(BaseNetworkRanker):
             {"top_k": 3, "n_samples": 8},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = ListNetLoss(
             gain=self.gain,
             top_k=self.top_k,

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from skrank._core._parameters import NonNegative, PositiveInt
-from skrank.energies import KernelEnergy, LinearEnergy
-from skrank.losses import HingeLoss, SquaredHingeLoss
+from skrank.energies import BaseEnergy, KernelEnergy, LinearEnergy
+from skrank.losses import BaseLoss, HingeLoss, SquaredHingeLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
-from skrank.solvers import LBFGS, SmoothingHomotopy
+from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
 
 
 class RankSVM(BaseEnergyRanker):
@@ -77,7 +77,7 @@ class RankSVM(BaseEnergyRanker):
             {"margin": 0.5, "solver": "adam"},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         hinge = SquaredHingeLoss if self.hinge == "squared" else HingeLoss
         if self.kernel == "linear":
             energy = LinearEnergy(n_jobs=self.n_jobs)
@@ -90,5 +90,5 @@ class RankSVM(BaseEnergyRanker):
             )
         return energy, hinge(margin=self.margin)
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return LBFGS() if self.hinge == "squared" else SmoothingHomotopy()

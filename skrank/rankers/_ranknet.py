@@ -1,7 +1,8 @@
 """RankNet."""
 
 from skrank._core._parameters import Positive
-from skrank.losses import LogLoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, LogLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
@@ -49,5 +50,5 @@ class RankNet(BaseNetworkRanker):
             {"hidden_layer_sizes": (8,), "activation": "tanh", "dropout": 0.1},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         return self._energy(), LogLoss(sigma=self.sigma)
