@@ -182,19 +182,16 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         return {name: value for name, value in given.items() if value is not None}
 
     def _training_rows(
-        self, X, y: Any, groups, given, reset
+        self, X, y, groups, given, reset
     ) -> tuple[GroupedRows, QueryIndex]:
         """Check and group training rows, judged by grades or by preferences."""
         preferences = given.pop("preferences", None)
         weight = given.pop("sample_weight", None)
-        judged_twice = y is not None and preferences is not None
-        if judged_twice:
-            raise ValueError("pass either y or preferences, not both")
-        graded = preferences is None
-        rows = self._check_rows(X, reset=reset, needs_y=graded and y is None)
+        needs_y = _is_unjudged(y, preferences)
+        rows = self._check_rows(X, reset=reset, needs_y=needs_y)
         n = n_rows(rows)
         grades = None
-        if graded:
+        if preferences is None:
             grades = check_grades(y, n_samples=n, warn=True)
             ids = self._query_ids("fit", groups, y, X, n_samples=n)
             weight = check_weights(weight, n)
@@ -411,7 +408,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         )
 
     def _by_query(self, function, X, groups, method):
-        """Return ``function(X)``, or ``function(X, ptr)`` if the model needs queries."""
+        """Return ``function(X)``, or ``function(X, ptr)`` if queries are needed."""
         rows = self._check_rows(X, reset=False)
         if not self._needs_groups:
             return function(rows)
@@ -430,6 +427,13 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+def _is_unjudged(y, preferences) -> bool:
+    """Return whether there are no judgements; refuse those of both kinds."""
+    if y is not None and preferences is not None:
+        raise ValueError("pass either y or preferences, not both")
+    return y is None and preferences is None
 
 
 def _checked_preferences(preferences, weight, ids) -> Preferences:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from skrank._core._parameters import (
     Fraction,
     NonNegativeInt,
@@ -84,9 +82,7 @@ class EarlyStoppingMixin(Parameters):
             return data.hold_out(self.validation_fraction, rng)
         return data, validation
 
-    def _monitor(
-        self, data, validation, scores_of, *, keep=np.array, context=None
-    ) -> Monitor:
+    def _monitor(self, data, validation, scores_of, *, context=None) -> Monitor:
         """Return the monitor that measures ``scores_of(state)`` on validation rows."""
         measure = get_measure(self.validation_measure)
 
@@ -99,6 +95,5 @@ class EarlyStoppingMixin(Parameters):
             self.n_iter_no_change,
             self._reports(data),
             greater_is_better=measure.greater_is_better,
-            keep=keep,
             context=context,
         )
