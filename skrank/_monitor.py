@@ -24,6 +24,9 @@ class Monitor:
         Whether the best validation measure is the highest.
     context : mapping, default=None
         Further entries of every report.
+    resumed : bool, default=False
+        Whether the start is a model that was trained before, which is kept where no
+        iteration improves on it.
 
     Attributes
     ----------
@@ -32,7 +35,10 @@ class Monitor:
     best_state : object or None
         Copy of the state with the best validation measure.
     best_iteration : int
-        Iteration of the best state, counted from 1; 0 without validation queries.
+        Iteration of the best state, counted from 1; 0 for the start, and without
+        validation queries.
+    best : float
+        Best validation measure, with a sign that makes higher values better.
     """
 
     def __init__(
@@ -43,6 +49,7 @@ class Monitor:
         *,
         greater_is_better: bool = True,
         context: Mapping[str, Any] | None = None,
+        resumed: bool = False,
     ):
         self.evaluate = evaluate
         self.patience = patience
@@ -52,26 +59,27 @@ class Monitor:
         self.curve: list[float] = []
         self.best_state = None
         self.best_iteration = 0
+        self.resumed = resumed
+        self.best = -np.inf
 
     @property
     def needed(self) -> bool:
         """Whether there is anything to do after an iteration."""
         return self.evaluate is not None or bool(self.report)
 
-    @property
-    def best(self) -> float:
-        """Best validation measure, with a sign that makes higher values better."""
-        if not self.best_iteration:
-            return -np.inf
-        return self.sign * self.curve[self.best_iteration - 1]
-
     def start(self, state: Any, value: float = np.nan) -> None:
-        """Report the state before the first iteration, which is never kept as best."""
-        if not self.report:
+        """Report the state before the first iteration.
+
+        It is a candidate for the best state only if it was trained before: a random
+        start may well rank validation queries better than the first iterations do.
+        """
+        if not self.report and not self.resumed:
             return
         more = {}
         if self.evaluate is not None:
             more["validation"] = float(self.evaluate(state))
+            if self.resumed:
+                self._keep_if_better(more["validation"], state, 0)
         self._tell(state, 0, value, more)
 
     def __call__(self, state: Any, n_iter: int, value: float) -> bool:
@@ -93,13 +101,16 @@ class Monitor:
         return any(answer is True for answer in answers)
 
     def _validate(self, value, state, n_iter) -> float:
-        value = float(value)
-        self.curve.append(value)
+        self.curve.append(float(value))
+        self._keep_if_better(self.curve[-1], state, n_iter)
+        return self.curve[-1]
+
+    def _keep_if_better(self, value, state, n_iter) -> None:
         if self.sign * value > self.best:
+            self.best = self.sign * value
+            self.best_iteration = n_iter
             # A copy: solvers change their parameters in place.
             self.best_state = None if state is None else np.array(state)
-            self.best_iteration = n_iter
-        return value
 
 
 class PrintProgress:

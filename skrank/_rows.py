@@ -153,7 +153,8 @@ class GroupedRows(Grouped):
             X=take_rows(self.X, rows),
             y=chosen(self.y),
             ptr=ptr,
-            ids=None if self.ids is None else self.ids[queries],
+            # A query that is drawn twice becomes two queries.
+            ids=None if self.ids is None or _repeats(queries) else self.ids[queries],
             sample_weight=chosen(self.sample_weight),
             preferences=preferences,
             side={name: values[rows] for name, values in self.side.items()},
@@ -209,6 +210,10 @@ class GroupedRows(Grouped):
         first = self.preferences.pairs[:, 0]
         preferring[np.searchsorted(self.ptr, first, side="right") - 1] = True
         return preferring
+
+
+def _repeats(queries) -> bool:
+    return len(np.unique(queries)) < len(queries)
 
 
 def check_pairs(preferences: npt.ArrayLike, n_samples: int) -> np.ndarray:

@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
-from skrank._core._inner import fit_inner, scores_of
 from skrank._core._parameters import Parameters
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
@@ -26,7 +25,6 @@ from skrank._core._validation import (
     check_scores,
     check_weights,
     n_rows,
-    qid_of_index,
     resolve_groups,
 )
 from skrank._rows import (
@@ -34,7 +32,6 @@ from skrank._rows import (
     Preferences,
     SideData,
     check_pairs,
-    named_rows,
 )
 from skrank.metrics import check_query_leakage, ndcg_score
 
@@ -68,8 +65,6 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     approach: ClassVar[str]
     _accepts_sparse = True
     _accepts_missing = False
-    #: Whether X is checked and turned into an array; otherwise it stays as given.
-    _checks_rows = True
     _side_data: ClassVar[tuple[SideData, ...]] = ()
     #: Whether scores of a document depend on the other documents of its query.
     _needs_groups = False
@@ -139,12 +134,22 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def _learn(
-        self, method: _FitMethod, X, y, groups, given, validation=None, *, reset=True
+        self,
+        method: _FitMethod,
+        X,
+        y,
+        groups,
+        given,
+        validation=None,
+        *,
+        reset=True,
+        in_order=False,
     ) -> Self:
         """Check and group what was passed and hand it to a method that learns.
 
         Both `fit` and ``partial_fit`` come through here, the latter with
-        ``reset=False`` from the second call on.
+        ``reset=False`` from the second call on, and with ``in_order=True`` because a
+        stream of queries is not to be sorted by their ids.
         """
         self._check_parameters()
         held_out: dict[str, Any] = dict.fromkeys(("X_val", "y_val", "groups_val"))
@@ -153,18 +158,28 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         for side in self._side_data:
             if side.for_validation:
                 held_out[side.name] = given.pop(f"{side.name}_val", None)
-        data, index = self._training_rows(X, y, groups, given, reset)
-        rows = self._validation_rows(held_out, given)
-        self._note_queries(data, index, reset)
-        # None is documented: the number of iterations is not known beforehand.
-        self._callback_context = self._init_callback_context(
-            max_subtasks=None  # pyright: ignore[reportArgumentType]
-        )
+        before = dict(vars(self))
         try:
+            # The features must be those of a model that goes on.
+            goes_on = getattr(self, "warm_start", False) and "query_ids_" in before
+            data, index = self._training_rows(
+                X, y, groups, given, reset and not goes_on, in_order
+            )
+            rows = self._validation_rows(held_out, given)
+            # None is documented: the number of iterations is not known beforehand.
+            self._callback_context = self._init_callback_context(
+                max_subtasks=None  # pyright: ignore[reportArgumentType]
+            )
             method(data, rows)
+            self._note_queries(data, index, reset)
+        except BaseException:
+            # A fit that fails, or that is interrupted, leaves the ranker as it was.
+            vars(self).clear()
+            vars(self).update(before)
+            raise
         finally:
             # The context holds on to the fit, and would be pickled with the ranker.
-            del self._callback_context
+            vars(self).pop("_callback_context", None)
         return self
 
     def _known_arguments(self, given):
@@ -182,7 +197,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         return {name: value for name, value in given.items() if value is not None}
 
     def _training_rows(
-        self, X, y, groups, given, reset
+        self, X, y, groups, given, reset, in_order
     ) -> tuple[GroupedRows, QueryIndex]:
         """Check and group training rows, judged by grades or by preferences."""
         preferences = given.pop("preferences", None)
@@ -202,7 +217,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 ids = check_groups(groups, n)
             preferences = _checked_preferences(preferences, weight, ids)
             weight = None  # of pairs, and kept with them
-        index = QueryIndex.from_groups(ids, canonical=True)
+        index = QueryIndex.from_groups(ids, canonical=not in_order)
         return GroupedRows.from_index(
             rows,
             grades,
@@ -269,21 +284,24 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         if data.preferences is not None and len(ids) == 1 and ids.dtype == np.intp:
             ids, sizes = ids[:0], sizes[:0]  # the rows came without queries
         if not reset and hasattr(self, "query_ids_"):
-            ids = np.concatenate([self.query_ids_, ids])
-            sizes = np.concatenate([self.query_sizes_, sizes])
+            ids, sizes = self._with_known_queries(ids, sizes)
             without += self.n_queries_without_preference_
         self.query_ids_, self.query_sizes_ = ids, sizes
         self.n_queries_without_preference_ = without
 
+    def _with_known_queries(self, ids, sizes) -> tuple[np.ndarray, np.ndarray]:
+        """Return all queries seen so far, each once, and the rows seen of each."""
+        places = {query: place for place, query in enumerate(self.query_ids_.tolist())}
+        at = np.array([places.get(query, -1) for query in ids.tolist()], dtype=np.intp)
+        known_sizes = self.query_sizes_.copy()
+        known_sizes[at[at >= 0]] += sizes[at >= 0]
+        return (
+            np.concatenate([self.query_ids_, ids[at < 0]]),
+            np.concatenate([known_sizes, sizes[at < 0]]),
+        )
+
     def _check_rows(self, X, *, reset, needs_y=False) -> Any:
         """Check rows alone; grades are checked by rules of their own."""
-        if not self._checks_rows:
-            if needs_y:
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y "
-                    "is None"
-                )
-            return validate_data(self, X, reset=reset, skip_check_array=True)
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
         return validate_data(
@@ -572,99 +590,3 @@ class GroupsAtPredictMixin:
 
     def _scores(self, X, groups) -> np.ndarray:
         return self.predict(X, groups)
-
-
-class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
-    """Base class of rankers that are made of other estimators.
-
-    These may be rankers, pipelines or any estimators of scikit-learn. Rows reach them
-    as they were given, together with the groups, weights and validation queries that
-    they accept. Subclasses implement ``_fit(data, validation)`` by `_fit_inner` and
-    ``_predict(X, groups)`` by `_inner_scores`.
-    """
-
-    __metadata_request__predict = {"groups": True}
-    _checks_rows = False
-    _accepts_missing = True
-
-    def _fit_inner(
-        self,
-        estimator,
-        data: GroupedRows,
-        validation: GroupedRows | None = None,
-        owner: str = "estimator",
-    ):
-        """Return a clone of an estimator, fitted on rows of queries."""
-        return fit_on(estimator, data, validation, owner)
-
-    def _inner_scores(self, model, X, groups=None) -> np.ndarray:
-        """Return the scores of a fitted estimator."""
-        return np.asarray(scores_of(model, X, groups), dtype=np.float64)
-
-    def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
-        """Return the scores of documents.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_documents, n_features)
-            One row per document.
-        groups : array-like of shape (n_documents,), default=None
-            The query of each row, for the estimators inside that ask for it.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            Scores; higher is better. Only differences within a query mean anything.
-        """
-        check_is_fitted(self)
-        if groups is None:
-            groups = qid_of_index(X)
-        return self._predict(self._check_rows(X, reset=False), groups)
-
-    def _predict(self, X, groups=None) -> np.ndarray:
-        raise NotImplementedError
-
-    def _scores(self, X, groups) -> np.ndarray:
-        return self.predict(X, groups)
-
-
-def fit_on(
-    estimator,
-    data: GroupedRows,
-    validation: GroupedRows | None = None,
-    owner: str = "estimator",
-):
-    """Return a clone of an estimator, fitted on rows of queries.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A ranker, a pipeline or a scikit-learn estimator; left unchanged.
-    data : GroupedRows
-        Training rows with grades.
-    validation : GroupedRows, default=None
-        Validation rows, handed to estimators that take them.
-    owner : str, default="estimator"
-        Name of the parameter that holds the estimator, for error messages.
-
-    Returns
-    -------
-    estimator
-        The fitted clone.
-    """
-    held_out = None
-    if validation is not None:
-        held_out = {
-            "X_val": named_rows(validation.X, validation.feature_names),
-            "y_val": validation.y,
-            "groups_val": validation.groups,
-        }
-    return fit_inner(
-        estimator,
-        named_rows(data.X, data.feature_names),
-        data.y,
-        groups=data.groups,
-        sample_weight=data.sample_weight,
-        validation=held_out,
-        owner=owner,
-    )

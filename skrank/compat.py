@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import parameters_of
+from skrank._meta import BaseMetaRanker
 from skrank._rows import GroupedRows
-from skrank.base import BaseMetaRanker
 from skrank.metrics import query_weights
 
 __all__ = ["PeerRanker"]

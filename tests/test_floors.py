@@ -19,7 +19,7 @@ FLOORS = {
     1: ("metrics", "aggregation", "text", "preprocessing", "datasets"),
     2: ("losses",),
     3: ("energies", "solvers", "trees"),
-    4: ("base", "_objective", "_monitor", "_rows"),
+    4: ("base", "_objective", "_monitor", "_rows", "_meta"),
     5: ("rankers",),
     6: (
         "meta",
@@ -48,6 +48,8 @@ SIDEWAYS = {
     ("datasets", "preprocessing"),
     ("base", "_rows"),
     ("_objective", "_rows"),
+    ("_meta", "_rows"),
+    ("_meta", "base"),
     ("cli", "model_selection"),
     ("cli", "inspection"),
     ("cli", "export"),

@@ -70,10 +70,17 @@ def needs_groups(estimator) -> bool:
 
 
 def allows_missing(estimator) -> bool:
-    """Whether an estimator takes missing values, as far as it says."""
+    """Return whether an estimator takes missing values, as far as it says."""
     if not hasattr(estimator, "__sklearn_tags__"):
         return True  # libraries without tags check for themselves
     return bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def allows_sparse(estimator) -> bool:
+    """Return whether an estimator takes sparse rows, as far as it says."""
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return True
+    return bool(get_tags(estimator).input_tags.sparse)
 
 
 def fit_inner(
@@ -82,10 +89,11 @@ def fit_inner(
     y,
     *,
     groups=None,
-    sample_weight=None,
+    given: Mapping[str, Any] | None = None,
     validation: Mapping[str, Any] | None = None,
     owner: str = "estimator",
-):
+    rng: np.random.RandomState | None = None,
+) -> Any:
     """Return a fitted clone of an estimator, given all the arguments that it takes.
 
     Parameters
@@ -98,13 +106,16 @@ def fit_inner(
         Relevance grades.
     groups : array-like of shape (n_documents,), default=None
         Query ids; an estimator that does not know queries is not given them.
-    sample_weight : array-like of shape (n_documents,), default=None
-        Weight of each document.
+    given : mapping, default=None
+        Other arguments of `fit`, such as ``sample_weight``, which the estimator has to
+        take; those that are None are left out.
     validation : mapping, default=None
         Validation queries as arguments of `fit`, such as ``X_val``; those that the
         estimator does not take are left out.
     owner : str, default="estimator"
         Name of the parameter that holds the estimator, for error messages.
+    rng : RandomState, default=None
+        Source of the seeds of the clone; None leaves its own.
 
     Returns
     -------
@@ -114,26 +125,68 @@ def fit_inner(
     Raises
     ------
     TypeError
-        If there are weights that the estimator does not take.
+        If the estimator cannot be fitted, or something is given that it does not take.
     """
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise TypeError(f"{owner} must be an estimator with fit, got {estimator!r}")
     model = clone(estimator)
-    if sample_weight is not None:
+    if rng is not None:
+        _seed(model, rng)
+    given = {name: value for name, value in (given or {}).items() if value is not None}
+    if "sample_weight" in given:
         _ask_for_weights(model)
-        if not accepts(model, "fit", "sample_weight"):
+    for name in given:
+        if not accepts(model, "fit", name):
             raise TypeError(
-                f"{owner}: {name_of(model)}.fit takes no sample_weight; leave the "
-                "weights out, or choose an estimator that takes them"
+                f"{owner}: {name_of(model)}.fit takes no {name}; leave it out, or "
+                "choose an estimator that takes it"
             )
+    if groups is not None:
+        given["groups"] = groups
     held_out = {k: v for k, v in (validation or {}).items() if v is not None}
-    if "X_val" in held_out and hasattr(model, "transform_input"):
-        held_out = _through_pipeline(model, held_out)
-    offered = {"groups": groups, "sample_weight": sample_weight, **held_out}
-    taken = {
-        name: value
-        for name, value in offered.items()
-        if value is not None and accepts(model, "fit", name)
+    return _fit(model, X, y, given, held_out)
+
+
+def _fit(model, X, y, given, held_out) -> Any:
+    """Fit an estimator in place; validation rows go through a pipeline by themselves.
+
+    A pipeline can transform validation rows on its own, but with the groups of the
+    training rows, by which query scalers would scale them.
+    """
+    last = model.steps[-1][1] if getattr(model, "steps", None) else None
+    if "X_val" not in held_out or not hasattr(last, "fit"):
+        offered = {**given, **held_out}
+        taken = {name: offered[name] for name in offered if accepts(model, "fit", name)}
+        return _call(model, "fit", X, y, **taken)
+    if len(model.steps) > 1:
+        head = model[:-1]
+        X = _call(head, "fit_transform", X, y, **_groups_for(head, "fit", given))
+        X_val = held_out["X_val"]
+        groups = {"groups": held_out.get("groups_val")}
+        X_val = _call(
+            head, "transform", X_val, **_groups_for(head, "transform", groups)
+        )
+        held_out = {**held_out, "X_val": X_val}
+        model.steps[:-1] = head.steps  # with a memory, the fitted steps are copies
+    _fit(last, X, y, given, held_out)
+    return model
+
+
+def _groups_for(estimator, method, known) -> dict[str, Any]:
+    """Return the groups as an argument of a method, if there are any and it asks."""
+    groups = known.get("groups")
+    asked = groups is not None and accepts(estimator, method, "groups")
+    return {"groups": groups} if asked else {}
+
+
+def _seed(model, rng):
+    """Set the seeds of an estimator and of its parts."""
+    seeds = {
+        name: int(rng.randint(np.iinfo(np.int32).max))
+        for name in sorted(model.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
     }
-    return _call(model, "fit", X, y, **taken)
+    model.set_params(**seeds)
 
 
 def scores_of(
@@ -207,16 +260,6 @@ def _call(estimator, method, *args, **metadata) -> Any:
         return function(*args, **metadata)
     with sklearn.config_context(enable_metadata_routing=True):
         return function(*args, **metadata)
-
-
-def _through_pipeline(pipeline, held_out) -> dict[str, Any]:
-    """Have a pipeline transform validation rows like training rows, if it can."""
-    wanted = accepts(pipeline, "fit", "X_val")
-    # The pipeline would scale validation rows by the queries of the training rows.
-    if not wanted or accepts(pipeline[:-1], "transform", "groups"):
-        return {}
-    pipeline.transform_input = sorted({*(pipeline.transform_input or ()), "X_val"})
-    return held_out
 
 
 def _ask_for_weights(model):

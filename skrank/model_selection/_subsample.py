@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core._parameters import Interval, PositiveInt, Seed
-from skrank.base import BaseMetaRanker
+from skrank._meta import BaseMetaRanker
 
 Share = Annotated[float, Interval(0, 1, "right")]
 

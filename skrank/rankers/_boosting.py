@@ -12,7 +12,6 @@ from skrank._core._parameters import Interval, Positive
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
-from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR, first_rows
 from skrank.losses import BaseLoss
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
@@ -150,16 +149,25 @@ class _Boosting(AdditiveRun):
         )
         self.trees, self.outputs = [], []
 
-    def __init__(
-        self,
-        ranker: BaseBoostedRanker,
-        data: GroupedRows,
-        validation: GroupedRows | None,
-        rng: np.random.RandomState,
-    ):
-        super().__init__(ranker, data, validation, rng)
-        if validation is not None:
-            self.encoded = ranker.bin_mapper_.encode(validation.X)
+    def forget(self, rng):
+        ranker = self.ranker
+        ranker._fit_bins(self.data.X, rng)
+        ranker.ensemble_ = TreeEnsemble.empty(self.n_outputs)
+        ranker.loss_ = self.loss
+
+    def resume(self):
+        ranker = self.ranker
+        if self.n_outputs != ranker.ensemble_.n_outputs:
+            raise ValueError(
+                f"loss has {self.n_outputs} scores per document, but warm_start=True "
+                f"adds to trees for {ranker.ensemble_.n_outputs}"
+            )
+        ranker.loss_ = self.loss
+
+    def ready(self):
+        ranker, data = self.ranker, self.data
+        if self.validation is not None:
+            self.encoded = ranker.bin_mapper_.encode(self.validation.X)
         starts_at_zero = ranker.init is None and "init_score" not in data.side
         if not self.n_done and starts_at_zero:
             self._shift()
@@ -167,27 +175,6 @@ class _Boosting(AdditiveRun):
         self.options = ranker._tree_options(
             data.X.shape[1], learning_rate=float(ranker.learning_rate)
         )
-
-    def begin(self, rng):
-        ranker = self.ranker
-        ranker._fit_bins(self.data.X, rng)
-        ranker.ensemble_ = TreeEnsemble.empty(self.n_outputs)
-        ranker.loss_ = self.loss
-        super().begin(rng)
-
-    def resume(self):
-        ranker, d = self.ranker, self.data.X.shape[1]
-        known = len(ranker.bin_mapper_.n_bins_)
-        if d != known:
-            raise ValueError(
-                f"X has {d} features, but warm_start=True adds to trees on {known}"
-            )
-        if self.n_outputs != ranker.ensemble_.n_outputs:
-            raise ValueError(
-                f"loss has {self.n_outputs} scores per document, but warm_start=True "
-                f"adds to trees for {ranker.ensemble_.n_outputs}"
-            )
-        ranker.loss_ = self.loss
 
     def _shift(self):
         """Begin at the constant that a Newton step finds, such as the mean grade."""

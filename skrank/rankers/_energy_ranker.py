@@ -26,11 +26,15 @@ from skrank.energies import (
 )
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import BaseLoss, HingeLoss, ListNetLoss, LogLoss, SquaredLoss
-from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
+from skrank.rankers._iterations import (
+    BaseIterativeRanker,
+    EarlyStoppingMixin,
+    ThreadsMixin,
+)
 from skrank.solvers import LBFGS, SGD, Adam, BaseSolver, SolverResult
 
 
-class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
+class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     """Base class of rankers that minimise a loss of an energy's scores.
 
     A subclass names its energy and its loss in ``_parts``. The objective, the solver,
@@ -150,7 +154,13 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         ended: list[tuple[SolverResult, Monitor]] = []
         for _ in range(self.n_restarts):
             params = self._start(energy, data.X.shape[1], rng)
-            monitor = self._monitor(data, validation, scores_of, context=context)
+            monitor = self._monitor(
+                data,
+                validation,
+                scores_of,
+                context=context,
+                resumed=self.warm_start and hasattr(self, "params_"),
+            )
             result = solver.solve(
                 objective, params, rng, monitor if monitor.needed else None
             )
@@ -191,15 +201,10 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     def _store(self, energy, loss, result: SolverResult, monitor: Monitor) -> None:
         self.energy_ = energy
         self.loss_ = loss
-        self.params_ = result.params
-        self.n_iter_ = result.n_iter
+        kept = monitor.best_state
+        self.params_ = result.params if kept is None else kept
         self.converged_ = result.converged
-        self.loss_curve_ = np.asarray(result.history)
-        self.best_iteration_ = result.n_iter
-        self.validation_curve_ = np.asarray(monitor.curve)
-        if monitor.best_state is not None:
-            self.params_ = monitor.best_state
-            self.best_iteration_ = monitor.best_iteration
+        self._store_progress(monitor, result.n_iter, result.history)
         if energy.linear:
             self._store_coef(energy)
 

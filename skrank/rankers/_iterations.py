@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from skrank._core._parameters import (
     Fraction,
     NonNegativeInt,
@@ -24,8 +26,6 @@ class BaseIterativeRanker(BaseRanker):
     ----------
     random_state : int, RandomState or None, default=None
         Source of all randomness.
-    n_jobs : int, default=None
-        Number of threads; None means all CPUs. Results do not depend on this number.
     verbose : int, default=0
         Amount of output: 1 prints some iterations, 2 prints all of them.
     callback : callable, default=None
@@ -36,7 +36,6 @@ class BaseIterativeRanker(BaseRanker):
     """
 
     random_state: Seed = None
-    n_jobs: NThreads = None
     verbose: NonNegativeInt | bool = 0
     callback: Callable[[dict[str, Any]], Any] | None = None
 
@@ -50,6 +49,18 @@ class BaseIterativeRanker(BaseRanker):
         if self._callback_context is not None and hasattr(self, "_skl_callbacks"):
             report.append(ReportToScikitLearn(self._callback_context, self, data))
         return report
+
+
+class ThreadsMixin(Parameters):
+    """Mixin of rankers that compute on several threads.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Number of threads; None means all CPUs. Results do not depend on this number.
+    """
+
+    n_jobs: NThreads = None
 
 
 class EarlyStoppingMixin(Parameters):
@@ -82,7 +93,9 @@ class EarlyStoppingMixin(Parameters):
             return data.hold_out(self.validation_fraction, rng)
         return data, validation
 
-    def _monitor(self, data, validation, scores_of, *, context=None) -> Monitor:
+    def _monitor(
+        self, data, validation, scores_of, *, context=None, resumed=False
+    ) -> Monitor:
         """Return the monitor that measures ``scores_of(state)`` on validation rows."""
         measure = get_measure(self.validation_measure)
 
@@ -96,4 +109,14 @@ class EarlyStoppingMixin(Parameters):
             self._reports(data),
             greater_is_better=measure.greater_is_better,
             context=context,
+            resumed=resumed,
         )
+
+    def _store_progress(self, monitor: Monitor, n_iter: int, history) -> None:
+        """Set the attributes that say how training went."""
+        self.n_iter_ = n_iter
+        self.loss_curve_ = np.asarray(history, dtype=np.float64)
+        self.validation_curve_ = np.asarray(monitor.curve)
+        self.best_iteration_ = n_iter
+        if monitor.best_state is not None:
+            self.best_iteration_ = monitor.best_iteration

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import allows_missing, needs_groups, scores_of
 from skrank._core._parameters import PositiveInt
+from skrank._meta import fit_on
 from skrank._rows import GroupedRows, SideData, named_rows
-from skrank.base import ArrayOrCSR, GroupsAtPredictMixin, check_start_scores, fit_on
+from skrank.base import ArrayOrCSR, GroupsAtPredictMixin, check_start_scores
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
 
 
@@ -46,6 +47,8 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
 
     Attributes
     ----------
+    weak_rankers_ : list
+        The weak rankers, where they are not kept in another form.
     init_ : estimator or None
         Fitted estimator whose scores the weak rankers improve on.
     n_iter_ : int
@@ -78,15 +81,19 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
 
     def _n_weak(self) -> int:
         """Return the number of rounds that the model consists of."""
-        raise NotImplementedError
-
-    def _add_weak(self, raw, X) -> np.ndarray:
-        """Add the scores of all weak rankers to an array, (n, n_outputs), in place."""
-        raise NotImplementedError
+        return len(self.weak_rankers_)
 
     def _staged_raw(self, raw, X) -> Iterator[np.ndarray]:
-        """Yield the scores after each round, all in the same array."""
-        raise NotImplementedError
+        """Yield the scores after each round, all in the same array (n, n_outputs)."""
+        for weak in self.weak_rankers_:
+            weak.add_to(raw, X)
+            yield raw
+
+    def _add_weak(self, raw, X) -> np.ndarray:
+        """Add the scores of all weak rankers to an array, in place."""
+        for _ in self._staged_raw(raw, X):
+            pass
+        return raw
 
     def _to_scores(self, raw) -> np.ndarray:
         """Turn raw scores of shape (n, n_outputs) into those that rank documents."""
@@ -150,7 +157,9 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
 class AdditiveRun:
     """One fit of an additive ranker: scores of all rows, and the loop over rounds.
 
-    A family implements `add_round` and `keep`, and extends `begin`.
+    A family implements `find`, which returns a weak ranker with a method
+    ``add_to(scores, X)``; one that keeps its weak rankers in another form implements
+    `add_round` and `keep` instead.
 
     Parameters
     ----------
@@ -190,31 +199,58 @@ class AdditiveRun:
             self.resume()
         else:
             self.begin(rng)
+        self.found: list[Any] = []
         self.scores = self._scores_of(data)
         if validation is not None:
             self.held_scores = self._scores_of(validation)
+        self.ready()
 
     def bind(self) -> None:
         """Prepare what is the same for a new model and for one that is resumed."""
 
     def begin(self, rng: np.random.RandomState) -> None:
-        """Forget the last model."""
+        """Start a new model, at the scores of ``init`` where there is one."""
         ranker = self.ranker
+        self.forget(rng)
         ranker.init_ = None
         if ranker.init is not None:
             ranker.init_ = fit_on(ranker.init, self.data, self.validation, "init")
         ranker.baseline_ = np.zeros(self.n_outputs)
 
-    def resume(self) -> None:
-        """Check that weak rankers can be added to the last model."""
+    def forget(self, rng: np.random.RandomState) -> None:
+        """Empty the model of the last fit."""
+        self.ranker.weak_rankers_ = []
 
-    def add_round(self, iteration: int) -> float:
-        """Add a weak ranker to the scores; return the objective before it."""
+    def resume(self) -> None:
+        """Check that weak rankers can be added to the last model.
+
+        That the rows have the features of the last fit has been checked.
+        """
+
+    def ready(self) -> None:
+        """Prepare what depends on the scores before the first round."""
+
+    def find(self, iteration: int) -> tuple[Any, float]:
+        """Return the next weak ranker, or None, and the objective before it."""
         raise NotImplementedError
+
+    def add_round(self, iteration: int) -> float | None:
+        """Add a weak ranker to the scores; return the objective before it.
+
+        None says that there is nothing left to learn, and ends the run.
+        """
+        weak, objective = self.find(iteration)
+        if weak is None:
+            return None
+        self.found.append(weak)
+        weak.add_to(self.scores, self.data.X)
+        if self.validation is not None:
+            weak.add_to(self.held_scores, self.validation.X)
+        return objective
 
     def keep(self, n_rounds: int) -> None:
         """Store the first rounds of this run in the ranker."""
-        raise NotImplementedError
+        self.ranker.weak_rankers_ += self.found[:n_rounds]
 
     def _scores_of(self, data):
         scores = self.ranker._raw(data.X, data.ptr)
@@ -241,18 +277,24 @@ class AdditiveRun:
         def scores_of(_):
             return ranker._to_scores(self.held_scores)
 
-        monitor = ranker._monitor(self.data, self.validation, scores_of)
+        monitor = ranker._monitor(
+            self.data, self.validation, scores_of, resumed=done > 0
+        )
         monitor.start(None)
         curve = []
         for iteration in range(done, ranker.n_estimators):
-            curve.append(self.add_round(iteration))
-            if monitor.needed and monitor(None, iteration + 1 - done, curve[-1]):
+            objective = self.add_round(iteration)
+            if objective is None:
+                break
+            curve.append(objective)
+            if monitor.needed and monitor(None, iteration + 1 - done, objective):
                 break
         self._store(monitor, curve)
 
     def _store(self, monitor, curve):
         ranker, done = self.ranker, self.n_done
-        n_kept = monitor.best_iteration or len(curve)
+        # Without a best value there were no validation queries.
+        n_kept = monitor.best_iteration if np.isfinite(monitor.best) else len(curve)
         self.keep(n_kept)
         ranker.n_iter_ = done + len(curve)
         ranker.best_iteration_ = done + n_kept
@@ -262,10 +304,12 @@ class AdditiveRun:
     def _joined(self, name, curve):
         """Return the curve of all rounds, those of earlier fits included."""
         done = self.n_done
-        before = getattr(self.ranker, name)[:done] if done else ()
-        if len(before) < done:  # there were no validation queries then
-            before = ()
-        return np.concatenate([before, np.asarray(curve, dtype=np.float64)])
+        before = np.full(done, np.nan)  # rounds without validation queries
+        if done and len(curve):
+            known = getattr(self.ranker, name)[:done]
+            before[: len(known)] = known
+            return np.concatenate([before, np.asarray(curve, dtype=np.float64)])
+        return np.asarray(getattr(self.ranker, name)[:done] if done else curve)
 
 
 def draw_seed(rng) -> int:

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
 from skrank._core._threads import effective_n_threads
-from skrank.rankers._iterations import BaseIterativeRanker
+from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.trees import BinMapper
 from skrank.trees._grower import Grower
 
 
-class BaseTreeRanker(BaseIterativeRanker):
+class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
     """Base class of rankers made of histogram trees.
 
     Parameters
