@@ -301,6 +301,7 @@ def _union(arguments) -> _Rule:
 def _literal(choices) -> _Rule:
     *words, last = map(repr, choices)
     kinds = tuple(type(choice) for choice in choices)
+    # The type comes first: 1 equals True, and arrays compare to arrays.
     return (
         lambda value: isinstance(value, kinds) and value in choices,
         f"{', '.join(words)} or {last}" if words else last,
