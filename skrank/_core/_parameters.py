@@ -212,19 +212,6 @@ def _put_own_first(cls) -> None:
     cls.__init__.__signature__ = signature.replace(parameters=by_place + by_name)
 
 
-def _plain(hint):
-    """Return an annotation without ranges, as readers of signatures expect it."""
-    origin = typing.get_origin(hint)
-    if origin is Annotated:
-        return typing.get_args(hint)[0]
-    if origin in (typing.Union, types.UnionType):
-        first, *others = map(_plain, typing.get_args(hint))
-        for other in others:
-            first = first | other
-        return first
-    return hint
-
-
 def _is_code(value) -> bool:
     return isinstance(value, property | classmethod | staticmethod) or (
         inspect.isfunction(value)
