@@ -195,6 +195,7 @@ class GroupedRows(Grouped):
                 "X_val, y_val and groups_val, or more queries"
             )
         held = rng.permutation(self.n_queries)[:n_held]
+        # A mask leaves the queries of both parts in their order.
         chosen = np.zeros(self.n_queries, dtype=bool)
         chosen[held] = True
         return (

@@ -217,6 +217,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 ids = check_groups(groups, n)
             preferences = _checked_preferences(preferences, weight, ids)
             weight = None  # of pairs, and kept with them
+        # In the order of their ids, because results must not depend on that of the rows;
+        # a stream is learned from as it comes.
         index = QueryIndex.from_groups(ids, canonical=not in_order)
         return GroupedRows.from_index(
             rows,
@@ -380,8 +382,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         ValueError
             If ``k`` is below 1.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        check_depth(k)
         ranks, index = self._ranks(X, groups, "top_documents")
         return first_rows(index.take(ranks), index, k)
 
@@ -494,11 +495,13 @@ def _state_arguments_of_fit(cls):
     fit.__signature__ = signature.replace(parameters=known)
     fit.__qualname__, fit.__module__ = f"{cls.__qualname__}.fit", cls.__module__
     entries = "".join(f"        {name} : {doc}\n" for name, doc in arguments.items())
-    if BaseRanker.fit.__doc__:
+    if BaseRanker.fit.__doc__:  # python -OO keeps no docstrings
         head, tail = BaseRanker.fit.__doc__.split("        **side_data :")
         tail = tail[tail.index("\n\n") :]
         fit.__doc__ = head + entries.rstrip("\n") + tail
     cls.fit = fit
+    # scikit-learn finds requests under the mangled name of ``__metadata_request__fit``,
+    # which Python makes only for names that stand in the body of a class.
     requests = dict.fromkeys(arguments, True)
     setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
 
@@ -529,6 +532,12 @@ def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.n
     if not np.isfinite(scores).all():
         raise ValueError(f"{name} must be finite")
     return scores
+
+
+def check_depth(k: int) -> None:
+    """Raise an error unless the number of wanted documents is at least 1."""
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
 
 
 def first_rows(ranks: np.ndarray, index: QueryIndex, k: int) -> np.ndarray:

@@ -64,6 +64,15 @@ def test_kinds_of_rows(make):
     assert values.ravel().tolist() == part.y.tolist()
 
 
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.DataFrame])
+def test_one_query_of_any_rows(kind):
+    """A ranker of texts holds its rows in a list, of which one query is a slice."""
+    data = rows(kind([["a"], ["b"], ["c"], ["d"], ["e"], ["f"]]))
+    for queries, expected in (([2], ["d"]), ([2, 0], ["d", "b", "e"])):
+        found = np.ravel(data.subset(np.array(queries)).X)
+        assert found.tolist() == expected
+
+
 def test_queries_with_a_preference():
     assert rows().has_preference().tolist() == [True, True, False]
     only = Preferences(np.array([[4, 1]]))

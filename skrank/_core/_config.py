@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 _DEFAULTS: dict[str, Any] = {"assume_single_query": False}
+# None by default: a dict would be one object, shared by all contexts.
 _config: ContextVar[dict[str, Any] | None] = ContextVar("skrank_config", default=None)
 
 

@@ -51,10 +51,9 @@ def accepts(estimator, method: str, name: str) -> bool:
         return True
     if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return False
-    routing = get_routing_for_object(estimator)
-    return isinstance(routing, MetadataRouter) and bool(
-        routing.consumes(method, [name])
-    )
+    if not _is_router(estimator):
+        return False
+    return bool(get_routing_for_object(estimator).consumes(method, [name]))
 
 
 def needs_groups(estimator) -> bool:

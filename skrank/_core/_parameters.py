@@ -215,19 +215,6 @@ def _put_own_first(cls) -> None:
     cls.__init__.__signature__ = signature.replace(parameters=by_place + by_name)
 
 
-def _plain(hint):
-    """Return an annotation without ranges, as readers of signatures expect it."""
-    origin = typing.get_origin(hint)
-    if origin is Annotated:
-        return typing.get_args(hint)[0]
-    if origin in (typing.Union, types.UnionType):
-        first, *others = map(_plain, typing.get_args(hint))
-        for other in others:
-            first = first | other
-        return first
-    return hint
-
-
 def _is_code(value) -> bool:
     return isinstance(value, property | classmethod | staticmethod) or (
         inspect.isfunction(value)
@@ -304,6 +291,7 @@ def _union(arguments) -> _Rule:
 def _literal(choices) -> _Rule:
     *words, last = map(repr, choices)
     kinds = tuple(type(choice) for choice in choices)
+    # The type comes first: 1 equals True, and arrays compare to arrays.
     return (
         lambda value: isinstance(value, kinds) and value in choices,
         f"{', '.join(words)} or {last}" if words else last,

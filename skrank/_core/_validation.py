@@ -269,6 +269,7 @@ def check_grades(
     if len(grades) == 0:
         raise ValueError(f"{name} is empty; at least one document is needed")
     bad = ~np.isfinite(grades)
+    # scikit-learn's checks of estimators look for "Input y contains NaN".
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise ValueError(
@@ -359,6 +360,7 @@ def check_weights(
         weight = check_array(
             sample_weight, ensure_2d=False, dtype=dtype, input_name=name
         )
+    # The wording of scikit-learn, which its checks of estimators look for.
     if weight.ndim != 1:
         raise ValueError(
             f"{name}: Sample weights must be 1D array or scalar, got {weight.ndim}D"

@@ -12,7 +12,8 @@ from skrank._core._parameters import Interval, Positive
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
-from skrank.base import ArrayOrCSR, first_rows
+from skrank._rows import GroupedRows
+from skrank.base import ArrayOrCSR, check_depth, first_rows
 from skrank.losses import BaseLoss
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 from skrank.rankers._tree_ranker import BaseTreeRanker
@@ -117,10 +118,13 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         if not early_exit:
             return super().top_documents(X, groups, k=k)
         check_is_fitted(self)
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        check_depth(k)
         if self.ensemble_.n_outputs > 1:
             raise ValueError("early_exit needs a model of one output")
+        return self._first_contenders(X, groups, k)
+
+    def _first_contenders(self, X, groups, k) -> np.ndarray:
+        """Return what `top_documents` does, giving up documents on the way."""
         rows = self._check_rows(X, reset=False)
         ids = self._query_ids("top_documents", groups, X, n_samples=len(rows))
         index = QueryIndex.from_groups(ids)
@@ -169,6 +173,7 @@ class _Boosting(AdditiveRun):
         if self.validation is not None:
             self.encoded = ranker.bin_mapper_.encode(self.validation.X)
         starts_at_zero = ranker.init is None and "init_score" not in data.side
+        # Scores that the user starts from are better than any constant.
         if not self.n_done and starts_at_zero:
             self._shift()
         self.grower = ranker._grower(data.X)
@@ -182,6 +187,7 @@ class _Boosting(AdditiveRun):
             return
         _, gradient, hessian = self._derivatives()
         weight = hessian.sum(axis=0)
+        # Without any weight the gradient is zero as well, and so is the step.
         step = -gradient.sum(axis=0) / np.where(weight > 0, weight, 1.0)
         self.ranker.baseline_ = step
         self.scores += step
@@ -203,6 +209,7 @@ class _Boosting(AdditiveRun):
             )
             self.trees.append(tree)
             self.outputs.append(k)
+            # Rows that were not drawn have not been sorted into leaves yet.
             self.grower.add_to(self.scores, k, everywhere=rows is not None)
             if self.validation is not None:
                 self._add_to_held(tree, k)

@@ -134,6 +134,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         """Fit an energy under a loss; return both, the solver's result, the monitor."""
         solver = self._resolve_solver(energy)
         energy.setup(data.X, rng, data.y, data.ptr)
+        # Once per fit, and not in every evaluation: features of kernels are expensive.
         data = replace(data, X=energy.transform(data.X))
         if validation is not None:
             validation = replace(validation, X=energy.transform(validation.X))
@@ -316,6 +317,7 @@ def _at_labels(energies, energy, labels):
     if labels is None:
         return energies.min(axis=1)
     labels = np.broadcast_to(np.asarray(labels, dtype=np.float64), len(energies))
+    # Labels above all known ones have no column; the next line finds them out.
     columns = np.minimum(np.searchsorted(known, labels), len(known) - 1)
     unknown = labels[known[columns] != labels]
     if len(unknown):

@@ -217,6 +217,7 @@ class GERank(BaseEnergyRanker):
         self.query_features_ = self.energy_.query_features_
 
     def _require_grade_zero(self, data) -> None:
+        # reduceat would give an empty query the grade of the next one.
         lowest = np.minimum.reduceat(data.y, data.ptr[:-1][data.sizes > 0])
         if lowest.min() > 0 and data.has_preference().any():
             raise invalid_parameter(

@@ -86,6 +86,7 @@ class LogisticRanker(BaseEnergyRanker):
             return super()._objective(energy, loss, data, n_threads)
         return _JointObjective(
             [
+                # A comprehension is a scope of its own, in which super() fails.
                 super(LogisticRanker, self)._objective(
                     energy, clone(loss).set_params(threshold=value), data, n_threads
                 )
@@ -107,7 +108,7 @@ class LogisticRanker(BaseEnergyRanker):
         models = np.split(params, len(self.thresholds_))
         return np.sum([expit(score(energy, loss, m, X, ptr)) for m in models], axis=0)
 
-    def _energies(self, X, ptr=None):
+    def _energies(self, X, ptr=None) -> np.ndarray:
         return -self._predict(X, ptr)
 
     def _store_coef(self, energy):

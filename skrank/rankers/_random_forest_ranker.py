@@ -116,6 +116,7 @@ class RandomForestRanker(BaseTreeRanker):
             data.sample_weight,
             n_threads=effective_n_threads(self.n_jobs),
         )
+        # No tree sees the others, so that all of them start from the same scores.
         zeros = np.zeros(len(data.y))
         if self.loss_.has_hessian:
             _, gradient, hessian = prepared.gradient_hessian(zeros)

@@ -6,6 +6,7 @@ to the scores of rows; that of trees is in `skrank.rankers._boosting`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,12 @@ class AdditiveRun:
         self.forget(rng)
         ranker.init_ = None
         if ranker.init is not None:
-            ranker.init_ = fit_on(ranker.init, self.data, self.validation, "init")
+            # Scores to start from are added to those of `init`, not handed to it.
+            data, validation = (
+                None if rows is None else replace(rows, side={})
+                for rows in (self.data, self.validation)
+            )
+            ranker.init_ = fit_on(ranker.init, data, validation, "init")
         ranker.baseline_ = np.zeros(self.n_outputs)
 
     def forget(self, rng: np.random.RandomState) -> None:

@@ -74,6 +74,7 @@ class SubsetRegression(BaseRanker):
         model = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
         target = gain_of_grades(self.gain, np.asarray(data.y))
         weight = self._weights(target, data.sample_weight)
+        # Some regressors have no sample_weight, not even one that may be None.
         if weight is None:
             self.estimator_ = model.fit(data.X, target)
         else:

@@ -143,7 +143,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         """Return the options of the grower for d features."""
         return {
             "max_leaf_nodes": int(self.max_leaf_nodes),
-            "max_depth": int(self.max_depth or 0),
+            "max_depth": int(self.max_depth or 0),  # 0 sets no limit
             "min_samples_leaf": int(self.min_samples_leaf),
             "min_weight": float(self.min_hessian_leaf),
             "l2": float(self.l2_regularization),

@@ -1,0 +1,136 @@
+"""Rankers that learn from one document or query after another."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from skrank._core._parameters import PositiveInt
+from skrank._rows import GroupedRows
+from skrank.base import ArrayOrCSR
+from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
+
+
+class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
+    """Base class of rankers that change after each document or query they see.
+
+    A subclass implements `_begin`, `_pass`, `_current` and `_scores_at`. `fit` makes
+    several passes in random order; `partial_fit` makes one, in the order of the rows.
+
+    Parameters
+    ----------
+    max_iter : int, default=20
+        Number of passes over the training rows at most.
+
+    Attributes
+    ----------
+    params_ : ndarray of shape (n_params,)
+        Learned parameters.
+    n_iter_ : int
+        Number of passes of `fit`.
+    best_iteration_ : int
+        Pass whose parameters were kept.
+    loss_curve_ : ndarray of shape (n_iter_,)
+        Mean loss met during each pass.
+    validation_curve_ : ndarray
+        Validation measure after each pass, if there were validation queries.
+    """
+
+    __metadata_request__partial_fit = {"groups": True}
+
+    max_iter: PositiveInt = 20
+
+    #: What a pass goes over, one after the other.
+    _steps_over: Literal["documents", "queries"] = "documents"
+
+    def _begin(self, data: GroupedRows) -> None:
+        """Forget what was learned, and make the state to start from."""
+        raise NotImplementedError
+
+    def _pass(self, data: GroupedRows, order: np.ndarray) -> float:
+        """Learn from rows, or queries, in this order; return the mean loss on the way.
+
+        0 says that nothing was left to learn, and ends `fit`.
+        """
+        raise NotImplementedError
+
+    def _current(self) -> np.ndarray:
+        """Return the parameters that the state stands for."""
+        raise NotImplementedError
+
+    def _scores_at(self, params: np.ndarray, X: Any) -> np.ndarray:
+        """Return the scores of documents under some parameters."""
+        raise NotImplementedError
+
+    def _n_steps(self, data) -> int:
+        over_queries = self._steps_over == "queries"
+        return data.n_queries if over_queries else data.n_documents
+
+    def _fit(self, data, validation):
+        rng = check_random_state(self.random_state)
+        data, validation = self._hold_out(data, validation, rng)
+        self._begin(data)
+
+        def scores_of(params, held: Any = validation):
+            return self._scores_at(params, held.X)
+
+        monitor = self._monitor(data, validation, scores_of)
+        monitor.start(self._current())
+        curve: list[float] = []
+        while len(curve) < self.max_iter:
+            curve.append(self._pass(data, rng.permutation(self._n_steps(data))))
+            stop = monitor(self._current(), len(curve), curve[-1])
+            if stop or curve[-1] == 0.0:
+                break
+        kept = monitor.best_state
+        self.params_ = np.array(self._current() if kept is None else kept)
+        self._store_progress(monitor, len(curve), curve)
+
+    def partial_fit(
+        self,
+        X: ArrayOrCSR,
+        y: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows in one pass, in the order in which they come.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        y : array-like of shape (n_documents,)
+            Relevance grades >= 0; higher is better.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row. Queries whose rows are adjacent are learned from in
+            the order in which they come.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weight of each document.
+
+        Returns
+        -------
+        BaseRanker
+            The ranker.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths or the number of features differ, or grades
+            or features are not finite.
+        """
+        first = not hasattr(self, "params_")
+        given = {"sample_weight": sample_weight}
+        return self._learn(
+            self._update, X, y, groups, given, reset=first, in_order=True
+        )
+
+    def _update(self, data, validation):
+        if not hasattr(self, "params_"):
+            self._begin(data)
+        self._pass(data, np.arange(self._n_steps(data)))
+        self.params_ = np.array(self._current())
+
+    def _predict(self, X):
+        return np.asarray(self._scores_at(self.params_, X), dtype=np.float64)

@@ -1,0 +1,102 @@
+"""What the docstrings of rankers promise for every member of a family."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from skrank.datasets import make_ranking
+from skrank.discovery import all_objects
+from skrank.energies import KernelEnergy, LinearEnergy
+from skrank.losses import HingeLoss
+from skrank.rankers import EnergyRanker, LambdaMART, LambdaRank, RankNet, RankSVM
+from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.rankers._rounds import BaseAdditiveRanker
+
+RANKERS = all_objects("ranker")
+ENERGY = {"iteration", "objective", "params", "energy", "data"}
+ADDITIVE = {"iteration", "objective"}
+
+
+def family(base):
+    return [name for name, cls in RANKERS.items() if issubclass(cls, base)]
+
+
+@pytest.fixture(scope="module")
+def graded():
+    return make_ranking(n_queries=12, n_features=6, n_informative=4, random_state=0)
+
+
+def entries_told(name, data, **size):
+    """Entries of the dicts that a callback gets, with validation queries."""
+    seen = []
+    X, y, groups = data
+    params = RANKERS[name]._variants()[0] | size | {"callback": seen.append}
+    ranker = RANKERS[name](**params, random_state=0)
+    ranker.fit(X, y, groups, X_val=X, y_val=y, groups_val=groups)
+    return {frozenset(info) for info in seen}
+
+
+@pytest.mark.parametrize("name", family(BaseEnergyRanker))
+@pytest.mark.filterwarnings("ignore")
+def test_callbacks_of_energy_rankers(name, graded):
+    assert entries_told(name, graded, max_iter=2) == {
+        frozenset(ENERGY | {"validation"})
+    }
+
+
+@pytest.mark.parametrize("name", family(BaseAdditiveRanker))
+def test_callbacks_of_additive_rankers(name, graded):
+    told = entries_told(name, graded, n_estimators=2)
+    assert told == {frozenset(ADDITIVE | {"validation"})}
+
+
+@pytest.mark.parametrize("name", family(BaseEnergyRanker) + family(BaseAdditiveRanker))
+def test_docstrings_name_what_callbacks_get(name):
+    doc = inspect.getdoc(RANKERS[name])
+    entry = doc[doc.index("callback : callable") :]
+    entry = entry[: entry.index("training stops")]
+    expected = ENERGY if name in family(BaseEnergyRanker) else ADDITIVE
+    for key in expected | {"validation"}:
+        assert f"``{key}``" in entry
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_docstrings_name_preferences(name):
+    cls = RANKERS[name]
+    takes = "preferences" in inspect.signature(cls.fit).parameters
+    assert takes == cls._takes_preferences
+    assert ("preferences=" in inspect.getdoc(cls)) == takes
+    assert ("preferences :" in inspect.getdoc(cls.fit)) == takes
+
+
+def test_shape_of_coefficients(graded):
+    """A kernel has one coefficient per landmark, and no more landmarks than rows."""
+    n_rows, n_features = graded[0].shape
+    assert RankSVM().fit(*graded).coef_.shape == (n_features,)
+    assert EnergyRanker(LinearEnergy()).fit(*graded).coef_.shape == (n_features,)
+    for ranker in (
+        RankSVM(kernel="rbf", n_components=9, random_state=0),
+        EnergyRanker(KernelEnergy(n_components=9), HingeLoss(), solver="adam"),
+    ):
+        assert ranker.fit(*graded).coef_.shape == (9,)
+        assert "(n_features,) or (n_components,)" in inspect.getdoc(type(ranker))
+    all_rows = RankSVM(kernel="rbf", n_components=10 * n_rows, solver="adam")
+    assert all_rows.fit(*graded).coef_.shape == (n_rows,)
+
+
+def test_damping_reaches_the_loss(graded):
+    _, loss = LambdaRank(damping=0.25)._parts()
+    assert loss.damping == LambdaMART(damping=0.25)._loss().damping == 0.25
+    plain, damped = (
+        LambdaRank(damping=damping, max_iter=5, random_state=0).fit(*graded).params_
+        for damping in (None, 0.01)
+    )
+    assert not np.allclose(plain, damped)
+
+
+def test_fit_names_the_argument_that_it_does_not_know(graded):
+    with pytest.raises(TypeError, match=r"LambdaMART\.fit takes no side_data; it"):
+        LambdaMART().fit(*graded, side_data=np.ones(3))
+    with pytest.raises(TypeError, match=r"RankNet\.fit takes no X_train; it takes"):
+        RankNet().fit(*graded, X_train=np.ones(3))
