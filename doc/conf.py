@@ -21,7 +21,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "api_reference",
-    "ranker_table",
+    "object_table",
     "preset_table",
     "command_help",
 ]

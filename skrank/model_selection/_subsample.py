@@ -67,7 +67,7 @@ class QuerySubsample(BaseMetaRanker):
 
     @property
     # A wrapper knows it only once it has a ranker, so not on the class.
-    def approach(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def approach(self) -> Any:
         """Approach of the wrapped ranker."""
         return getattr(self.estimator, "approach", None)
 
