@@ -1,4 +1,4 @@
-"""Sources: every cited key has one entry of the bibliography, and every entry is cited."""
+"""Sources: every cited key has its entry in the bibliography, and all are cited."""
 
 import re
 from pathlib import Path

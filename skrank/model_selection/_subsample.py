@@ -78,7 +78,7 @@ class QuerySubsample(BaseMetaRanker):
         self.estimator_ = self._fit_inner(
             self.estimator, data.subset(chosen), validation
         )
-        self.trained_ids_ = data.ids[chosen]
+        self.trained_ids_ = chosen if data.ids is None else data.ids[chosen]
 
     def _n_chosen(self, n_available: int) -> int:
         n = n_available if self.n_queries is None else self.n_queries
