@@ -1,4 +1,4 @@
-"""What happens after every iteration: validation, early stopping and progress."""
+"""Validation, early stopping and reports of progress after every iteration."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,22 +7,21 @@ import numpy as np
 
 
 class Monitor:
-    """Watches a learner: measures validation queries, keeps the best, reports.
+    """Observer that measures validation queries, keeps the best state and reports.
 
     Parameters
     ----------
     evaluate : callable or None, default=None
         ``evaluate(state)`` is the validation measure at the state of the learner.
     patience : int or None, default=None
-        Stop after this many iterations without improvement; None never stops.
+        Number of iterations without improvement after which to stop; None never stops.
     report : sequence of callables, default=()
-        Each is called with a dict of ``iteration``, ``objective``, what ``context``
-        holds, ``params`` if the learner hands over its state, and, with validation
-        queries, ``validation``. The first call has iteration 0 and shows the start.
+        Functions that are called with a dict of ``iteration``, ``objective``, the
+        entries of ``context``, ``params`` if the learner hands over its state, and,
+        with validation queries, ``validation``. The first call has iteration 0 and
+        shows the start.
     greater_is_better : bool, default=True
-        Direction of the validation measure.
-    keep : callable, default=numpy.array
-        What is kept of the best state, as ``keep(state)``.
+        Whether the best validation measure is the highest.
     context : mapping, default=None
         Further entries of every report.
 
@@ -31,9 +30,9 @@ class Monitor:
     curve : list of float
         Validation measure after every iteration.
     best_state : object or None
-        What was kept of the state with the best validation measure.
+        Copy of the state with the best validation measure.
     best_iteration : int
-        When that was, counted from 1; 0 without validation queries.
+        Iteration of the best state, counted from 1; 0 without validation queries.
     """
 
     def __init__(
@@ -43,14 +42,12 @@ class Monitor:
         report: Sequence[Callable[[dict], Any]] = (),
         *,
         greater_is_better: bool = True,
-        keep: Callable[[Any], Any] = np.array,
         context: Mapping[str, Any] | None = None,
     ):
         self.evaluate = evaluate
         self.patience = patience
         self.report = tuple(report)
         self.sign = 1.0 if greater_is_better else -1.0
-        self.keep = keep
         self.context = dict(context or {})
         self.curve: list[float] = []
         self.best_state = None
@@ -63,12 +60,12 @@ class Monitor:
 
     @property
     def best(self) -> float:
-        """Best validation measure, signed so that higher is better."""
+        """Best validation measure, with a sign that makes higher values better."""
         if not self.best_iteration:
             return -np.inf
         return self.sign * self.curve[self.best_iteration - 1]
 
-    def start(self, state, value: float = np.nan) -> None:
+    def start(self, state: Any, value: float = np.nan) -> None:
         """Report the state before the first iteration, which is never kept as best."""
         if not self.report:
             return
@@ -77,8 +74,8 @@ class Monitor:
             more["validation"] = float(self.evaluate(state))
         self._tell(state, 0, value, more)
 
-    def __call__(self, state, n_iter: int, value: float) -> bool:
-        """Note one iteration; True tells the learner to stop."""
+    def __call__(self, state: Any, n_iter: int, value: float) -> bool:
+        """Note one iteration; return whether the learner should stop."""
         more = {}
         stop = False
         if self.evaluate is not None:
@@ -87,39 +84,40 @@ class Monitor:
             stop = self.patience is not None and waited >= self.patience
         return self._tell(state, n_iter, value, more) or stop
 
-    def _tell(self, state, n_iter, value, more):
+    def _tell(self, state, n_iter, value, more) -> bool:
         info = {"iteration": n_iter, "objective": value, **self.context, **more}
         if state is not None:
             info["params"] = state
-        # Every report is made, even if the first one says stop.
+        # A list, because any() alone would skip the reports after the first True.
         answers = [report(info) for report in self.report]
         return any(answer is True for answer in answers)
 
-    def _validate(self, value, state, n_iter):
+    def _validate(self, value, state, n_iter) -> float:
         value = float(value)
         self.curve.append(value)
         if self.sign * value > self.best:
-            self.best_state = None if state is None else self.keep(state)
+            # A copy: solvers change their parameters in place.
+            self.best_state = None if state is None else np.array(state)
             self.best_iteration = n_iter
         return value
 
 
 class PrintProgress:
-    """Print one aligned line per iteration, thinned out as iterations grow.
+    """Report that prints one aligned line per iteration, or per some iterations.
 
     Parameters
     ----------
     name : str
-        What is being trained.
+        Name of the learner.
     verbose : int
-        1 prints iterations 1, 2, 5, 10, 20, 50, …; 2 and more print all.
+        1 prints iterations 1, 2, 5, 10, 20, 50, …; 2 and more print all of them.
     """
 
-    def __init__(self, name, verbose):
+    def __init__(self, name: str, verbose: int):
         self.name = name
         self.verbose = verbose
 
-    def _is_due(self, iteration):
+    def _is_due(self, iteration) -> bool:
         if iteration == 0:  # nothing has been learned yet
             return False
         if self.verbose > 1:
@@ -127,7 +125,7 @@ class PrintProgress:
         digits = str(iteration)
         return digits[0] in "125" and not digits[1:].strip("0")
 
-    def __call__(self, info):
+    def __call__(self, info: Mapping[str, Any]) -> None:
         """Print the line of an iteration if it is due."""
         if not self._is_due(info["iteration"]):
             return
@@ -140,24 +138,24 @@ class PrintProgress:
 
 
 class ReportToScikitLearn:
-    """Forward iterations to the callbacks set by ``set_callbacks``.
+    """Report that forwards iterations to the callbacks set by ``set_callbacks``.
 
     Parameters
     ----------
     context : sklearn.callback.CallbackContext
         Context of the running fit.
     estimator : BaseEstimator
-        The estimator being fitted.
+        Estimator that is being fitted.
     data : GroupedRows
         Training rows.
     """
 
-    def __init__(self, context, estimator, data):
+    def __init__(self, context: Any, estimator: Any, data: Any):
         self.context = context
         self.estimator = estimator
         self.data = data
 
-    def __call__(self, info):
+    def __call__(self, info: Mapping[str, Any]) -> None:
         """Report one iteration as a task that began and ended."""
         if info["iteration"] == 0:
             return

@@ -1,4 +1,6 @@
-"""The glue: energy + loss + data make an objective that a solver can minimise."""
+"""The objective that a solver minimises, made of an energy, a loss and data."""
+
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -6,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from skrank._rows import GroupedRows
 from skrank.losses import ExplicitPairsLoss
 
-# What an objective may lack, as its parts would say it.
+# Capabilities that an objective may lack, with the reasons as clauses.
 _REASONS = {
     "smoothed": "{loss} has no smooth version",
     "relaxed": "{loss} has no cap to relax",
@@ -36,31 +38,31 @@ class Objective:
     Parameters
     ----------
     energy : BaseEnergy
-        After `setup`.
+        Energy after `setup`.
     loss : BaseLoss
-        Hyper-parameters of the loss.
+        Loss of the scores.
     data : GroupedRows
         Rows, grouped by query.
     alpha : float
         Strength of the penalty.
     n_threads : int, default=1
-        Threads of the loss kernels.
+        Number of threads of the loss kernels.
     rng : RandomState, default=None
-        Given while training with noise.
+        Generator of the noise of training, such as dropout; None for no noise.
     prepared : PreparedLoss, default=None
-        The loss bound to these rows already; None binds it here.
+        The loss, already bound to these rows; None binds it here.
     """
 
     def __init__(
         self,
-        energy,
-        loss,
+        energy: Any,
+        loss: Any,
         data: GroupedRows,
         alpha: float,
         *,
         n_threads: int = 1,
-        rng=None,
-        prepared=None,
+        rng: np.random.RandomState | None = None,
+        prepared: Any = None,
     ):
         self.energy = energy
         self.loss = loss
@@ -94,29 +96,36 @@ class Objective:
         """Number of queries."""
         return self.data.n_queries
 
-    def value_gradient(self, params):
-        """Objective and its gradient with respect to the parameters."""
+    @property
+    def _scale(self) -> float:
+        """Factor that turns sums over units into means."""
+        # Data without any preference have no units and no gradient.
+        return 1.0 / self.total_weight if self.total_weight else 0.0
+
+    def value_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient with respect to the parameters."""
         data = self.data
         raw, vjp = self.energy.scores_and_vjp(params, data.X, self.rng, data.ptr)
         values, gradient = self.prepared.value_gradient(raw)
-        # Data without any preference has no units and no gradient.
-        scale = 1.0 / self.total_weight if self.total_weight else 0.0
+        scale = self._scale
         shrunk = self.penalty * params
         value = scale * float(np.sum(values)) + 0.5 * float(shrunk @ params)
         return value, vjp(scale * gradient) + shrunk
 
-    def batch(self, queries, rng=None) -> "Objective":
+    def batch(
+        self, queries: np.ndarray, rng: np.random.RandomState | None = None
+    ) -> "Objective":
         """Return the objective of some queries only.
 
-        Its loss is divided by the share of the queries in the weight of all data, not
+        The loss is divided by the share of the queries in the weight of all data, not
         by the weight that these queries happen to have, so that gradients of random
         batches average to the gradient of the whole.
 
         Objectives of single queries are kept: they come again in every epoch, and
         binding the loss to so few rows takes longer than evaluating it. Only a loss
-        that is to draw anew for every batch is bound again.
+        that draws anew for every batch is bound again.
         """
-        if len(queries) != 1 or getattr(self.prepared, "draws_anew", False):
+        if len(queries) != 1 or self.prepared.draws_anew:
             return self._batch(queries, rng)
         query = int(queries[0])
         if query not in self._single:
@@ -143,12 +152,12 @@ class Objective:
         Parameters
         ----------
         width : float
-            How far the smooth loss may be from the loss; see ``loss.smoothed``.
+            Width of the smoothing; see ``loss.smoothed``.
 
         Returns
         -------
         Objective
-            On the same data.
+            Smooth objective on the same data.
         """
         return self._with_loss(self.loss.smoothed(width))
 
@@ -158,23 +167,21 @@ class Objective:
         return self._with_loss(self.loss.relaxed())
 
     @_prepared_has("most_violated")
-    def most_violated(self, params):
-        """Bound by the rankings that violate the margin most, and its subgradient.
+    def most_violated(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the bound by the most violated rankings, and its subgradient.
 
         Both are means over the units, without the penalty: a cutting-plane solver adds
         them as one constraint and keeps the penalty itself.
         """
         raw, vjp = self.energy.scores_and_vjp(params, self.data.X, None, self.data.ptr)
         values, gradient = self.prepared.most_violated(raw)
-        scale = 1.0 / self.total_weight if self.total_weight else 0.0
-        return scale * float(np.sum(values)), vjp(scale * gradient)
+        return self._scale * float(np.sum(values)), vjp(self._scale * gradient)
 
     @_prepared_has("measure")
-    def measure(self, params) -> float:
-        """Exact mean of the ranking measure, for solvers that search directly."""
+    def measure(self, params: np.ndarray) -> float:
+        """Return the exact mean of the measure, for solvers that search directly."""
         raw = self.energy.document_scores(params, self.data.X, self.data.ptr)
-        scale = 1.0 / self.total_weight if self.total_weight else 0.0
-        return scale * float(np.sum(self.prepared.measure(raw)))
+        return self._scale * float(np.sum(self.prepared.measure(raw)))
 
     def why_not(self, name: str) -> str:
         """Return the reason why a capability is missing, as a clause."""
@@ -182,7 +189,7 @@ class Objective:
         reason = _REASONS.get(name, f"{{loss}} does not offer {name}")
         return reason.format(loss=loss)
 
-    def _with_loss(self, loss):
+    def _with_loss(self, loss) -> "Objective":
         return Objective(
             self.energy,
             loss,
@@ -192,11 +199,13 @@ class Objective:
             rng=self.rng,
         )
 
-    def constraint(self):
-        """Set that parameters must stay in, or None; see `BaseEnergy.constraint`."""
+    def constraint(self) -> Any:
+        """Return the set of admissible parameters; see `BaseEnergy.constraint`."""
         return self.energy.constraint(self.data.X.shape[1])
 
-    def coordinates(self):
-        """Coordinates in which a convex objective is well conditioned, or None."""
+    def coordinates(self) -> Any:
+        """Return coordinates in which the objective is well conditioned, or None."""
+        # Shifts of the scores of a query cancel in such a loss, so that only the
+        # differences of rows within a query count.
         ptr = self.data.ptr if self.loss.shift_invariant else None
         return self.energy.coordinates(self.data.X, self.alpha, ptr)

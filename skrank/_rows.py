@@ -1,8 +1,8 @@
 """Rows of queries: the one form in which data travel inside the package.
 
-A ranker's `fit` checks what it is given and brings it into this form; everything behind
-it (objectives, boosting, rankers inside rankers) reads, slices and holds out queries
-here, so that nothing which came with the rows can be lost on the way.
+The `fit` of a ranker checks its arguments and brings them into this form. Everything
+behind it (objectives, boosting, rankers inside rankers) reads, slices and holds out
+queries here, so that nothing which came with the rows can be lost on the way.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
-from skrank._core._queries import QueryIndex, rows_of_queries, take_rows
+from skrank._core._queries import Grouped, QueryIndex, rows_of_queries, take_rows
 from skrank.losses._base import has_preference
 
 
@@ -20,7 +21,7 @@ from skrank.losses._base import has_preference
 class SideData:
     """An argument of `fit` that holds one entry for each row, besides the common ones.
 
-    A ranker lists what it takes in its class attribute ``_side_data``.
+    A ranker lists such arguments in its class attribute ``_side_data``.
 
     Attributes
     ----------
@@ -32,7 +33,8 @@ class SideData:
     doc : str
         Description of the argument for the docstring of `fit`.
     for_validation : bool
-        Whether `fit` also takes it for validation rows, with ``_val`` at its name.
+        Whether `fit` also takes the argument for validation rows, under the same name
+        with ``_val`` at its end.
     """
 
     name: str
@@ -68,27 +70,27 @@ class Preferences:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedRows:
+class GroupedRows(Grouped):
     """Checked rows, grouped by query, with everything that came with them.
 
     Attributes
     ----------
     X : ndarray, CSR matrix or data frame of shape (n_documents, n_features)
-        Rows, those of a query next to each other.
+        Rows of documents, those of a query next to each other.
     y : ndarray of shape (n_documents,) or None
-        Grades; None where judgements are preferences.
+        Relevance grades; None where judgements are preferences.
     ptr : ndarray of shape (n_queries + 1,)
         Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
     ids : ndarray of shape (n_queries,) or None
-        Id of each query; None numbers them.
+        Id of each query; None if queries are only numbered.
     sample_weight : ndarray of shape (n_documents,) or None
-        Row weights.
+        Weight of each document.
     preferences : Preferences or None
         Judgements of pairs of documents.
     feature_names : ndarray of shape (n_features,) or None
         Names of the columns, where the rows came with any.
     side : mapping of str to ndarray
-        Side data that the ranker declares; one entry for each row.
+        Side data that the ranker declares, with one entry for each row.
     """
 
     X: Any
@@ -104,7 +106,7 @@ class GroupedRows:
     def from_index(
         cls, X, y, index: QueryIndex, *, side=None, preferences=None, **rest
     ) -> "GroupedRows":
-        """Bring rows, in the order in which they were given, into that of an index."""
+        """Bring rows from the order in which they were given into that of an index."""
         if preferences is not None and index.order is not None:
             places = np.empty(index.n_documents, dtype=np.intp)
             places[index.order] = np.arange(index.n_documents)
@@ -125,21 +127,6 @@ class GroupedRows:
         )
 
     @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.ptr) - 1
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents, over all queries."""
-        return int(self.ptr[-1])
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Number of documents of each query, shape (n_queries,)."""
-        return np.diff(self.ptr)
-
-    @property
     def groups(self) -> np.ndarray:
         """Query id of each row, shape (n_documents,)."""
         ids = np.arange(self.n_queries) if self.ids is None else self.ids
@@ -147,6 +134,7 @@ class GroupedRows:
 
     def subset(self, queries) -> "GroupedRows":
         """Return the rows of some queries, in the order given."""
+        rows: Any
         rows, ptr = rows_of_queries(self.ptr, queries)
         preferences = self.preferences
         if preferences is not None:
@@ -154,7 +142,8 @@ class GroupedRows:
             places[rows] = np.arange(len(rows))
             preferences = preferences.moved(places)
         if len(queries) == 1:
-            rows = slice(*self.ptr[queries[0] : queries[0] + 2])  # no copy
+            # A slice copies nothing, which solvers that take one query at a time need.
+            rows = slice(*self.ptr[queries[0] : queries[0] + 2])
 
         def chosen(array):
             return None if array is None else array[rows]
@@ -170,7 +159,9 @@ class GroupedRows:
             side={name: values[rows] for name, values in self.side.items()},
         )
 
-    def hold_out(self, fraction, rng) -> tuple["GroupedRows", "GroupedRows"]:
+    def hold_out(
+        self, fraction: float, rng: np.random.RandomState
+    ) -> tuple["GroupedRows", "GroupedRows"]:
         """Split the queries into training and validation queries.
 
         Parameters
@@ -178,7 +169,7 @@ class GroupedRows:
         fraction : float
             Share of the queries to hold out, rounded up.
         rng : RandomState
-            Source of the randomness by which they are chosen.
+            Generator by which the queries are chosen.
 
         Returns
         -------
@@ -220,8 +211,8 @@ class GroupedRows:
         return preferring
 
 
-def check_pairs(preferences, n_samples) -> np.ndarray:
-    """Check preference pairs: row numbers of two different documents.
+def check_pairs(preferences: npt.ArrayLike, n_samples: int) -> np.ndarray:
+    """Check that preferences are pairs of row numbers of two different documents.
 
     Parameters
     ----------
@@ -233,6 +224,7 @@ def check_pairs(preferences, n_samples) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_pairs, 2), dtype intp
+        Preference pairs.
 
     Raises
     ------
@@ -258,7 +250,7 @@ def check_pairs(preferences, n_samples) -> np.ndarray:
     return pairs.astype(np.intp)
 
 
-def named_rows(X, names):
+def named_rows(X: Any, names: np.ndarray | None) -> Any:
     """Return rows as a data frame where their columns have names, else as they are.
 
     A ranker or pipeline inside another one then sees the names that the user gave.

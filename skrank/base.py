@@ -1,8 +1,8 @@
-"""What every ranker shares: input, groups, scoring and ranking.
+"""Base classes of rankers: input, groups, scoring and ranking.
 
 A ranker implements ``_fit(data, validation)`` on rows that are already checked and
-grouped by query, and ``_predict(X)`` for scores. Everything a user can get wrong is
-dealt with here, once.
+grouped by query, and ``_predict(X)``, which returns scores. All checks of what users
+pass to a ranker are made here.
 """
 
 import inspect
@@ -51,9 +51,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     ``_predict(X)``, which returns scores. Groups reach `fit` and `score` by
     scikit-learn's metadata routing without any ``set_fit_request``.
 
-    A ranker that learns from more than rows, grades, queries and weights lists it in
-    ``_side_data``; `fit` then takes it by name, checks it, and groups, slices and holds
-    it out with the rows.
+    A ranker that learns from more than rows, grades, queries and weights lists the
+    further arguments of `fit` in ``_side_data``. They are passed by name, and are
+    checked, grouped, sliced and held out with the rows.
     """
 
     __metadata_request__fit = {
@@ -64,14 +64,14 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     }
     __metadata_request__score = {"groups": True}
 
-    #: "pointwise", "pairwise" or "listwise"; shown in the tables of the guide.
+    #: "pointwise", "pairwise", "listwise" or "any"; shown in the tables of the guide.
     approach: ClassVar[str]
     _accepts_sparse = True
     _accepts_missing = False
-    #: Whether X is checked and made an array, or handed on as it was given.
+    #: Whether X is checked and turned into an array; otherwise it stays as given.
     _checks_rows = True
     _side_data: ClassVar[tuple[SideData, ...]] = ()
-    #: Whether scores of a document depend on the others of its query.
+    #: Whether scores of a document depend on the other documents of its query.
     _needs_groups = False
     #: Whether `fit` takes ``preferences=`` in place of grades.
     _takes_preferences = False
@@ -83,7 +83,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
-        """Constructor arguments that the common tests run over."""
+        """Return the constructor arguments that the common tests run over."""
         return [{}]
 
     def fit(
@@ -110,9 +110,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             The query of each row, as any hashable id and in any order. If None, the
             ids are read from a level named "qid" of the pandas index of ``y`` or ``X``.
         sample_weight : array-like of shape (n_documents,), default=None
-            Weight of each document. In pairwise losses the weight of the preferred
-            document multiplies the pair; in listwise losses the mean weight of a
-            query's documents multiplies the query.
+            Weight of each document. In pairwise losses a pair has the weight of its
+            preferred document; in listwise losses a query has the mean weight of its
+            documents.
         X_val : array-like of shape (n_val_documents, n_features), default=None
             Rows of validation queries, for early stopping and model selection.
         y_val : array-like of shape (n_val_documents,), default=None
@@ -120,7 +120,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         groups_val : array-like of shape (n_val_documents,), default=None
             The query of each validation row.
         **side_data : array-likes
-            What else the ranker learns from; most rankers take nothing more.
+            Further data that the ranker learns from; most rankers take none.
 
         Returns
         -------
@@ -143,11 +143,11 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     ) -> Self:
         """Check and group what was passed and hand it to a method that learns.
 
-        Everything that a ranker learns from comes through this door: ``fit``, and
-        ``partial_fit`` with ``reset=False`` from the second call on.
+        Both `fit` and ``partial_fit`` come through here, the latter with
+        ``reset=False`` from the second call on.
         """
         self._check_parameters()
-        held_out = dict.fromkeys(("X_val", "y_val", "groups_val"))
+        held_out: dict[str, Any] = dict.fromkeys(("X_val", "y_val", "groups_val"))
         given = self._known_arguments(given)
         held_out |= validation or {}
         for side in self._side_data:
@@ -156,55 +156,56 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         data, index = self._training_rows(X, y, groups, given, reset)
         rows = self._validation_rows(held_out, given)
         self._note_queries(data, index, reset)
-        self._callback_context = self._init_callback_context(max_subtasks=None)
+        # None is documented: the number of iterations is not known beforehand.
+        self._callback_context = self._init_callback_context(
+            max_subtasks=None  # pyright: ignore[reportArgumentType]
+        )
         try:
             method(data, rows)
         finally:
+            # The context holds on to the fit, and would be pickled with the ranker.
             del self._callback_context
         return self
 
     def _known_arguments(self, given):
-        """Refuse arguments of `fit` that this ranker does not know."""
-        known = set(inspect.signature(self.fit).parameters) | {"sample_weight"}
+        """Return the arguments that are not None; refuse those that `fit` lacks."""
+        known = {"sample_weight"}
+        for name, parameter in inspect.signature(self.fit).parameters.items():
+            if name not in ("X", "y") and parameter.kind is not parameter.VAR_KEYWORD:
+                known.add(name)
         for name in given:
             if name not in known:
-                takes = [n for n in known if n not in ("X", "y", "side_data")]
                 raise TypeError(
                     f"{type(self).__name__}.fit takes no {name}; it takes "
-                    f"{', '.join(sorted(takes))}"
+                    f"{', '.join(sorted(known))}"
                 )
         return {name: value for name, value in given.items() if value is not None}
 
-    def _training_rows(self, X, y, groups, given, reset):
-        given_X, given_y = X, y
+    def _training_rows(
+        self, X, y, groups, given, reset
+    ) -> tuple[GroupedRows, QueryIndex]:
+        """Check and group training rows, judged by grades or by preferences."""
         preferences = given.pop("preferences", None)
-        if preferences is not None and y is not None:
-            raise ValueError("pass either y or preferences, not both")
-        graded = preferences is None
-        X = self._check_rows(X, reset=reset, needs_y=graded and y is None)
-        n = n_rows(X)
-        if graded:
-            y = check_grades(y, n_samples=n, warn=True)
-            ids = resolve_groups(
-                groups,
-                given_y,
-                given_X,
-                n_samples=n,
-                caller=f"{type(self).__name__}.fit",
-            )
-            weight = check_weights(given.pop("sample_weight", None), n)
+        weight = given.pop("sample_weight", None)
+        needs_y = _is_unjudged(y, preferences)
+        rows = self._check_rows(X, reset=reset, needs_y=needs_y)
+        n = n_rows(rows)
+        grades = None
+        if preferences is None:
+            grades = check_grades(y, n_samples=n, warn=True)
+            ids = self._query_ids("fit", groups, y, X, n_samples=n)
+            weight = check_weights(weight, n)
         else:
+            # Pairs say which documents are compared, so that queries are optional.
             ids = np.zeros(n, dtype=np.intp)
             if groups is not None:
                 ids = check_groups(groups, n)
-            preferences = _checked_preferences(
-                preferences, given.pop("sample_weight", None), ids
-            )
-            weight = None
+            preferences = _checked_preferences(preferences, weight, ids)
+            weight = None  # of pairs, and kept with them
         index = QueryIndex.from_groups(ids, canonical=True)
         return GroupedRows.from_index(
-            X,
-            y,
+            rows,
+            grades,
             index,
             sample_weight=weight,
             preferences=preferences,
@@ -213,7 +214,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         ), index
 
     def _validation_rows(self, held_out, given) -> GroupedRows | None:
-        """Check and group validation rows; ``given`` is what training rows have."""
+        """Check and group validation rows; ``given`` is the side data of training."""
         X_val, y_val, groups_val = (
             held_out.pop(name) for name in ("X_val", "y_val", "groups_val")
         )
@@ -231,13 +232,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 )
         X = self._check_rows(X_val, reset=False)
         n = n_rows(X)
-        ids = resolve_groups(
-            groups_val,
-            y_val,
-            X_val,
-            n_samples=n,
-            caller=f"{type(self).__name__}.fit with X_val",
-            name="groups_val",
+        ids = self._query_ids(
+            "fit with X_val", groups_val, y_val, X_val, n_samples=n, name="groups_val"
         )
         return GroupedRows.from_index(
             X,
@@ -247,14 +243,26 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             side=self._checked_side_data(held_out, n, "_val"),
         )
 
-    def _checked_side_data(self, given, n, suffix=""):
+    def _query_ids(
+        self, caller, groups, *containers, n_samples, name="groups"
+    ) -> np.ndarray:
+        """Return the query id of each row, for a method that cannot do without."""
+        return resolve_groups(
+            groups,
+            *containers,
+            n_samples=n_samples,
+            caller=f"{type(self).__name__}.{caller}",
+            name=name,
+        )
+
+    def _checked_side_data(self, given, n, suffix="") -> dict[str, np.ndarray]:
         return {
             side.name: side.check(given[side.name], n, side.name + suffix)
             for side in self._side_data
             if given.get(side.name) is not None
         }
 
-    def _note_queries(self, data, index, reset):
+    def _note_queries(self, data, index, reset) -> None:
         """Store the training queries; those of earlier calls of `partial_fit` stay."""
         ids, sizes = index.ids, index.sizes
         without = int((~data.has_preference()).sum())
@@ -267,8 +275,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         self.query_ids_, self.query_sizes_ = ids, sizes
         self.n_queries_without_preference_ = without
 
-    def _check_rows(self, X, *, reset, needs_y=False):
-        """Check rows alone; grades are checked by rules of our own."""
+    def _check_rows(self, X, *, reset, needs_y=False) -> Any:
+        """Check rows alone; grades are checked by rules of their own."""
         if not self._checks_rows:
             if needs_y:
                 raise ValueError(
@@ -276,11 +284,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                     "is None"
                 )
             return validate_data(self, X, reset=reset, skip_check_array=True)
+        # None makes scikit-learn raise its own error for a missing y.
+        y: Any = None if needs_y else "no_validation"
         return validate_data(
             self,
             X,
-            # None reaches scikit-learn, which says that y is required.
-            y=None if needs_y else "no_validation",
+            y=y,
             reset=reset,
             accept_sparse="csr" if self._accepts_sparse else False,
             dtype=[np.float64, np.float32],
@@ -291,11 +300,11 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> Any:
         raise NotImplementedError
 
-    def _predict(self, X):
+    def _predict(self, X) -> np.ndarray:
         raise NotImplementedError
 
     def predict(self, X: ArrayOrCSR) -> np.ndarray:
-        """Score documents.
+        """Return the scores of documents.
 
         Parameters
         ----------
@@ -311,7 +320,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         return self._predict(self._check_rows(X, reset=False))
 
     def rank(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
-        """Rank the documents of each query.
+        """Return the rank of each document within its query.
 
         Parameters
         ----------
@@ -323,7 +332,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents,)
-            1 for the best document of its query; equal scores keep the row order.
+            Ranks, from 1 for the best document of a query; documents with equal scores
+            rank in the order of their rows.
         """
         ranks, _ = self._ranks(X, groups, "rank")
         return ranks
@@ -331,7 +341,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def top_documents(
         self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None, *, k: int = 10
     ) -> np.ndarray:
-        """Rows of the best documents of each query.
+        """Return the rows of the best documents of each query.
 
         Parameters
         ----------
@@ -340,7 +350,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         groups : array-like of shape (n_documents,), default=None
             The query of each row, in any order.
         k : int, default=10
-            Documents per query; a query with fewer gives all it has.
+            Number of documents of each query; a query with fewer gives all it has.
 
         Returns
         -------
@@ -358,10 +368,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         return first_rows(index.take(ranks), index, k)
 
     def _ranks(self, X, groups, method):
-        ids = resolve_groups(
-            groups, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.{method}"
-        )
+        ids = self._query_ids(method, groups, X, n_samples=n_rows(X))
         scores = np.asarray(self._scores(X, ids), dtype=np.float64)
+        # The scores may come from an estimator that is not ours.
         index = QueryIndex.from_groups(check_groups(ids, len(scores)))
         ranks = segment_ranks(index.take(scores), index.ptr)
         return index.restore(np.asarray(ranks, dtype=np.intp)), index
@@ -373,7 +382,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         groups: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> float:
-        """Mean NDCG@10 over queries.
+        """Return the mean NDCG@10 over queries.
 
         Parameters
         ----------
@@ -384,16 +393,14 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         groups : array-like of shape (n_documents,), default=None
             The query of each row, in any order.
         sample_weight : array-like of shape (n_documents,), default=None
-            Row weights; a query weighs as much as its documents on average.
+            Weight of each document; a query has the mean weight of its documents.
 
         Returns
         -------
         float
-            Between 0 and 1.
+            Mean NDCG@10, between 0 and 1.
         """
-        groups = resolve_groups(
-            groups, y, X, n_samples=n_rows(X), caller=f"{type(self).__name__}.score"
-        )
+        groups = self._query_ids("score", groups, y, X, n_samples=n_rows(X))
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
         return float(
@@ -401,21 +408,16 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         )
 
     def _by_query(self, function, X, groups, method):
-        """Rows of ``function(X)``, or of ``function(X, ptr)`` if the model needs it."""
+        """Return ``function(X)``, or ``function(X, ptr)`` if queries are needed."""
         rows = self._check_rows(X, reset=False)
         if not self._needs_groups:
             return function(rows)
-        ids = resolve_groups(
-            groups,
-            X,
-            n_samples=rows.shape[0],
-            caller=f"{type(self).__name__}.{method}",
-        )
-        index = QueryIndex.from_groups(check_groups(ids, rows.shape[0]))
+        ids = self._query_ids(method, groups, X, n_samples=rows.shape[0])
+        index = QueryIndex.from_groups(ids)
         return index.restore(function(index.take(rows), index.ptr))
 
-    def _scores(self, X, groups):
-        """Scores for a caller who knows the queries."""
+    def _scores(self, X, groups) -> np.ndarray:
+        """Return scores, for a caller who knows the queries."""
         return self.predict(X)
 
     def __sklearn_tags__(self):
@@ -425,6 +427,13 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+def _is_unjudged(y, preferences) -> bool:
+    """Return whether there are no judgements; refuse those of both kinds."""
+    if y is not None and preferences is not None:
+        raise ValueError("pass either y or preferences, not both")
+    return y is None and preferences is None
 
 
 def _checked_preferences(preferences, weight, ids) -> Preferences:
@@ -437,22 +446,17 @@ def _checked_preferences(preferences, weight, ids) -> Preferences:
     return Preferences(pairs, check_weights(weight, len(pairs)))
 
 
-_PREFERENCES = SideData(
-    "preferences",
-    lambda pairs, n_rows, name: check_pairs(pairs, n_rows),
-    """array-like of shape (n_pairs, 2), default=None
-            Row numbers: the first document of a pair is preferred to the second. In
-            place of ``y``; ``groups`` are then optional, and checked against the pairs,
-            and ``sample_weight`` holds the weight of each pair.""",
-)
+_PREFERENCES_DOC = """array-like of shape (n_pairs, 2), default=None
+            Row numbers of two documents each, of which the first is preferred to the
+            second. They take the place of ``y``; ``groups`` are then optional, and
+            checked against the pairs, and ``sample_weight`` holds one weight for each
+            pair."""
 
 
 def _state_arguments_of_fit(cls):
     """Give a class a `fit` whose signature and docstring name its side data."""
-    extra = [_PREFERENCES] if cls._takes_preferences else []
-    extra += cls._side_data
-    arguments = {}
-    for side in extra:
+    arguments = {"preferences": _PREFERENCES_DOC} if cls._takes_preferences else {}
+    for side in cls._side_data:
         arguments[side.name] = side.doc
         if side.for_validation:
             arguments[f"{side.name}_val"] = (
@@ -481,8 +485,28 @@ def _state_arguments_of_fit(cls):
     setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
 
 
-def check_start_scores(scores, n_samples: int, name: str) -> np.ndarray:
-    """Check scores to start from: one finite number for each row."""
+def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.ndarray:
+    """Check that there is one finite score to start from for each row.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples,)
+        Scores to start from.
+    n_samples : int
+        Number of rows.
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), dtype float64
+        Scores to start from.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite or the length differs.
+    """
     scores = check_scores(scores, n_samples, name=name)
     if not np.isfinite(scores).all():
         raise ValueError(f"{name} must be finite")
@@ -490,16 +514,16 @@ def check_start_scores(scores, n_samples: int, name: str) -> np.ndarray:
 
 
 def first_rows(ranks: np.ndarray, index: QueryIndex, k: int) -> np.ndarray:
-    """Row numbers of ranks 1 to k, query after query and best first.
+    """Return the row numbers of ranks 1 to k, query after query and best first.
 
     Parameters
     ----------
     ranks : ndarray of shape (n_documents,)
         Ranks within queries, grouped by query.
     index : QueryIndex
-        Of the rows.
+        Index of the queries of the rows.
     k : int
-        Last rank.
+        Last rank that is wanted.
 
     Returns
     -------
@@ -512,7 +536,7 @@ def first_rows(ranks: np.ndarray, index: QueryIndex, k: int) -> np.ndarray:
 
 
 class GroupsAtPredictMixin:
-    """Rankers whose scores of a document may depend on the others of its query.
+    """Mixin of rankers whose scores of a document may depend on others of its query.
 
     `predict` then takes ``groups``, which scikit-learn's metadata routing passes on
     through pipelines without any ``set_predict_request``.
@@ -523,7 +547,7 @@ class GroupsAtPredictMixin:
     _needs_groups = True
 
     def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
-        """Score documents.
+        """Return the scores of documents.
 
         Parameters
         ----------
@@ -546,14 +570,14 @@ class GroupsAtPredictMixin:
         check_is_fitted(self)
         return self._by_query(self._predict, X, groups, "predict")
 
-    def _scores(self, X, groups):
+    def _scores(self, X, groups) -> np.ndarray:
         return self.predict(X, groups)
 
 
 class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
-    """Rankers that are made of other estimators.
+    """Base class of rankers that are made of other estimators.
 
-    These may be rankers, pipelines or any estimators of scikit-learn: rows reach them
+    These may be rankers, pipelines or any estimators of scikit-learn. Rows reach them
     as they were given, together with the groups, weights and validation queries that
     they accept. Subclasses implement ``_fit(data, validation)`` by `_fit_inner` and
     ``_predict(X, groups)`` by `_inner_scores`.
@@ -574,18 +598,18 @@ class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
         return fit_on(estimator, data, validation, owner)
 
     def _inner_scores(self, model, X, groups=None) -> np.ndarray:
-        """Scores of a fitted estimator."""
+        """Return the scores of a fitted estimator."""
         return np.asarray(scores_of(model, X, groups), dtype=np.float64)
 
     def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
-        """Score documents.
+        """Return the scores of documents.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_documents, n_features)
             One row per document.
         groups : array-like of shape (n_documents,), default=None
-            The query of each row, for estimators inside that ask for it.
+            The query of each row, for the estimators inside that ask for it.
 
         Returns
         -------
@@ -597,10 +621,10 @@ class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
             groups = qid_of_index(X)
         return self._predict(self._check_rows(X, reset=False), groups)
 
-    def _predict(self, X, groups=None):
+    def _predict(self, X, groups=None) -> np.ndarray:
         raise NotImplementedError
 
-    def _scores(self, X, groups):
+    def _scores(self, X, groups) -> np.ndarray:
         return self.predict(X, groups)
 
 

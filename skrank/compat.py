@@ -1,11 +1,12 @@
 """Rankers of other libraries behind skrank's interface.
 
-LightGBM wants sizes of adjacent queries, XGBoost sorted numbers of queries and one
-weight for each query, CatBoost adjacent query ids: none of which survives
-cross-validation on its own. `PeerRanker` takes one id per row, in any order, and hands
-the library what it wants.
+LightGBM takes sizes of adjacent queries, XGBoost sorted numbers of queries and one
+weight for each query, CatBoost adjacent query ids. None of these survives
+cross-validation on its own. `PeerRanker` takes one id per row, in any order, and passes
+the arguments that the library takes.
 """
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
@@ -14,19 +15,20 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import parameters_of
+from skrank._rows import GroupedRows
 from skrank.base import BaseMetaRanker
 from skrank.metrics import query_weights
 
 __all__ = ["PeerRanker"]
 
 
-def _numbers(rows):
-    """Number of the query of each row, in ascending order."""
+def _numbers(rows) -> np.ndarray:
+    """Return the number of the query of each row, in ascending order."""
     return np.repeat(np.arange(rows.n_queries), rows.sizes)
 
 
-def _by_sizes(train, validation, parameters):
-    """LightGBM: sizes of the queries."""
+def _by_sizes(train, validation, parameters) -> dict[str, Any]:
+    """Return arguments for LightGBM: sizes of the queries."""
     arguments = {"group": train.sizes, "sample_weight": train.sample_weight}
     if validation is not None:
         arguments["eval_group"] = [validation.sizes]
@@ -38,8 +40,8 @@ def _by_sizes(train, validation, parameters):
     return arguments
 
 
-def _by_numbers(train, validation, parameters):
-    """XGBoost: ascending query numbers, and one weight for each query."""
+def _by_numbers(train, validation, parameters) -> dict[str, Any]:
+    """Return arguments for XGBoost: ascending query numbers, one weight per query."""
     weight = query_weights(train.sample_weight, train.ptr)
     arguments = {"qid": _numbers(train), "sample_weight": weight}
     if validation is not None:
@@ -48,8 +50,8 @@ def _by_numbers(train, validation, parameters):
     return arguments
 
 
-def _by_ids(train, validation, parameters):
-    """CatBoost: a query id for each row; validation rows in a pool of its own."""
+def _by_ids(train, validation, parameters) -> dict[str, Any]:
+    """Return arguments for CatBoost: a query id per row, validation rows in a pool."""
     arguments = {"group_id": _numbers(train), "sample_weight": train.sample_weight}
     if validation is not None:
         from catboost import Pool
@@ -60,12 +62,13 @@ def _by_ids(train, validation, parameters):
     return arguments
 
 
-# Parameters of fit that tell what a library wants; XGBoost has the first two.
+# Parameters of fit by which libraries are told apart, in the order in which they are
+# looked for: XGBoost has both ``qid`` and ``group``.
 _WANTED = {"qid": _by_numbers, "group_id": _by_ids, "group": _by_sizes}
 
 
-def _convention(estimator):
-    """The function that makes the arguments of ``estimator.fit``."""
+def _convention(estimator) -> Callable[..., dict[str, Any]]:
+    """Return the function that makes the arguments of ``estimator.fit``."""
     name = type(estimator).__name__
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have fit and predict, got {estimator!r}")
@@ -83,26 +86,27 @@ def _convention(estimator):
 
 
 class PeerRanker(BaseMetaRanker):
-    """A ranker of LightGBM, XGBoost or CatBoost with skrank's interface.
+    """A ranker of LightGBM, XGBoost or CatBoost behind skrank's interface.
 
-    ``fit`` sorts the rows by query and passes what the library wants, recognised by the
-    parameters of its ``fit``: ``qid`` (XGBoost), ``group_id`` (CatBoost) or ``group``
-    (LightGBM). Row weights become query weights for XGBoost. X is handed on as it is,
-    so data frames keep categorical columns. Groups are requested from scikit-learn's
-    metadata routing, so cross-validation and searches work as with skrank's rankers.
+    `fit` sorts the rows by query and passes the queries in the form that the library
+    takes, which is recognised by the parameters of its ``fit``: ``qid`` (XGBoost),
+    ``group_id`` (CatBoost) or ``group`` (LightGBM). Row weights become query weights
+    for XGBoost. X is handed on as it is, so that data frames keep categorical columns.
+    Groups are requested from scikit-learn's metadata routing, so that cross-validation
+    and searches work as with skrank's rankers.
 
     Parameters
     ----------
     estimator : estimator
-        ``LGBMRanker``, ``XGBRanker``, ``CatBoostRanker`` or one with the same kind of
-        ``fit``; it is cloned, never changed.
+        ``LGBMRanker``, ``XGBRanker``, ``CatBoostRanker`` or another estimator with the
+        same kind of ``fit``; it is cloned, never changed.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted ranker of the library.
+        Fitted ranker of the library.
     query_ids_ : ndarray of shape (n_queries,)
-        Training queries.
+        Ids of the training queries.
     query_sizes_ : ndarray of shape (n_queries,)
         Number of training rows of each query.
 
@@ -117,11 +121,11 @@ class PeerRanker(BaseMetaRanker):
     estimator: Any = field(kw_only=False)
 
     @property
-    def approach(self):
-        """Unknown: the library's objective decides."""
+    def approach(self) -> None:
+        """None, because the approach depends on the objective of the library."""
         return None
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         convention = _convention(self.estimator)
         parameters = parameters_of(self.estimator.fit)
         arguments = {
@@ -134,11 +138,11 @@ class PeerRanker(BaseMetaRanker):
                 raise TypeError(f"{type(self.estimator).__name__}.fit takes no {name}")
         self.estimator_ = clone(self.estimator).fit(data.X, data.y, **arguments)
 
-    def _predict(self, X, groups=None):
+    def _predict(self, X, groups=None) -> np.ndarray:
         return np.asarray(self.estimator_.predict(X))
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, as the library computes it."""
         check_is_fitted(self)
         compute = getattr(self.estimator_, "get_feature_importance", None)

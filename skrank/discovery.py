@@ -1,8 +1,7 @@
 """All rankers, losses, measures … of the package, found rather than listed.
 
-The command line, the tables of the guide and the tests that everything must pass read
-the classes here, so that a new class cannot be forgotten by any of them: it is public
-in its package, and that is all it takes.
+The command line, the tables of the guide and the common tests read the classes here. A
+new class that is public in its package is therefore known to all of them.
 """
 
 import inspect
@@ -61,5 +60,5 @@ def all_objects(kind: Kind) -> dict[str, type]:
 
 
 def is_concrete(cls: type) -> bool:
-    """Whether a class is meant to be used itself, and not to be derived from."""
+    """Return whether a class is meant for use, and not only for deriving from it."""
     return not (cls.__name__.startswith("Base") or inspect.isabstract(cls))

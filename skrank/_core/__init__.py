@@ -1,1 +1,1 @@
-"""The ground floor: queries, validation, configuration, threads and kernels."""
+"""Foundations of the package: queries, checks, parameters, threads and kernels."""

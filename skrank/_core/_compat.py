@@ -1,7 +1,8 @@
-"""Differences between versions of scikit-learn, which no other file may know."""
+"""Differences between versions of scikit-learn, hidden from all other files."""
 
 try:
-    # The replacement below has less than the real class, and needs no more.
+    # Type checkers see that the replacement below has fewer methods. Rankers call no
+    # others.
     from sklearn.callback import (
         CallbackSupportMixin,  # pyright: ignore[reportAssignmentType]
         with_callbacks,
@@ -9,7 +10,7 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:
-        """Replacement where scikit-learn has no callback protocol."""
+        """Replacement for versions of scikit-learn without callbacks."""
 
         def _init_callback_context(self, **kwargs):
             return None

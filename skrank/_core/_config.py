@@ -15,8 +15,8 @@ def get_config() -> dict[str, Any]:
     Returns
     -------
     dict
-        Values of the options by name: ``assume_single_query``, whether data without
-        groups are read as the documents of one single query.
+        Values of the options by name. The only option is ``assume_single_query``:
+        whether data without groups are read as the documents of one single query.
 
     Examples
     --------

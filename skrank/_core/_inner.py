@@ -1,8 +1,8 @@
 """Estimators inside others: what they accept, how they are fitted, how they score.
 
-Whoever holds a ranker that somebody else chose (a meta ranker, a scorer, a display, the
-command line) asks here, so that groups, weights and validation queries reach a ranker,
-a pipeline, a search and a plain scikit-learn estimator alike.
+Meta rankers, scorers, displays and the command line hold estimators that the user
+chose. They call the functions here, so that groups, weights and validation queries
+reach a ranker, a pipeline, a search and a plain scikit-learn estimator alike.
 """
 
 import inspect
@@ -28,7 +28,7 @@ def parameters_of(function) -> Mapping[str, inspect.Parameter]:
 
 
 def accepts(estimator, method: str, name: str) -> bool:
-    """Whether a method of an estimator takes an argument, on its own or for its parts.
+    """Return whether a method of an estimator takes an argument, or a part of it does.
 
     Parameters
     ----------
@@ -42,19 +42,22 @@ def accepts(estimator, method: str, name: str) -> bool:
     Returns
     -------
     bool
-        For estimators that hand arguments on, whether scikit-learn's routing says that
-        one of their parts asks for it.
+        Whether the method takes the argument; for estimators that hand arguments on,
+        whether one of their parts asks for it in scikit-learn's metadata routing.
     """
     known = parameters_of(getattr(estimator, method, None))
     if name in known:
         return True
     if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return False
-    return bool(_is_router(estimator) and _routing(estimator).consumes(method, [name]))
+    routing = get_routing_for_object(estimator)
+    return isinstance(routing, MetadataRouter) and bool(
+        routing.consumes(method, [name])
+    )
 
 
 def needs_groups(estimator) -> bool:
-    """Whether the scores of a fitted estimator depend on the queries."""
+    """Return whether the scores of a fitted estimator depend on the queries."""
     own = getattr(estimator, "_needs_groups", None)
     if own is not None:
         return own
@@ -75,7 +78,7 @@ def fit_inner(
     validation: Mapping[str, Any] | None = None,
     owner: str = "estimator",
 ):
-    """Fit a clone of an estimator with what it accepts of groups, weights, validation.
+    """Return a fitted clone of an estimator, given all the arguments that it takes.
 
     Parameters
     ----------
@@ -84,11 +87,11 @@ def fit_inner(
     X : array-like of shape (n_documents, n_features)
         One row per document.
     y : array-like of shape (n_documents,)
-        Grades.
+        Relevance grades.
     groups : array-like of shape (n_documents,), default=None
         Query ids; an estimator that does not know queries is not given them.
     sample_weight : array-like of shape (n_documents,), default=None
-        Row weights.
+        Weight of each document.
     validation : mapping, default=None
         Validation queries as arguments of `fit`, such as ``X_val``; those that the
         estimator does not take are left out.
@@ -98,7 +101,7 @@ def fit_inner(
     Returns
     -------
     estimator
-        The fitted clone.
+        Fitted clone.
 
     Raises
     ------
@@ -128,12 +131,12 @@ def fit_inner(
 def scores_of(
     estimator, X, groups=None, *, response_method: str | Sequence[str] | None = None
 ) -> np.ndarray:
-    """Scores that a fitted estimator gives to documents.
+    """Return the scores that a fitted estimator gives to documents.
 
     Parameters
     ----------
     estimator : estimator
-        Anything that has one of the response methods.
+        Any estimator that has one of the response methods.
     X : array-like of shape (n_documents, n_features)
         One row per document.
     groups : array-like of shape (n_documents,), default=None
@@ -174,7 +177,7 @@ def scores_of(
 
 
 def name_of(estimator) -> str:
-    """Name of an estimator for tables and messages: that of what does the ranking."""
+    """Return the name of the estimator that does the ranking, inside others or not."""
     steps = getattr(estimator, "steps", None)
     if steps:
         return name_of(steps[-1][1])
@@ -185,16 +188,12 @@ def name_of(estimator) -> str:
     return type(estimator).__name__
 
 
-def _routing(estimator):
-    return get_routing_for_object(estimator)
+def _is_router(estimator) -> bool:
+    return isinstance(get_routing_for_object(estimator), MetadataRouter)
 
 
-def _is_router(estimator):
-    return isinstance(_routing(estimator), MetadataRouter)
-
-
-def _call(estimator, method, *args, **metadata):
-    """Call a method; arguments for the parts of an estimator need routing."""
+def _call(estimator, method, *args, **metadata) -> Any:
+    """Call a method, with routing if arguments are meant for parts of the estimator."""
     function = getattr(estimator, method)
     if set(metadata) <= set(parameters_of(function)):
         return function(*args, **metadata)
@@ -202,8 +201,8 @@ def _call(estimator, method, *args, **metadata):
         return function(*args, **metadata)
 
 
-def _through_pipeline(pipeline, held_out):
-    """Have a pipeline transform validation rows like those it trains on, if it can."""
+def _through_pipeline(pipeline, held_out) -> dict[str, Any]:
+    """Have a pipeline transform validation rows like training rows, if it can."""
     wanted = accepts(pipeline, "fit", "X_val")
     # The pipeline would scale validation rows by the queries of the training rows.
     if not wanted or accepts(pipeline[:-1], "transform", "groups"):
@@ -216,26 +215,26 @@ def _ask_for_weights(model):
     """Have the predictors inside a model ask for weights, and transformers decline.
 
     scikit-learn refuses to guess which of the steps that could take weights should get
-    them. Who hands weights to a model means its loss.
+    them. Weights of a model are meant for its loss, which is that of its predictor.
     """
     if not _is_router(model):
         return
     with sklearn.config_context(enable_metadata_routing=True):
         for part in _parts(model):
             fit = getattr(get_routing_for_object(part), "fit", None)
-            # None stands for an argument of which nobody has said who gets it.
+            # None stands for an argument that has been neither requested nor declined.
             if getattr(fit, "requests", {}).get("sample_weight", ...) is None:
                 part.set_fit_request(sample_weight=hasattr(part, "predict"))
 
 
 def _parts(model) -> Iterator[Any]:
-    """Estimators among the parameters of an estimator, at any depth."""
+    """Yield the estimators among the parameters of an estimator, at any depth."""
     for value in model.get_params(deep=True).values():
         if hasattr(value, "set_fit_request"):
             yield value
 
 
-def _numeric_classes(estimator):
+def _numeric_classes(estimator) -> np.ndarray:
     grades = np.asarray(estimator.classes_)
     if grades.dtype.kind not in "biuf":
         raise ValueError(

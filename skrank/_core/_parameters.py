@@ -52,22 +52,23 @@ class InvalidParameterError(ValueError, TypeError):
 
 
 def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParameterError:
-    """Return the error that says what a parameter accepts and what was found.
+    """Return the error that names the values a parameter accepts and the one it has.
 
     Parameters
     ----------
     owner : object
-        The object that has the parameter.
+        Object that has the parameter.
     name : str
         Name of the parameter.
     accepted : str
-        What it accepts, such as "a number > 0".
+        Description of the values that it accepts, such as "a number > 0".
     value : object
-        What was found.
+        Value that was found.
 
     Returns
     -------
     InvalidParameterError
+        Error to raise.
     """
     found = repr(value)
     if len(found) > 100:
@@ -84,18 +85,18 @@ class Interval:
     Parameters
     ----------
     low : float or None
-        Lower bound; None for none.
+        Lower bound; None for no bound.
     high : float or None, default=None
         Upper bound; None admits every finite number.
     closed : {"both", "left", "right", "neither"}, default="both"
-        Which bounds belong to the interval.
+        Bounds that belong to the interval.
     """
 
     low: float | None
     high: float | None = None
     closed: Literal["both", "left", "right", "neither"] = "both"
 
-    def __contains__(self, value):
+    def __contains__(self, value) -> bool:
         if self.low is not None:
             if value < self.low:
                 return False
@@ -143,26 +144,26 @@ Seed = NonNegativeInt | np.random.RandomState | None
     kw_only_default=True, eq_default=False, field_specifiers=(field, Field)
 )
 class Parameters:
-    """Base of everything that has constructor parameters.
+    """Base class of all classes with constructor parameters.
 
-    See the module's description. A parameter that may also be given by its place is
-    declared as ``field(default=..., kw_only=False)``.
+    The description of the module says how parameters are declared. One that may also be
+    given by its place is declared as ``field(default=..., kw_only=False)``.
     """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         _declare_new_defaults(cls)
-        # A constructor that somebody wrote, here or in the nearest base, is kept.
+        # A constructor written by hand, here or in the nearest base, is kept.
         made = "__init__" not in vars(cls) and _is_made(super(cls, cls).__init__)
         dataclass(init=made, kw_only=True, eq=False, repr=False, match_args=False)(cls)
         if made:
             _put_own_first(cls)
         _complete_docstring(cls)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise an error that names a parameter of the wrong type or out of range.
 
-        A class in which parameters depend on each other extends it.
+        Classes whose parameters depend on each other extend this method.
         """
         for name, accepts, accepted in _rules(type(self)):
             value = getattr(self, name)
@@ -172,7 +173,7 @@ class Parameters:
                 value._check_parameters()
 
 
-def _declare_new_defaults(cls):
+def _declare_new_defaults(cls) -> None:
     """Annotate attributes that give an inherited parameter another default."""
     inherited: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
@@ -187,12 +188,12 @@ def _declare_new_defaults(cls):
     cls.__annotations__ = annotations
 
 
-def _is_made(constructor):
-    """Whether a constructor is that of no class, or was made from a declaration."""
+def _is_made(constructor) -> bool:
+    """Return whether a constructor is ``object``'s, or was made from a declaration."""
     return constructor is object.__init__ or hasattr(constructor, "__signature__")
 
 
-def _put_own_first(cls):
+def _put_own_first(cls) -> None:
     """List a class's own parameters before those of its bases, as readers expect."""
     signature = inspect.signature(cls.__init__)
     declared = [
@@ -224,7 +225,7 @@ def _plain(hint):
     return hint
 
 
-def _is_code(value):
+def _is_code(value) -> bool:
     return isinstance(value, property | classmethod | staticmethod) or (
         inspect.isfunction(value)
     )
@@ -232,7 +233,7 @@ def _is_code(value):
 
 @cache
 def _rules(cls):
-    """Name, test and description of every parameter of a class."""
+    """Return the name, the test and the description of every parameter of a class."""
     hints = typing.get_type_hints(cls, include_extras=True)
     return [
         (f.name, *_rule(hints[f.name])) for f in fields(cls) if hints[f.name] is not Any
@@ -243,7 +244,7 @@ _Rule = tuple[Callable[[Any], bool], str]
 
 
 def _rule(hint) -> _Rule:
-    """Test and description of what an annotation accepts."""
+    """Return the test and the description of the values that an annotation accepts."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -258,7 +259,7 @@ def _rule(hint) -> _Rule:
     return lambda value: isinstance(value, hint), f"{article} {name}"
 
 
-def _is_number(value):
+def _is_number(value) -> bool:
     return (
         isinstance(value, Real)
         and not isinstance(value, bool | np.bool_)
@@ -266,11 +267,11 @@ def _is_number(value):
     )
 
 
-def _is_integer(value):
+def _is_integer(value) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
-def _is_sequence(value):
+def _is_sequence(value) -> bool:
     if hasattr(value, "__array__"):  # an array, or a column of a data frame
         return np.ndim(value) > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
@@ -357,8 +358,8 @@ _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
-def _complete_docstring(cls):
-    """Add what the docstrings of the bases say of inherited parameters."""
+def _complete_docstring(cls) -> None:
+    """Add the entries of inherited parameters from the docstrings of the bases."""
     if not vars(cls).get("__doc__"):  # python -OO keeps no docstrings
         return
     names = list(inspect.signature(cls.__init__).parameters)
@@ -367,21 +368,25 @@ def _complete_docstring(cls):
             cls.__doc__ = _merged_doc(cls.__doc__, base.__doc__, names)
 
 
-def _sections(doc):
-    """Split a numpydoc docstring into its heading-to-text mapping, in order."""
+def _sections(doc) -> dict[str, str]:
+    """Return the sections of a numpydoc docstring by their headings, in order."""
     parts = _HEADING.split(inspect.cleandoc(doc) + "\n")
     sections = {"": parts[0]}
     sections.update(zip(parts[1::2], parts[2::2]))
     return sections
 
 
-def _entries(text):
-    """Parameter entries of a section, by name."""
+def _entries(text) -> dict[str, str]:
+    """Return the parameter entries of a section by name."""
     blocks = [block.rstrip() for block in _ENTRY.split(text) if block.strip()]
     return {block.split(" :", 1)[0]: block for block in blocks}
 
 
-def _merged_doc(doc, base_doc, names):
+def _merged_doc(doc, base_doc, names) -> str:
+    """Return a docstring with the entries that only the base class has.
+
+    Parameters come in the order of ``names``, which is that of the signature.
+    """
     sections, inherited = _sections(doc), _sections(base_doc)
     for heading in ("Parameters", "Attributes"):
         if heading not in inherited:

@@ -47,15 +47,36 @@ def _run_starts(ids):
 
 
 def _distinct(values) -> bool:
-    """Whether no value occurs twice."""
+    """Return whether no value occurs twice."""
     try:
         return len(set(values.tolist())) == len(values)
     except TypeError:
         return False
 
 
+class Grouped:
+    """Mixin of classes that hold rows of queries and their pointer array ``ptr``."""
+
+    ptr: np.ndarray
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.ptr) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, over all queries."""
+        return int(self.ptr[-1])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of documents of each query, shape (n_queries,)."""
+        return np.diff(self.ptr)
+
+
 @dataclass(frozen=True, eq=False)
-class QueryIndex:
+class QueryIndex(Grouped):
     """The queries of a data set as a pointer array.
 
     Attributes
@@ -76,7 +97,7 @@ class QueryIndex:
     def from_groups(
         cls, groups: np.ndarray, *, canonical: bool = False
     ) -> "QueryIndex":
-        """Group rows by their id.
+        """Return the index of rows that are grouped by their id.
 
         Parameters
         ----------
@@ -84,14 +105,14 @@ class QueryIndex:
             One query id per row, as returned by `check_groups`.
         canonical : bool, default=False
             If True, queries come in the order of their ids whatever the order of the
-            rows, so that results do not depend on it. If False, rows whose queries are
-            adjacent stay where they are.
+            rows, so that results do not depend on the latter. If False, rows whose
+            queries are adjacent stay where they are.
 
         Returns
         -------
         QueryIndex
-            Index of the queries. Complexity: O(n) if the rows of every query are
-            adjacent, O(n log n) otherwise.
+            Index of the queries, made in O(n) if the rows of every query are adjacent
+            and in O(n log n) otherwise.
         """
         starts = _run_starts(groups)
         ids = groups[starts]
@@ -110,33 +131,18 @@ class QueryIndex:
         return cls(_frozen(ptr), None if order is None else _frozen(order), uniques)
 
     @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.ptr) - 1
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents, over all queries."""
-        return int(self.ptr[-1])
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Number of documents of each query, shape (n_queries,)."""
-        return np.diff(self.ptr)
-
-    @property
     def codes(self) -> np.ndarray:
         """Query number of each grouped row, shape (n_documents,)."""
         return np.repeat(np.arange(self.n_queries), self.sizes)
 
     def take(self, array: Any) -> Any:
-        """Return the rows of an array grouped by query, itself if nothing moves."""
+        """Return the rows of an array grouped by query; the array if nothing moves."""
         if array is None or self.order is None:
             return array
         return array[self.order]
 
     def restore(self, array: np.ndarray) -> np.ndarray:
-        """Undo `take`: return the rows of a grouped array in their input order."""
+        """Return the rows of a grouped array in their input order, undoing `take`."""
         if self.order is None:
             return array
         restored = np.empty_like(array)
@@ -185,12 +191,12 @@ def rows_of_queries(
     return np.arange(chosen_ptr[-1], dtype=np.intp) + shift, chosen_ptr
 
 
-def take_rows(array: Any, rows: np.ndarray) -> Any:
+def take_rows(array: Any, rows: np.ndarray | slice) -> Any:
     """Return some rows of an array, a data frame, a sparse matrix or a list."""
     if hasattr(array, "iloc"):
         return array.iloc[rows]
     if sparse.issparse(array):
         return array.tocsr()[rows]
-    if isinstance(array, (list, tuple)):
+    if isinstance(array, (list, tuple)) and not isinstance(rows, slice):
         return [array[i] for i in rows]
     return array[rows]

@@ -37,6 +37,7 @@ def public_classes(source: Source, base: type[T]) -> list[type[T]]:
     Returns
     -------
     list of type
+        Public subclasses.
     """
     if isinstance(source, str):
         source = import_module(source)
@@ -52,15 +53,15 @@ def by_short_name(source: Source, base: type[T]) -> dict[str, type[T]]:
     Parameters
     ----------
     source : str, module or iterable of classes
-        As in `public_classes`.
+        Source of the classes, as in `public_classes`.
     base : type
         Base class.
 
     Returns
     -------
     dict of str to type
-        In the order of the source. Classes that state no short name, such as abstract
-        bases and classes that only users compose, are left out.
+        Classes in the order of the source. Classes that state no short name, such as
+        abstract bases and classes that only users compose, are left out.
 
     Raises
     ------
@@ -82,12 +83,12 @@ def aliases(classes: Mapping[str, type]) -> dict[str, str]:
     Parameters
     ----------
     classes : mapping of str to type
-        As returned by `by_short_name`.
+        Mapping as returned by `by_short_name`.
 
     Returns
     -------
     dict of str to str
-        From the entries of ``cls.aliases`` to the short name of the class.
+        Short name of the class by each entry of ``cls.aliases``.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def aliases(classes: Mapping[str, type]) -> dict[str, str]:
     return spellings
 
 
-def _add(table, name, value, cls):
+def _add(table, name, value, cls) -> None:
     if name in table:
         raise ValueError(f"{cls.__name__} states the name {name!r}, which is taken")
     table[name] = value
@@ -125,11 +126,11 @@ def choose(
     Parameters
     ----------
     name : str
-        The name that was given.
+        Name that was given.
     classes : mapping of str to type
-        As returned by `by_short_name`, or a part of it.
+        Mapping as returned by `by_short_name`, or a part of it.
     owner : object
-        The object whose parameter is looked up, for the error message.
+        Object whose parameter is looked up, for the error message.
     parameter : str
         Name of the parameter.
     or_a : type, default=None
@@ -139,6 +140,7 @@ def choose(
     Returns
     -------
     type
+        Class, or entry of the mapping, of that name.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""How many threads a computation may use, and how many are worth it."""
+"""Number of threads that a computation may use, and that are worth using."""
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -15,19 +16,19 @@ _WORTH_A_POOL = 5_000_000
 
 
 @cache
-def _cpu_count():
-    """CPUs of this process; asking joblib takes a tenth of a millisecond."""
+def _cpu_count() -> int:
+    """Return the CPUs of this process; joblib takes a tenth of a millisecond."""
     return joblib.cpu_count()
 
 
 @cache
 def _blas_libraries():
-    """Controllers of the loaded BLAS libraries; finding them takes milliseconds."""
+    """Return controllers of the loaded BLAS; finding them takes milliseconds."""
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 def effective_n_threads(n_jobs: int | None = None) -> int:
-    """Number of threads for ``n_jobs``.
+    """Return the number of threads that ``n_jobs`` stands for.
 
     None asks for every CPU that this process may use, within ``OMP_NUM_THREADS``
     (joblib sets it in its worker processes, so nested parallelism does not
@@ -37,12 +38,12 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
     Parameters
     ----------
     n_jobs : int or None, default=None
-        The parameter of an estimator.
+        Parameter ``n_jobs`` of an estimator.
 
     Returns
     -------
     int
-        At least 1.
+        Number of threads, at least 1.
 
     Raises
     ------
@@ -63,17 +64,17 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
 def n_threads_for(
     work: float, n_jobs: int | None = None, *, python_threads: bool = False
 ) -> int:
-    """Number of threads that some work is worth.
+    """Return the number of threads that some work is worth.
 
-    Results do not depend on it, so ``work`` may be rough: a number of items times what
-    one of them takes, to a factor of about two.
+    Results do not depend on this number, so that ``work`` may be a rough estimate: the
+    number of items times the time that one item takes, to a factor of about two.
 
     Parameters
     ----------
     work : float
-        About how many nanoseconds one thread needs.
+        Time that one thread needs, in nanoseconds.
     n_jobs : int or None, default=None
-        The parameter of an estimator, or a number of threads; see
+        Parameter ``n_jobs`` of an estimator, or a number of threads; see
         `effective_n_threads`.
     python_threads : bool, default=False
         Whether the threads run Python code instead of one compiled function.
@@ -101,8 +102,8 @@ def n_threads_for(
 
 
 @contextmanager
-def blas_threads(limit: int):
-    """Cap the threads of BLAS while the kernels' own threads run beside it."""
+def blas_threads(limit: int) -> Iterator[None]:
+    """Limit the threads of BLAS while the threads of the kernels run beside it."""
     changed = []
     for library in _blas_libraries():
         before = library.get_num_threads()

@@ -35,7 +35,7 @@ def check_arguments(function: Callable, **given) -> None:
     Parameters
     ----------
     function : callable
-        Function whose annotations state what the arguments may be.
+        Function whose annotations state the values that its arguments may have.
     **given : objects
         Arguments to check, by name.
 
@@ -66,19 +66,19 @@ def n_rows(array: Any) -> int:
 
 
 def qid_of_index(*containers: Any) -> np.ndarray | None:
-    """Find query ids in the index of a pandas object.
+    """Return the query ids in the index of a pandas object.
 
     Parameters
     ----------
     *containers : objects
-        Objects to ask in turn, the first whose index has a level ``"qid"`` decides.
+        Objects to look at in turn; the first whose index has a level "qid" decides.
         Anything without an ``index`` that has ``names`` is passed over, so that pandas
         need not be imported.
 
     Returns
     -------
     ndarray or None
-        One id per row; None if no object has any.
+        One id per row; None if no object has ids.
     """
     for container in containers:
         index: Any = getattr(container, "index", None)
@@ -124,12 +124,13 @@ def _as_id_array(groups, name) -> np.ndarray:
     return ids
 
 
-def _check_no_missing_id(ids, name):
+def _check_no_missing_id(ids, name) -> None:
     if ids.dtype.kind == "f":
         missing = ~np.isfinite(ids)
     elif ids.dtype.kind in "mM":
         missing = np.isnat(ids)
     elif ids.dtype == object:
+        # Only NaN, of any type, differs from itself.
         missing = np.array([v is None or v != v for v in ids], dtype=bool)
     else:
         return
@@ -190,12 +191,12 @@ def resolve_groups(
     caller: str,
     name: str = "groups",
 ) -> np.ndarray:
-    """Find the query ids of a call in its argument or in a pandas index level "qid".
+    """Return the query ids of a call, from its argument or a pandas index level "qid".
 
     Parameters
     ----------
     groups : array-like of shape (n_samples,) or None
-        Argument of the call, which comes first.
+        Argument of the call, which is preferred to an index.
     *containers : objects
         ``y`` and ``X`` as they were passed, whose index may carry the ids.
     n_samples : int

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Annotated, Literal, Self
 
 from skrank._core._parameters import Interval, Positive, PositiveInt
-from skrank.energies import MLPEnergy, PairwisePotentialEnergy
+from skrank.energies import BaseEnergy, MLPEnergy, PairwisePotentialEnergy
 from skrank.energies._mlp import LayerSizes
-from skrank.losses import BoltzmannLoss
+from skrank.losses import BaseLoss, BoltzmannLoss
 from skrank.metrics import BaseMeasure
 from skrank.rankers._energy_ranker import BaseEnergyRanker, GroupedEnergiesMixin
-from skrank.solvers import SGD, Adam
+from skrank.solvers import SGD, Adam, BaseSolver
 
 
 class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
@@ -26,8 +26,8 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
     the potentials. The sum over pairs of documents is divided by :math:`c = m - 1` for
     a query of m documents, or with ``average=False`` by 1, as in the paper.
 
-    The defaults differ from the paper where validation queries of LETOR preferred it.
-    The models of the paper are ``BoltzRank.paper()`` (BoltzRank1) and
+    The defaults differ from the paper where other values ranked the validation queries
+    of LETOR better. The models of the paper are ``BoltzRank.paper()`` (BoltzRank1) and
     ``BoltzRank.paper(pairwise_potential=True)`` (BoltzRank2):
 
     ==========================================  ============  ============
@@ -44,10 +44,10 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
     gradient ascent by query ``solver``         "sgd"         "sgd"
     ==========================================  ============  ============
 
-    of which restart and epoch are kept that are best on validation queries, so pass
-    them to `fit`. The paper states neither the learning rate nor the cut-off of the
-    NDCG that it trains on. ``solver="sgd"`` is ``SGD(learning_rate=0.1, momentum=0.0,
-    batch_queries=1, max_iter=100)``: one step after each query.
+    They keep the restart and the epoch that are best on validation queries, which must
+    therefore be passed to `fit`. The paper states neither the learning rate nor the
+    cut-off of the NDCG that it trains on. ``solver="sgd"`` is ``SGD(learning_rate=0.1,
+    momentum=0.0, batch_queries=1, max_iter=100)``: one step after each query.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         Whether scores of a document depend on the others of its query (BoltzRank2);
         `predict` then needs groups, and costs O(m²) for a query of m documents.
     hidden_layer_sizes : int or sequence of int, default=(5,)
-        Hidden layers of the individual potential; the paper has 5 units, and 3 beside a
-        pairwise potential.
+        Number of units in each hidden layer of the individual potential; the paper has
+        one layer of 5 units, or of 3 beside a pairwise potential.
     n_pair_hidden : int, default=5
         Number of hidden units of the pairwise potential.
     average : bool, default=True
@@ -64,25 +64,26 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         documents of its query, and not summed, so that they weigh the same in short and
         in long queries.
     measure : str or BaseMeasure, default="ndcg@10"
-        The gain G.
+        Measure that is the gain G.
     n_samples : int, default=100
-        Number of rankings of each query.
+        Number of rankings in the sample of each query.
     mix : float, default=0.5
         Share :math:`\lambda` of the expected gain; the paper has 0.9.
     g : {"linear", "sign", "logistic"} or callable, default="linear"
-        What a difference of ranks counts in the energy.
+        Function of a difference of ranks that weighs it in the energy.
     scale : float, default=5.0
-        Factor of ``g``. Scores of the potentials are at most 1.7, and with the paper's
-        1 all rankings of a sample stay about equally probable.
+        Factor of ``g``. Scores of the potentials are at most 1.7, so that with the 1 of
+        the paper all rankings of a sample stay about equally probable.
     alpha : float, default=0.1
         Strength of the L2 penalty, relative to the mean loss.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `Adam` with 40 epochs; "sgd" is that of the paper.
+        Solver of the minimisation. None means `Adam` with 40 epochs; "sgd" is the
+        solver of the paper.
 
     References
     ----------
     [Volkovs2009]_, eq. 9, 11, 14 and 15, algorithm 1 and section 4.2; [Liu2011]_,
-    section 4.3.
+    section 4.3.4, eq. 4.28–4.30.
 
     Examples
     --------
@@ -116,7 +117,6 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
 
     @classmethod
     def _variants(cls):
-        """Constructor arguments that the contract tests run over."""
         quick = {"max_iter": 3, "n_samples": 20}
         return [
             quick,
@@ -140,7 +140,8 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         Returns
         -------
         BoltzRank
-            Not fitted. It chooses among restarts and epochs by validation queries.
+            Ranker that is not fitted, and that chooses among restarts and epochs by the
+            validation queries of `fit`.
 
         References
         ----------
@@ -164,10 +165,10 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         }
         return cls(pairwise_potential, **(settings | params))
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return Adam(max_iter=40)
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = MLPEnergy(
             hidden_layer_sizes=self.hidden_layer_sizes,
             activation="scaled_tanh",

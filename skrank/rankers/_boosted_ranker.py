@@ -7,14 +7,14 @@ from skrank.rankers._boosting import BaseBoostedRanker
 
 
 class BoostedRanker(BaseBoostedRanker):
-    r"""Gradient boosting of any loss.
+    r"""Boosted trees: each tree is a step down the gradient of any loss.
 
     .. math:: F_t = F_{t-1} + \eta\, T_t, \qquad T_t \approx
               \arg\min_T \sum_i g_i T(x_i) + \tfrac{1}{2} h_i T(x_i)^2
 
     with the gradient :math:`g` and the diagonal Hessian :math:`h` of the loss at
-    :math:`F_{t-1}`; a loss without Hessian counts as if all :math:`h_i` were 1.
-    Complexity: O(n d) per tree level, from histograms of integers.
+    :math:`F_{t-1}`; for a loss without a Hessian all :math:`h_i` are 1. A level of a
+    tree costs O(n d) for n documents with d features, from histograms of integers.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ class BoostedRanker(BaseBoostedRanker):
 
     References
     ----------
-    Liu (2011), section 4.2; Friedman (2001); Burges (2010).
+    [Friedman2001]_, sections 3 and 4; [Burges2010]_, section 5; [Liu2011]_, section
+    3.2.7, for boosted trees on preference pairs.
 
     Examples
     --------
@@ -44,5 +45,5 @@ class BoostedRanker(BaseBoostedRanker):
     def _variants(cls):
         return [{}, {"loss": ListNetLoss()}, {"loss": LogisticLoss()}]
 
-    def _loss(self):
+    def _loss(self) -> BaseLoss:
         return LogLoss() if self.loss is None else self.loss

@@ -1,6 +1,7 @@
-"""Rankers that add trees one after another."""
+"""Gradient boosting of trees."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,9 @@ from skrank._core._parameters import Interval, Positive
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_groups, resolve_groups
+from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR, first_rows
+from skrank.losses import BaseLoss
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.trees import TreeEnsemble
@@ -20,7 +22,7 @@ from skrank.trees._early_exit import scores_of_contenders
 
 
 class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
-    """Rankers that fit each tree to the gradient of a loss.
+    """Base class of rankers that fit each tree to the gradient of a loss.
 
     Parameters
     ----------
@@ -29,41 +31,41 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
     learning_rate : float, default=0.1
         Factor by which each tree is multiplied.
     subsample : float, default=1.0
-        Fraction of the queries, drawn anew for each tree.
+        Fraction of the queries that is drawn anew for each tree.
     warm_start : bool, default=False
         Whether to add trees to those of the last `fit`, with the same bins.
 
     Attributes
     ----------
     loss_ : BaseLoss
-        The loss that the trees were fitted to.
+        Loss that the trees were fitted to.
     n_iter_ : int
-        Number of trees grown, per output.
+        Number of trees that were grown for each output.
     best_iteration_ : int
-        Number of trees kept, per output.
+        Number of trees that were kept for each output.
     loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss before each tree.
-    validation_curve_ : ndarray
-        Validation measure after each tree, if there were validation queries.
+    validation_curve_ : ndarray of shape (n_iterations,)
+        Validation measure after each tree; empty without validation queries.
     """
 
     learning_rate: Positive = 0.1
     subsample: Annotated[float, Interval(0, 1, "right")] = 1.0
 
-    def _loss(self):
+    def _loss(self) -> BaseLoss:
         """Return the loss of this ranker; never a prepared one."""
         raise NotImplementedError
 
-    def _new_run(self, data, validation, rng):
+    def _new_run(self, data, validation, rng) -> "_Boosting":
         return _Boosting(self, data, validation, rng)
 
-    def _n_weak(self):
+    def _n_weak(self) -> int:
         return self.ensemble_.n_trees // self.ensemble_.n_outputs
 
-    def _add_weak(self, raw, X):
+    def _add_weak(self, raw, X) -> np.ndarray:
         return self._add_trees(raw, X)
 
-    def _staged_raw(self, raw, X):
+    def _staged_raw(self, raw, X) -> Iterator[np.ndarray]:
         encoded = self.bin_mapper_.encode(X)
         step = self.ensemble_.n_outputs
         n_threads = effective_n_threads(self.n_jobs)
@@ -73,7 +75,7 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
             )
             yield raw
 
-    def _to_scores(self, raw):
+    def _to_scores(self, raw) -> np.ndarray:
         return self.loss_.to_scores(raw[:, 0] if raw.shape[1] == 1 else raw)
 
     def top_documents(
@@ -84,7 +86,7 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         k: int = 10,
         early_exit: bool = False,
     ) -> np.ndarray:
-        """Rows of the best documents of each query.
+        """Return the rows of the best documents of each query.
 
         Parameters
         ----------
@@ -93,11 +95,11 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         groups : array-like of shape (n_documents,), default=None
             The query of each row, in any order.
         k : int, default=10
-            Documents per query; a query with fewer gives all it has.
+            Number of documents of each query; a query with fewer gives all it has.
         early_exit : bool, default=False
-            Whether documents are given up as soon as the remaining trees cannot lift
-            them into the first k of their query any more. The result is the same; it
-            pays where queries are long and k is small (Liu 2011, section 20.6).
+            Whether a document is given up as soon as the remaining trees cannot lift
+            it into the first k of its query any more. The result is the same, and comes
+            sooner where queries are long and k is small.
 
         Returns
         -------
@@ -108,6 +110,10 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         ------
         ValueError
             If ``k`` is below 1, or a model of several outputs is to exit early.
+
+        References
+        ----------
+        [Liu2011]_, section 20.6; [Cambazoglu2010]_.
         """
         if not early_exit:
             return super().top_documents(X, groups, k=k)
@@ -117,13 +123,8 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         if self.ensemble_.n_outputs > 1:
             raise ValueError("early_exit needs a model of one output")
         rows = self._check_rows(X, reset=False)
-        ids = resolve_groups(
-            groups,
-            X,
-            n_samples=len(rows),
-            caller=f"{type(self).__name__}.top_documents",
-        )
-        index = QueryIndex.from_groups(check_groups(ids, len(rows)))
+        ids = self._query_ids("top_documents", groups, X, n_samples=len(rows))
+        index = QueryIndex.from_groups(ids)
         rows = index.take(rows)
         scores, _ = scores_of_contenders(
             self.ensemble_,
@@ -149,7 +150,13 @@ class _Boosting(AdditiveRun):
         )
         self.trees, self.outputs = [], []
 
-    def __init__(self, ranker, data, validation, rng):
+    def __init__(
+        self,
+        ranker: BaseBoostedRanker,
+        data: GroupedRows,
+        validation: GroupedRows | None,
+        rng: np.random.RandomState,
+    ):
         super().__init__(ranker, data, validation, rng)
         if validation is not None:
             self.encoded = ranker.bin_mapper_.encode(validation.X)
@@ -183,7 +190,7 @@ class _Boosting(AdditiveRun):
         ranker.loss_ = self.loss
 
     def _shift(self):
-        """Begin at the constant of a Newton step, such as the mean grade."""
+        """Begin at the constant that a Newton step finds, such as the mean grade."""
         if self.loss.shift_invariant or not self.loss.has_hessian:
             return
         _, gradient, hessian = self._derivatives()
@@ -223,7 +230,8 @@ class _Boosting(AdditiveRun):
             ranker.bin_mapper_.thresholds_,
         )
 
-    def _derivatives(self):
+    def _derivatives(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return the losses, the gradient and the Hessian, or None if there is none."""
         raw = self.scores[:, 0] if self.n_outputs == 1 else self.scores
         shape = self.scores.shape
         if not self.loss.has_hessian:
@@ -233,7 +241,7 @@ class _Boosting(AdditiveRun):
         return values, gradient.reshape(shape), hessian.reshape(shape)
 
     def _rows(self, seed):
-        """Rows of the queries drawn for one tree, or None for all."""
+        """Return the rows of the queries drawn for one tree; None stands for all."""
         share, n = self.ranker.subsample, self.data.n_queries
         if share == 1.0:
             return None

@@ -1,18 +1,14 @@
 """Energy-based listwise ranking."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import numpy as np
-
-from skrank._core._parameters import Interval, NonNegative, PositiveInt
-from skrank.losses import ListwiseEnergyLoss
-from skrank.rankers._energy_pairwise import require_margin
-from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._paper_sgd import paper_solvers
-from skrank.solvers import RelaxedStart, SmoothingHomotopy
+from skrank._core._parameters import PositiveInt
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, ListwiseEnergyLoss
+from skrank.rankers._fang_liu import BaseLVQ2Ranker, paper_solvers
 
 
-class EnergyListwise(BaseNetworkRanker):
+class EnergyListwise(BaseLVQ2Ranker):
     r"""Energy-based listwise ranking: the energy of the ideal list, under LVQ2.
 
     .. math::
@@ -27,10 +23,10 @@ class EnergyListwise(BaseNetworkRanker):
     scores, with coefficients that are computed once, so that an evaluation costs O(m)
     per query.
 
-    The defaults differ from the paper where validation queries of LETOR preferred it:
-    a margin of 1, the mean over all ideal orders of documents of equal grade, inner
-    sums that are means over their sublist, and a full-batch solver. The model of the
-    paper is ``EnergyListwise(cap=5.0, margin=0.0, normalization="list",
+    The defaults differ from the paper where other values ranked the validation queries
+    of LETOR better: a margin of 1, the mean over all ideal orders of documents of equal
+    grade, inner sums that are means over their sublist, and a full-batch solver. The
+    model of the paper is ``EnergyListwise(cap=5.0, margin=0.0, normalization="list",
     solver="sgd")`` with
 
     ==================================  ==========  ==========
@@ -44,34 +40,33 @@ class EnergyListwise(BaseNetworkRanker):
     ==================================  ==========  ==========
 
     ``solver="sgd"`` is ``SGD(learning_rate=1e-5, momentum=0.0, per_unit=True,
-    batch_queries=1, max_iter=10)``: a step after each query, the update rule of the
-    paper to the letter.
+    batch_queries=1, max_iter=10)``: one step after each query, which is the update rule
+    of the paper to the letter.
 
     Parameters
     ----------
     top_k : int, default=5
         Number of leading positions k; None for all of them.
     cap : float, default=2.0
-        Largest loss M of a query: lists that are further off than this are given up.
+        Largest loss M of a query; ``numpy.inf`` for none. Queries whose list is further
+        off than this are given up.
     margin : float, default=1.0
-        How far :math:`\mu` below zero the energy of a list must be to cost nothing. 0,
+        Distance :math:`\mu` below zero at which the energy of a list costs nothing. 0,
         as in the paper, is for ``solver="sgd"``; a full-batch solver would stay at
         scores that are all zero.
     normalization : {"list", "sublist"}, default="sublist"
-        What P sums to one over: the whole list, as in the paper, or the positions from
-        j on. With "list" the loss also falls when all scores of a query rise.
+        Positions over which P sums to one: those of the whole list, as in the paper, or
+        those from j on. With "list" the loss also falls when all scores of a query
+        rise.
     ties : {"average", "stable", "random"}, default="average"
-        The order of documents of equal grade: the mean over all orders, the order of
-        the rows, or one drawn at random.
+        Order of documents of equal grade: the mean over all orders, the order of the
+        rows, or one drawn at random.
     alpha : float, default=0.1
         Strength of the L2 penalty, relative to the mean loss.
-    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `SmoothingHomotopy` for linear scores and otherwise `RelaxedStart`
-        with `Adam`; "sgd" is that of the paper.
 
     References
     ----------
-    Fang & Liu (2016), section 5.3, eq. 29-32, table 4.
+    [Fang2016]_, section 5.3, eq. 29–32, table 4.
 
     Examples
     --------
@@ -87,8 +82,6 @@ class EnergyListwise(BaseNetworkRanker):
     _solvers = paper_solvers(learning_rate=1e-5, max_iter=10)
 
     top_k: PositiveInt | None = 5
-    cap: Annotated[float, Interval(0, np.inf, "right")] = 2.0
-    margin: NonNegative = 1.0
     normalization: Literal["list", "sublist"] = "sublist"
     ties: Literal["average", "stable", "random"] = "average"
     alpha = 0.1
@@ -98,7 +91,7 @@ class EnergyListwise(BaseNetworkRanker):
         paper = {"cap": 5.0, "margin": 0.0, "normalization": "list", "solver": "sgd"}
         return [{}, {"top_k": None, "ties": "stable"}, {"ties": "random"}, paper]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = ListwiseEnergyLoss(
             top_k=self.top_k,
             cap=self.cap,
@@ -108,7 +101,3 @@ class EnergyListwise(BaseNetworkRanker):
             random_state=self.random_state,
         )
         return self._energy(), loss
-
-    def _default_solver(self, energy):
-        require_margin(self.margin)
-        return SmoothingHomotopy(final_width=0.01) if energy.linear else RelaxedStart()

@@ -1,26 +1,13 @@
 """Energy-based pairwise ranking."""
 
-from typing import Annotated
-
 import numpy as np
 
-from skrank._core._parameters import Interval, NonNegative
-from skrank.losses import LVQ2Loss
-from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._paper_sgd import paper_solvers
-from skrank.solvers import RelaxedStart, SmoothingHomotopy
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, LVQ2Loss
+from skrank.rankers._fang_liu import BaseLVQ2Ranker, paper_solvers
 
 
-def require_margin(margin):
-    """Raise where a full-batch solver would stay at scores that are all zero."""
-    if margin == 0:
-        raise ValueError(
-            "margin=0 makes scores that are all zero a minimum, where the default "
-            "solver ends; set margin > 0, or solver='sgd' as in the paper"
-        )
-
-
-class EnergyPairwise(BaseNetworkRanker):
+class EnergyPairwise(BaseLVQ2Ranker):
     r"""Energy-based pairwise ranking: energies of preference pairs under LVQ2.
 
     .. math:: \ell(x_u, x_v) = \min\bigl(M, \max(0, \mu + E(x_u) - E(x_v))\bigr),
@@ -30,12 +17,14 @@ class EnergyPairwise(BaseNetworkRanker):
     it is lower by the margin :math:`\mu`. Pairs whose loss reaches M are given up,
     which makes the ranker robust to wrong judgements and the loss non-convex; with M
     infinite it is the Ranking SVM. No pair is ever built: a query of m documents costs
-    O(m log m) per evaluation.
+    O(m log m) per evaluation. In place of grades `fit` also takes pairs of row numbers,
+    the preferred document first: ``fit(X, preferences=pairs)``.
 
-    The defaults differ from the paper where validation queries of LETOR preferred it:
-    a margin, without which scores that are all zero are a minimum, and a full-batch
-    solver that sharpens a smooth version of the loss step by step. The model of the
-    paper is ``EnergyPairwise(cap=0.001, margin=0.0, alpha=0.1, solver="sgd")`` with
+    The defaults differ from the paper where other values ranked the validation queries
+    of LETOR better: a margin, without which scores that are all zero are a minimum, and
+    a full-batch solver that sharpens a smooth version of the loss step by step. The
+    model of the paper is ``EnergyPairwise(cap=0.001, margin=0.0, alpha=0.1,
+    solver="sgd")`` with
 
     ==================================  ==========  ==========
     Fang and Liu, table 4               MQ2007      MQ2008
@@ -46,11 +35,11 @@ class EnergyPairwise(BaseNetworkRanker):
     M ``cap``                           1.0         0.1
     ==================================  ==========  ==========
 
-    where its text sets M = 0.001, which ranks better here, too. ``solver="sgd"`` is
-    ``SGD(learning_rate=1e-4, momentum=0.0, per_unit=True, batch_queries=1,
-    max_iter=10)``: one step after each query from the sum of the gradients of its
-    pairs, where the paper steps after each pair. For a query with one pair this is its
-    update rule to the letter.
+    The text of the paper sets M = 0.001 instead, which ranks better here as well.
+    ``solver="sgd"`` is ``SGD(learning_rate=1e-4, momentum=0.0, per_unit=True,
+    batch_queries=1, max_iter=10)``: one step after each query, along the sum of the
+    gradients of its pairs, where the paper takes a step after each pair. For a query
+    with one pair this is the update rule of the paper to the letter.
 
     Parameters
     ----------
@@ -62,13 +51,10 @@ class EnergyPairwise(BaseNetworkRanker):
         energies; a full-batch solver would stay there.
     alpha : float, default=0.01
         Strength of the L2 penalty, relative to the mean loss.
-    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `SmoothingHomotopy` for linear scores and otherwise `RelaxedStart`
-        with `Adam`; "sgd" is that of the paper.
 
     References
     ----------
-    Fang & Liu (2016), section 5.2, eq. 28, table 4.
+    [Fang2016]_, section 5.2, eq. 28, table 4.
 
     Examples
     --------
@@ -83,8 +69,6 @@ class EnergyPairwise(BaseNetworkRanker):
     approach = "pairwise"
     _solvers = paper_solvers(learning_rate=1e-4, max_iter=10)
 
-    cap: Annotated[float, Interval(0, np.inf, "right")] = 2.0
-    margin: NonNegative = 1.0
     alpha = 0.01
 
     _takes_preferences = True
@@ -94,10 +78,6 @@ class EnergyPairwise(BaseNetworkRanker):
         paper = {"cap": 0.001, "margin": 0.0, "alpha": 0.1, "solver": "sgd"}
         return [{}, {"cap": np.inf}, paper]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = LVQ2Loss(cap=self.cap, margin=self.margin, reading="pairwise")
         return self._energy(), loss
-
-    def _default_solver(self, energy):
-        require_margin(self.margin)
-        return SmoothingHomotopy(final_width=0.01) if energy.linear else RelaxedStart()

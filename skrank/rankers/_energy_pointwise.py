@@ -6,10 +6,11 @@ from typing import Literal
 import numpy as np
 
 from skrank._core._parameters import NonNegative
-from skrank.energies import AbsoluteLabelEnergy
-from skrank.losses import SquareExponentialLoss
+from skrank._rows import GroupedRows
+from skrank.energies import AbsoluteLabelEnergy, BaseEnergy
+from skrank.losses import BaseLoss, SquareExponentialLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._paper_sgd import paper_solvers
+from skrank.rankers._fang_liu import paper_solvers
 
 
 class EnergyPointwise(BaseNetworkRanker):
@@ -23,8 +24,9 @@ class EnergyPointwise(BaseNetworkRanker):
     label up; :math:`\gamma = 0` is least squares. Documents are ranked by f. An
     evaluation costs O(n_documents · n_labels).
 
-    The defaults are those of the paper except for the solver, a full-batch one. With
-    ``solver="sgd"`` the table of the paper reads
+    The defaults are those of the paper except for the solver, which looks at all
+    queries in each step. The model of the paper is ``EnergyPointwise(solver="sgd")``
+    with
 
     ==================================  ==========  ==========
     Fang and Liu, table 4               MQ2007      MQ2008
@@ -35,13 +37,13 @@ class EnergyPointwise(BaseNetworkRanker):
     :math:`\gamma` ``gamma``            0.001       0.001
     ==================================  ==========  ==========
 
-    where its text has :math:`\gamma = 0.1` for MQ2008. ``solver="sgd"`` is
-    ``SGD(learning_rate=5e-4, momentum=0.0, per_unit=True, batch_queries=1,
-    max_iter=20)``: one step after each query from the sum of the gradients of its
-    documents, where the paper steps after each document. The gradient is that of the
-    loss; the update rule printed in the paper drops a factor of 2 and evaluates the
-    exponential at the correct label. The number of grades must be small: real-valued
-    targets are for `SubsetRegression`.
+    The text of the paper has :math:`\gamma = 0.1` for MQ2008 instead.
+    ``solver="sgd"`` is ``SGD(learning_rate=5e-4, momentum=0.0, per_unit=True,
+    batch_queries=1, max_iter=20)``: one step after each query, along the sum of the
+    gradients of its documents, where the paper takes a step after each document. The
+    gradient is that of the loss; the update rule printed in the paper drops a factor of
+    2 and evaluates the exponential at the correct label. The number of grades must be
+    small: real-valued targets are for `SubsetRegression`.
 
     Parameters
     ----------
@@ -53,12 +55,12 @@ class EnergyPointwise(BaseNetworkRanker):
     alpha : float, default=0.1
         Strength of the L2 penalty, relative to the mean loss.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `LBFGS` for linear scores and `Adam` otherwise; "sgd" is that of the
-        paper.
+        Solver of the minimisation. None means `LBFGS` for linear scores and `Adam`
+        otherwise; "sgd" is the solver of the paper.
 
     References
     ----------
-    Fang & Liu (2016), section 5.1, eq. 27, table 4.
+    [Fang2016]_, section 5.1, eq. 27, table 4.
 
     Examples
     --------
@@ -81,21 +83,22 @@ class EnergyPointwise(BaseNetworkRanker):
     def _variants(cls):
         return [{}, {"class_weight": "balanced"}, {"solver": "sgd"}]
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         if self.class_weight == "balanced":
             weight = _balanced(data.y, data.sample_weight)
             data = replace(data, sample_weight=weight)
         super()._fit(data, validation)
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = SquareExponentialLoss(gamma=self.gamma, reading="pointwise")
         return AbsoluteLabelEnergy(self._energy()), loss
 
 
 def _balanced(y, weight):
-    """Weights under which all grades have the same sum, and the mean is one."""
+    """Return weights that sum to the same for every grade, and to the same in all."""
     grades, code = np.unique(y, return_inverse=True)
     weight = np.ones(len(y)) if weight is None else weight
     totals = np.bincount(code, weight)
+    # Documents of one grade may all have weight 0.
     present = np.maximum(totals, np.finfo(float).tiny)
     return weight * (weight.sum() / (len(grades) * present))[code]

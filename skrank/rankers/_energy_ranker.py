@@ -1,8 +1,8 @@
 """Rankers made of an energy, a loss and a solver."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import field, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +11,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._parameters import (
-    Interval,
-    NonNegative,
-    PositiveInt,
-)
+from skrank._core._parameters import NonNegative, PositiveInt
+from skrank._core._registry import by_short_name
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._monitor import Monitor
 from skrank._objective import Objective
+from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin
 from skrank.energies import (
     AbsoluteLabelEnergy,
@@ -27,48 +25,55 @@ from skrank.energies import (
     LinearEnergy,
     MLPEnergy,
 )
-from skrank.losses import (
-    BaseLoss,
-    HingeLoss,
-    ListNetLoss,
-    LogLoss,
-    SquaredLoss,
-)
+from skrank.energies._mlp import Activation, Dropout, LayerSizes
+from skrank.losses import BaseLoss, HingeLoss, ListNetLoss, LogLoss, SquaredLoss
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
 from skrank.solvers import LBFGS, SGD, Adam, BaseSolver, SolverResult
 
 
 class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
-    """Rankers that minimise a loss of an energy's scores.
+    """Base class of rankers that minimise a loss of an energy's scores.
 
-    A subclass names its parts in ``_parts()``; everything else is here: the objective,
-    early stopping on validation queries, warm starts, progress.
+    A subclass names its energy and its loss in ``_parts``. The objective, the solver,
+    early stopping on validation queries, restarts and warm starts are written here.
 
     Parameters
     ----------
     alpha : float, default=1e-4
         Strength of the L2 penalty, relative to the mean loss.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `LBFGS` for linear energies and `Adam` otherwise.
+        Solver of the minimisation; None means `LBFGS` for linear energies and `Adam`
+        otherwise.
     max_iter : int, default=None
-        Iterations or epochs at most; None leaves the solver's own.
+        Maximum number of iterations or epochs; None leaves the solver's own.
     tol : float, default=None
         Tolerance of the solver; None leaves the solver's own.
     n_restarts : int, default=1
-        Number of minimisations from different random parameters, of which the best on
-        the validation queries is kept, or without them that of the lowest objective.
-        Of use where the objective is not convex.
+        Number of minimisations from different random parameters. The result that is
+        best on the validation queries is kept, or without them the one with the lowest
+        objective. Restarts help where the objective is not convex.
     warm_start : bool, default=False
         Whether to start from the parameters of the last `fit`.
+    callback : callable, default=None
+        Function that is called before the first iteration and after each one with a
+        dict of ``iteration`` (0 before the first), ``objective``, ``params`` (the
+        current parameters), ``energy`` (the energy that is trained), ``data`` (the
+        training rows, grouped by query and transformed by the energy) and, where there
+        are validation queries, ``validation`` (their measure). If it returns True,
+        training stops.
 
     Attributes
     ----------
     params_ : ndarray of shape (n_params,)
         Learned parameters.
-    coef_ : ndarray of shape (n_features,)
-        Coefficients, for linear energies.
+    coef_ : ndarray of shape (n_features,) or (n_components,)
+        Coefficients of linear energies: of shape (n_features,) for scores that are
+        linear in the features of X, and of shape (n_components,) for kernels, whose
+        scores are linear in the features of the kernel.
+    intercept_ : float
+        Constant of linear energies; 0 if the energy has none.
     n_iter_ : int
-        Iterations of the solver.
+        Number of iterations of the solver.
     converged_ : bool
         Whether the solver met its own criterion or was stopped early.
     loss_curve_ : ndarray of shape (n_iterations,)
@@ -78,10 +83,10 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     best_iteration_ : int
         Iteration whose parameters were kept.
     query_ids_ : ndarray of shape (n_queries,)
-        Queries seen in `fit`.
+        Ids of the training queries.
     n_queries_without_preference_ : int
-        Training queries whose documents all have the same grade; pairwise losses
-        learn nothing from them.
+        Number of training queries whose documents all have the same grade; pairwise
+        losses learn nothing from them.
     """
 
     alpha: NonNegative = 1e-4
@@ -91,25 +96,23 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     n_restarts: PositiveInt = 1
     warm_start: bool = False
 
-    #: What ``solver`` means where it is a string.
+    #: Makers of the solvers that ``solver`` can name by a string.
     _solvers: ClassVar[dict[str, Callable[[], BaseSolver]]] = {
-        "lbfgs": LBFGS,
-        "sgd": SGD,
-        "adam": Adam,
+        **by_short_name((LBFGS, SGD, Adam), BaseSolver)
     }
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         """Return the energy and the loss of this ranker; never fitted ones."""
         raise NotImplementedError
 
-    def _clone_parts(self):
+    def _clone_parts(self) -> tuple[Any, Any]:
         energy, loss = self._parts()
         return clone(energy), clone(loss)
 
-    def _default_solver(self, energy) -> BaseSolver:
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return LBFGS() if energy.linear else Adam()
 
-    def _resolve_solver(self, energy):
+    def _resolve_solver(self, energy: BaseEnergy) -> BaseSolver:
         if self.solver is None:
             solver = self._default_solver(energy)
         elif isinstance(self.solver, str):
@@ -119,7 +122,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         limits = {"max_iter": self.max_iter, "tol": self.tol}
         return solver.set_params(**{k: v for k, v in limits.items() if v is not None})
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         rng = check_random_state(self.random_state)
         data, validation = self._hold_out(data, validation, rng)
         self._store(*self._minimise(*self._clone_parts(), data, validation, rng))
@@ -136,39 +139,46 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         data = replace(data, X=energy.transform(data.X))
         if validation is not None:
             validation = replace(validation, X=energy.transform(validation.X))
-        n_threads = effective_n_threads(self.n_jobs)
-        ended: list[tuple[SolverResult, Monitor]] = []
         # Kernels and energies bring threads of their own; those of BLAS slow them down.
         with blas_threads(1):
-            objective = self._objective(energy, loss, data, n_threads)
-
-            def scores_of(params, held=validation):
-                return self._model_scores(energy, loss, params, held.X, held.ptr)
-
-            context = {"energy": energy, "data": data}
-            for _ in range(self.n_restarts):
-                params = self._start(energy, data.X.shape[1], rng)
-                monitor = self._monitor(data, validation, scores_of, context=context)
-                result = solver.solve(
-                    objective, params, rng, monitor if monitor.needed else None
-                )
-                ended.append((result, monitor))
+            ended = self._restarts(solver, energy, loss, data, validation, rng)
         return energy, loss, *min(ended, key=_badness)
+
+    def _restarts(self, solver, energy, loss, data, validation, rng):
+        """Return the result of the solver and the monitor of every minimisation."""
+        n_threads = effective_n_threads(self.n_jobs)
+        objective = self._objective(energy, loss, data, n_threads)
+
+        def scores_of(params, held: Any = validation):
+            return self._model_scores(energy, loss, params, held.X, held.ptr)
+
+        context = {"energy": energy, "data": data}
+        ended: list[tuple[SolverResult, Monitor]] = []
+        for _ in range(self.n_restarts):
+            params = self._start(energy, data.X.shape[1], rng)
+            monitor = self._monitor(data, validation, scores_of, context=context)
+            result = solver.solve(
+                objective, params, rng, monitor if monitor.needed else None
+            )
+            ended.append((result, monitor))
+        return ended
 
     def _objective(self, energy, loss, data, n_threads):
         """Return what the solver minimises."""
         return Objective(energy, loss, data, self.alpha, n_threads=n_threads)
 
-    def _n_params(self, energy, n_features):
-        """Number of parameters of the model."""
+    def _n_params(self, energy, n_features) -> int:
+        """Return the number of parameters of the model."""
         return energy.n_params(n_features)
 
-    def _init_params(self, energy, n_features, rng):
-        """Parameters to start from."""
+    def _init_params(self, energy, n_features, rng) -> np.ndarray:
+        """Return the parameters to start from."""
         return energy.init_params(n_features, rng)
 
-    def _model_scores(self, energy, loss, params, X, ptr):
-        """Scores by which documents are ranked, as the loss saw them in training."""
+    def _model_scores(self, energy, loss, params, X, ptr) -> np.ndarray:
+        """Return the scores that rank documents, as the loss saw them in training."""
+        # Such a loss compares energies at the best label of each document (eq. 3 of
+        # Fang & Liu), and not the scores that the energies were made from.
         if energy.labels_ is not None and loss.compares_minima:
             return energy.scores(params, X, ptr).max(axis=1)
         return loss.to_scores(energy.document_scores(params, X, ptr))
@@ -184,7 +194,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
             f"one {n_params}; keep the features and the energy, or set warm_start=False"
         )
 
-    def _store(self, energy, loss, result, monitor):
+    def _store(self, energy, loss, result: SolverResult, monitor: Monitor) -> None:
         self.energy_ = energy
         self.loss_ = loss
         self.params_ = result.params
@@ -218,7 +228,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         labels: float | npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> np.ndarray:
-        r"""Energies of documents; lower is better.
+        r"""Return the energies of documents; lower is better.
 
         .. math:: E(q, d) = \min_{r \in R} E(q, d, r)
 
@@ -237,20 +247,24 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         Returns
         -------
         ndarray of shape (n_documents,)
-            Energies (Fang & Liu 2016, eq. 2-3).
+            Energies.
 
         Raises
         ------
         ValueError
             If ``labels`` are given to an energy that does not depend on them, or are
             not among those of training, or if groups are needed and missing.
+
+        References
+        ----------
+        [Fang2016]_, section 4, eq. 3.
         """
         check_is_fitted(self)
         energies = self._by_query(self._energies, X, groups, "energies")
         return _at_labels(energies, self.energy_, labels)
 
     def predict_labels(self, X: ArrayOrCSR) -> np.ndarray:
-        r"""Most compatible label of each document.
+        r"""Return the most compatible label of each document.
 
         .. math:: r^*(d) = \arg\min_{r \in R} E(q, d, r)
 
@@ -262,12 +276,16 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
         Returns
         -------
         ndarray of shape (n_documents,)
-            Labels; of equal energies, the lower label (Fang & Liu 2016, eq. 1).
+            Labels; among labels of equal energy, the lowest.
 
         Raises
         ------
         ValueError
             If the energy does not depend on the label.
+
+        References
+        ----------
+        [Fang2016]_, section 3.1, eq. 1.
         """
         check_is_fitted(self)
         energies = self._energies(self._check_rows(X, reset=False))
@@ -277,7 +295,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
 
 
 def _badness(end) -> float:
-    """How badly a minimisation ended, by validation queries or by the objective."""
+    """Return how badly a minimisation ended, on validation queries if there are any."""
     result, monitor = end
     return -monitor.best if monitor.curve else result.value
 
@@ -290,7 +308,7 @@ def _no_labels(energy):
 
 
 def _at_labels(energies, energy, labels):
-    """Energies at given labels, or their minimum over all labels."""
+    """Return the energies at given labels, or their minimum over all labels."""
     known = energy.labels_
     if known is None:
         if labels is not None:
@@ -309,31 +327,26 @@ def _at_labels(energies, energy, labels):
     return energies[np.arange(len(energies)), columns]
 
 
-Activation = Literal["relu", "tanh", "scaled_tanh", "sigmoid", "identity"]
-Dropout = Annotated[float, Interval(0, 1, "left")]
-
-
 class BaseNetworkRanker(BaseEnergyRanker):
-    """Rankers whose scores are linear or those of a network.
+    """Base class of rankers whose scores are linear or those of a network.
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=()
-        Hidden layers of the scoring network; none means linear scores.
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Of the hidden layers.
+    hidden_layer_sizes : int or sequence of int, default=()
+        Number of units in each hidden layer of the scoring network; an empty sequence
+        means linear scores.
+    activation : {"relu", "tanh", "scaled_tanh", "sigmoid", "identity"}, default="relu"
+        Function of the hidden units.
     dropout : float, default=0.0
         Fraction of hidden units left out in training.
     """
 
-    hidden_layer_sizes: PositiveInt | Sequence[PositiveInt] = field(
-        default=(), kw_only=False
-    )
+    hidden_layer_sizes: LayerSizes = field(default=(), kw_only=False)
     activation: Activation = "relu"
     dropout: Dropout = 0.0
 
-    def _energy(self):
-        """Linear scores for no hidden layer, a network otherwise."""
+    def _energy(self) -> BaseEnergy:
+        """Return linear scores for no hidden layer, a network otherwise."""
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=object))
         if not len(sizes):
             return LinearEnergy(n_jobs=self.n_jobs)
@@ -346,10 +359,10 @@ class BaseNetworkRanker(BaseEnergyRanker):
 
 
 class GroupedEnergiesMixin(GroupsAtPredictMixin):
-    """Energy rankers whose energy may look at all documents of a query."""
+    """Mixin of rankers whose energy may look at all documents of a query."""
 
     @property
-    def _needs_groups(self):
+    def _needs_groups(self) -> bool:
         return self.energy_.needs_groups
 
 
@@ -360,27 +373,24 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
               + \frac{\alpha}{2} \lVert w \rVert^2, \qquad E(q, d) = -f_w(x)
 
     Every ranker of this package that fits the scheme is one choice of the three parts.
-    They are estimators themselves, so their parameters can be searched.
+    The parts are estimators themselves, so that their parameters can be searched.
 
     Parameters
     ----------
     energy : BaseEnergy, default=None
         Family of scoring functions; None means `LinearEnergy`.
     loss : BaseLoss, default=None
-        None means `LogLoss`.
-    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        None means `LBFGS` for linear energies and `Adam` otherwise.
+        Loss of the scores; None means `LogLoss`.
 
     References
     ----------
-    Fang & Liu (2016), section 4, eq. 2-4.
+    [Fang2016]_, section 4, eq. 2–4.
 
     Examples
     --------
-    >>> from sklearn.model_selection import GridSearchCV
     >>> from skrank.datasets import make_ranking
     >>> from skrank.energies import LinearEnergy
-    >>> from skrank.losses import ListNetLoss, LogLoss
+    >>> from skrank.losses import ListNetLoss
     >>> from skrank.rankers import EnergyRanker
     >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
     >>> ranker = EnergyRanker(LinearEnergy(), ListNetLoss()).fit(X, y, groups)
@@ -404,7 +414,7 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
             {"energy": KernelEnergy(n_components=20), "loss": SquaredLoss()},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = (
             LinearEnergy(n_jobs=self.n_jobs) if self.energy is None else self.energy
         )

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
 from skrank._core._registry import by_short_name
-from skrank.energies import GaussianEnergy
+from skrank._rows import GroupedRows
+from skrank.energies import BaseEnergy, GaussianEnergy
 from skrank.energies._gaussian import Divergence
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import (
@@ -29,18 +30,12 @@ from skrank.losses import (
 )
 from skrank.metrics._gain import Gain, gain_of_grades
 from skrank.rankers._energy_ranker import BaseEnergyRanker
-from skrank.solvers import Adam
+from skrank.solvers import Adam, BaseSolver
 
 LossName = Literal["square_exponential", "square_square", "hinge", "log", "mce", "lvq2"]
+# Losses of preference pairs that take a weight of each pair.
 _LOSSES = by_short_name(
-    (
-        SquareExponentialLoss,
-        SquareSquareLoss,
-        HingeLoss,
-        LogLoss,
-        MCELoss,
-        LVQ2Loss,
-    ),
+    (SquareExponentialLoss, SquareSquareLoss, HingeLoss, LogLoss, MCELoss, LVQ2Loss),
     BaseLoss,
 )
 
@@ -52,9 +47,9 @@ class GERank(BaseEnergyRanker):
               \qquad E(q, d) = D\bigl(N(\mu_d, \Sigma_d), N(\mu_q, \Sigma_q)\bigr)
 
     One network maps the rows of documents and of queries to means and diagonal
-    covariances; a query is the row of one of its documents with all features but those
-    of the query set to 0. See `GaussianEnergy` for the divergences D and for how
-    features are scaled.
+    covariances. The row of a query is that of one of its documents, in which all
+    features but those of the query are set to 0. See `GaussianEnergy` for the
+    divergences D and for how features are scaled.
 
     The model of the paper is ``GERank(divergence="kl", loss="square_exponential")``,
     with :math:`D = KL(N_d \Vert N_q)` and :math:`L = E_u^2 + e^{-E_v}`. Validation
@@ -63,18 +58,19 @@ class GERank(BaseEnergyRanker):
     negative, so a loss that squares the energy of the better document is warned about.
 
     The loss is summed over all :math:`P_q` preference pairs of a query, not over drawn
-    ones: a sort, or for square-exponential sums over documents, take the place of the
-    pairs. An epoch costs O(n p) for n documents and p parameters, of which there are
-    about h (d + 2 L) for h hidden units, d features and L dimensions.
+    ones: a sort takes the place of the pairs, or for square-exponential a sum over
+    documents. An epoch costs O(n p) for n documents and p parameters, of which there
+    are about h (d + 2 L) for h hidden units, d features and L dimensions.
 
-    Features of the query alone must not be erased by normalising them per query.
+    Features must not be normalised within each query: that would erase the features
+    that depend on the query alone.
 
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(512,)
-        Units of each hidden layer of the network.
+        Number of units in each hidden layer of the network.
     n_components : int, default=45
-        Dimensions L of the Gaussians.
+        Number of dimensions L of the Gaussians.
     divergence : str, default="expected_likelihood"
         Divergence that is the energy: "kl", "reverse_kl", "jensen_shannon" or
         "expected_likelihood".
@@ -83,15 +79,15 @@ class GERank(BaseEnergyRanker):
         "square_square", "hinge", "log", "mce" or "lvq2". An object sets margins as
         well.
     pair_weights : {"query", "pair"}, default="query"
-        Whether every query weighs the same, as when a query is drawn before its pair,
-        or every pair, so that long queries decide.
+        Whether every query has the same weight, as when a query is drawn before its
+        pair, or every pair has, so that long queries decide.
     gain : {"linear", "exp2"}, callable, mapping or array, default=None
-        If given, a pair also weighs the gain of its preferred document, so that the
-        best documents matter more at the top; None weighs the pairs of a query alike.
+        If given, a pair is also weighed by the gain of its preferred document, so that
+        the best documents matter more; None weighs the pairs of a query alike.
     n_triples : int, default=None
-        If given, the loss is taken over so many pairs drawn from each query, in which
-        the worse document has grade 0, instead of over all pairs. Grades must then
-        begin at 0.
+        If given, the number of pairs drawn from each query over which the loss is
+        taken, instead of all pairs. The worse document of a drawn pair has grade 0, so
+        grades must begin at 0.
     query_features : "auto" or sequence of int or str, default="auto"
         Features, by index or name, that depend on the query alone. "auto" finds those
         that are constant within every training query and differ between queries; where
@@ -107,7 +103,7 @@ class GERank(BaseEnergyRanker):
     Attributes
     ----------
     query_features_ : ndarray of shape (n_query_features,)
-        Indices of the features that make the query.
+        Indices of the features that make up the row of a query.
 
     References
     ----------
@@ -146,7 +142,6 @@ class GERank(BaseEnergyRanker):
 
     @classmethod
     def _variants(cls):
-        """Constructor arguments that the contract tests run over."""
         small = {"hidden_layer_sizes": (8,), "n_components": 3, "max_iter": 3}
         small |= {"query_features": ()}
         divergences = ["kl", "reverse_kl", "jensen_shannon"]
@@ -158,7 +153,7 @@ class GERank(BaseEnergyRanker):
             small | {"n_triples": 4, "dropout": 0.2, "clip": False},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = GaussianEnergy(
             self.hidden_layer_sizes,
             n_components=self.n_components,
@@ -190,7 +185,7 @@ class GERank(BaseEnergyRanker):
         return energy, loss
 
     def _query_indices(self) -> Any:
-        """Query features with names replaced by indices."""
+        """Return the query features with names replaced by indices."""
         given = self.query_features
         if isinstance(given, str) or not any(
             isinstance(feature, str) for feature in given
@@ -211,18 +206,18 @@ class GERank(BaseEnergyRanker):
             )
         return [places.get(feature, feature) for feature in given]
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         # Few queries make single steps noisy; their average ranks better.
         return Adam(learning_rate=3e-4, average=0.99)
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         if self.n_triples is not None:
             self._require_grade_zero(data)
         super()._fit(data, validation)
         self.query_features_ = self.energy_.query_features_
 
-    def _require_grade_zero(self, data):
-        lowest = np.minimum.reduceat(data.y, data.ptr[:-1][np.diff(data.ptr) > 0])
+    def _require_grade_zero(self, data) -> None:
+        lowest = np.minimum.reduceat(data.y, data.ptr[:-1][data.sizes > 0])
         if lowest.min() > 0 and data.has_preference().any():
             raise invalid_parameter(
                 self,
@@ -235,7 +230,7 @@ class GERank(BaseEnergyRanker):
     def embed(
         self, X: npt.ArrayLike, kind: Literal["document", "query"] = "document"
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""Gaussians of documents or of their queries.
+        r"""Return the Gaussians of documents or of their queries.
 
         .. math:: N(\mu, \operatorname{diag}(v)), \qquad v = \operatorname{elu}(s) + 1
 
@@ -256,7 +251,7 @@ class GERank(BaseEnergyRanker):
         Raises
         ------
         ValueError
-            If ``kind`` is neither.
+            If ``kind`` is neither "document" nor "query".
         """
         check_is_fitted(self)
         if kind not in ("document", "query"):
@@ -271,5 +266,5 @@ class GERank(BaseEnergyRanker):
 
 
 def _gain_of_better(gain, better, worse):
-    """Weight of a pair: the gain of its preferred document."""
+    """Return the weight of pairs: the gain of the preferred document of each."""
     return gain_of_grades(gain, better)

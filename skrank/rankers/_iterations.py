@@ -1,9 +1,7 @@
-"""What rankers that learn in iterations share: progress and early stopping."""
+"""Progress and early stopping of rankers that learn in iterations."""
 
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from skrank._core._parameters import (
     Fraction,
@@ -14,26 +12,27 @@ from skrank._core._parameters import (
     Seed,
 )
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
+from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
 from skrank.metrics import BaseMeasure, get_measure
 
 
 class BaseIterativeRanker(BaseRanker):
-    """Rankers that learn in iterations and say how far they are.
+    """Base class of rankers that learn in iterations and report their progress.
 
     Parameters
     ----------
     random_state : int, RandomState or None, default=None
         Source of all randomness.
     n_jobs : int, default=None
-        Number of threads; None means all CPUs. Results do not depend on it.
+        Number of threads; None means all CPUs. Results do not depend on this number.
     verbose : int, default=0
         Amount of output: 1 prints some iterations, 2 prints all of them.
     callback : callable, default=None
         Function that is called before the first iteration and after each one with a
-        dict: ``iteration`` (0 before the first), ``objective``, ``validation`` where
-        there are validation queries, and what the family of rankers adds. If it
-        returns True, training stops.
+        dict of ``iteration`` (0 before the first), ``objective`` and, where there are
+        validation queries, ``validation`` (their measure). If it returns True,
+        training stops.
     """
 
     random_state: Seed = None
@@ -41,8 +40,8 @@ class BaseIterativeRanker(BaseRanker):
     verbose: NonNegativeInt | bool = 0
     callback: Callable[[dict[str, Any]], Any] | None = None
 
-    def _reports(self, data):
-        """Return what is told about each iteration, as `Monitor` takes it."""
+    def _reports(self, data) -> list[Callable[[dict[str, Any]], Any]]:
+        """Return the functions that are told about each iteration, for `Monitor`."""
         report = []
         if self.verbose:
             report.append(PrintProgress(type(self).__name__, self.verbose))
@@ -54,7 +53,7 @@ class BaseIterativeRanker(BaseRanker):
 
 
 class EarlyStoppingMixin(Parameters):
-    """Iterations that end when a measure on validation queries stops improving.
+    """Mixin of rankers that stop when a measure of validation queries stops improving.
 
     Parameters
     ----------
@@ -63,11 +62,11 @@ class EarlyStoppingMixin(Parameters):
     validation_fraction : float, default=0.1
         Fraction of the queries to hold out.
     n_iter_no_change : int, default=10
-        With validation queries, stop after so many iterations without improvement;
-        None never stops.
+        Number of iterations without improvement on the validation queries after which
+        training stops; None never stops.
     validation_measure : str or BaseMeasure, default="ndcg@10"
-        Measure of the validation queries; of one such as "mse" the lowest value is the
-        best.
+        Measure of the validation queries. Whether high or low values are better, as for
+        "mse", is known from the measure.
     """
 
     early_stopping: bool = False
@@ -75,14 +74,16 @@ class EarlyStoppingMixin(Parameters):
     n_iter_no_change: PositiveInt | None = 10
     validation_measure: str | BaseMeasure = "ndcg@10"
 
-    def _hold_out(self, data, validation, rng):
-        """Return training and validation data, the latter held out if wanted."""
+    def _hold_out(
+        self, data: GroupedRows, validation: GroupedRows | None, rng
+    ) -> tuple[GroupedRows, GroupedRows | None]:
+        """Return training and validation rows, the latter held out if wanted."""
         if validation is None and self.early_stopping:
             return data.hold_out(self.validation_fraction, rng)
         return data, validation
 
-    def _monitor(self, data, validation, scores_of, *, keep=np.array, context=None):
-        """Return what measures ``scores_of(state)`` on validation data."""
+    def _monitor(self, data, validation, scores_of, *, context=None) -> Monitor:
+        """Return the monitor that measures ``scores_of(state)`` on validation rows."""
         measure = get_measure(self.validation_measure)
 
         def evaluate(state):
@@ -94,6 +95,5 @@ class EarlyStoppingMixin(Parameters):
             self.n_iter_no_change,
             self._reports(data),
             greater_is_better=measure.greater_is_better,
-            keep=keep,
             context=context,
         )

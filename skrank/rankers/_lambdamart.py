@@ -5,7 +5,7 @@ from dataclasses import field
 from sklearn.linear_model import Ridge
 
 from skrank._core._parameters import Positive, PositiveInt
-from skrank.losses import LambdaLoss
+from skrank.losses import BaseLoss, LambdaLoss
 from skrank.metrics import BaseMeasure
 from skrank.rankers._boosting import BaseBoostedRanker
 
@@ -16,31 +16,33 @@ class LambdaMART(BaseBoostedRanker):
     .. math:: \lambda_{uv} = -\frac{\sigma |\Delta_{uv}|}
               {1 + e^{\sigma (F(x_u) - F(x_v))}}, \qquad y_u > y_v
 
-    where :math:`\Delta_{uv}` is what a swap of the two documents would change in the
-    measure. A document's gradient is the sum over its pairs, and its hessian
+    where :math:`\Delta_{uv}` is the change of the measure if the two documents swapped
+    their places in the current ranking. The gradient of a document is the sum of the
+    lambdas of its pairs, and its Hessian is
     :math:`\sum \sigma |\lambda_{uv}| (1 - |\lambda_{uv}| / (\sigma |\Delta_{uv}|))`.
 
     Parameters
     ----------
     measure : str or BaseMeasure, default="ndcg@30"
-        Any measure with swap deltas. A deeper cut than the one that counts trains
-        better: pairs below it move nothing.
+        Any measure of `skrank.metrics` that depends on scores by the ranks alone. A
+        deeper cut than that of the measure of interest trains better, because pairs
+        below the cut contribute nothing.
     truncation : int, default=None
-        Only pairs with a document among the first so many of the current ranking.
+        If given, only pairs with at least one document among the first ``truncation``
+        of the current ranking count.
     sigma : float, default=1.0
         Steepness of the logistic function.
     normalize : bool, default=True
         Whether queries with many relevant documents are damped; see `LambdaLoss`.
     damping : float, default=0.1
-        If given, pairs of close scores count more, the smaller it is; see `LambdaLoss`.
-        None weights all alike.
+        If given, pairs of close scores count more than others, and the more so the
+        smaller this number is; see `LambdaLoss`.
     l2_regularization : float, default=3.0
-        Added to the sum of hessians of a leaf.
+        Number that is added to the sum of Hessians of a leaf.
 
     References
     ----------
-    Burges (2010), From RankNet to LambdaRank to LambdaMART: an overview, section 7;
-    Liu (2011), eq. 3.30-3.31.
+    [Burges2010]_, section 7; [Liu2011]_, section 3.3.7, eq. 3.30–3.31.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class LambdaMART(BaseBoostedRanker):
             {"measure": "err@5", "init": Ridge()},
         ]
 
-    def _loss(self):
+    def _loss(self) -> BaseLoss:
         return LambdaLoss(
             measure=self.measure,
             truncation=self.truncation,

@@ -1,13 +1,14 @@
 """LambdaRank."""
 
-from collections.abc import Sequence
 from dataclasses import field
 
 from skrank._core._parameters import Positive, PositiveInt
-from skrank.losses import LambdaLoss
+from skrank.energies import BaseEnergy
+from skrank.energies._mlp import LayerSizes
+from skrank.losses import BaseLoss, LambdaLoss
 from skrank.metrics import BaseMeasure
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.solvers import Adam
+from skrank.solvers import Adam, BaseSolver
 
 
 class LambdaRank(BaseNetworkRanker):
@@ -24,21 +25,23 @@ class LambdaRank(BaseNetworkRanker):
     Parameters
     ----------
     measure : str or BaseMeasure, default="ndcg@10"
-        Any measure with swap deltas: NDCG, DCG, MAP, MRR, ERR, RBP, P@k.
+        Any measure of `skrank.metrics` that depends on scores by the ranks alone, such
+        as NDCG, DCG, MAP, MRR, ERR, RBP or P@k.
     truncation : int, default=None
-        Keep the pairs with at least one document in the top ``truncation``; None
-        keeps all pairs.
+        If given, only pairs with at least one document among the first ``truncation``
+        of the current ranking count.
     normalize : bool, default=False
         Whether to scale the lambdas of each query so that their sum grows only with
         its logarithm.
     sigma : float, default=1.0
         Steepness of the logistic function.
     damping : float, default=None
-        If given, pairs of close scores count more, the smaller it is; see `LambdaLoss`.
+        If given, pairs of close scores count more than others, and the more so the
+        smaller this number is; see `LambdaLoss`.
 
     References
     ----------
-    Liu (2011), section 3.3.7, eq. 3.30-3.31; Burges et al. (2006).
+    [Liu2011]_, section 3.3.7, eq. 3.30–3.31; [Burges2006]_.
 
     Examples
     --------
@@ -57,8 +60,9 @@ class LambdaRank(BaseNetworkRanker):
     normalize: bool = False
     sigma: Positive = 1.0
     damping: Positive | None = None
-    # By place comes the measure, as in `LambdaMART`.
-    hidden_layer_sizes: PositiveInt | Sequence[PositiveInt] = ()
+    # Keyword-only, unlike in the base class: by place comes the measure, as in
+    # `LambdaMART`.
+    hidden_layer_sizes: LayerSizes = ()
 
     @classmethod
     def _variants(cls):
@@ -68,14 +72,15 @@ class LambdaRank(BaseNetworkRanker):
             {"measure": "err", "normalize": True, "damping": 0.1},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = LambdaLoss(
             measure=self.measure,
             truncation=self.truncation,
             sigma=self.sigma,
             normalize=self.normalize,
+            damping=self.damping,
         )
         return self._energy(), loss
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return Adam(learning_rate=2e-2 if energy.linear else 2e-3)

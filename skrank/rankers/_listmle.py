@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from skrank._core._parameters import Numbers, Positive, PositiveInt
-from skrank.losses import ListMLELoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, ListMLELoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
@@ -22,9 +23,9 @@ class ListMLE(BaseNetworkRanker):
     top_k : int, default=None
         Number of leading positions in the likelihood; None takes the whole ranking.
     ties : {"best", "average", "stable", "random"}, default="best"
-        Order of documents of equal grade: the one of all ideal rankings that the
-        current scores make most likely, the mean over all of them, the order of the
-        rows, or one drawn at random. See `ListMLELoss` for how the mean is taken.
+        Order of documents of equal grade: the ideal ranking that the current scores
+        make most likely, the mean over all ideal rankings, the order of the rows, or
+        one drawn at random. See `ListMLELoss` for how the mean is taken.
     position_weights : {"p", "log2"}, array-like or callable, default=None
         Weights of the positions; "p" is the p-ListMLE choice :math:`2^{m-j} - 1`,
         relative to the first.
@@ -34,8 +35,8 @@ class ListMLE(BaseNetworkRanker):
 
     References
     ----------
-    Liu (2011), section 4.3.2, eq. 4.24-4.25; Xia et al. (2008); Fang & Liu (2016),
-    section 4.3; Guiver & Snelson (2009) for the prior.
+    [Liu2011]_, section 4.3.2, eq. 4.24–4.25; [Xia2008]_; [Fang2016]_, section 4.3,
+    eq. 22; [Lan2014]_ for the weights of positions; [Guiver2009]_ for the prior.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class ListMLE(BaseNetworkRanker):
             {"prior": (2.0, 1.0)},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = ListMLELoss(
             top_k=self.top_k,
             ties=self.ties,

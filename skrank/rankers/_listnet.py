@@ -3,7 +3,8 @@
 from typing import Literal
 
 from skrank._core._parameters import PositiveInt
-from skrank.losses import ListNetLoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, ListNetLoss
 from skrank.metrics._gain import Gain
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
@@ -15,8 +16,8 @@ class ListNet(BaseNetworkRanker):
               P_f(g) = \prod_{j=1}^{k} \frac{e^{f(x_{g_j})}}
               {\sum_{t=j}^{m} e^{f(x_{g_t})}}
 
-    For ``top_k=1`` both are softmax distributions over the documents of the query and
-    the cost is O(m).
+    For ``top_k=1`` both are softmax distributions over the m documents of the query,
+    and an evaluation costs O(m).
 
     Parameters
     ----------
@@ -25,15 +26,15 @@ class ListNet(BaseNetworkRanker):
     gain : {"linear", "exp2"} or callable, default="linear"
         Function of a grade that gives the score of the document in the ideal list.
     n_samples : int, "auto" or "exact", default="auto"
-        For lists of three documents and more, whether the sum over lists is exact or a
-        mean over this number of lists drawn for each query; "auto" takes the exact sum
-        for queries of up to 5000 lists and draws 32 lists of others. See
-        `ListNetLoss`.
+        For lists of three documents and more, the number of lists that are drawn for
+        each query to estimate the sum over all lists, or "exact" for the sum itself.
+        "auto" takes the sum for queries of up to 5000 lists and draws 32 lists for
+        others. See `ListNetLoss`.
 
     References
     ----------
-    Liu (2011), section 4.3.1, eq. 4.22-4.23 (the denominator of 4.22 runs from j to
-    m); Cao et al. (2007).
+    [Liu2011]_, section 4.3.1, eq. 4.22–4.23 (the sum in the denominator of eq. 4.22
+    must run from j to m); [Cao2007]_.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class ListNet(BaseNetworkRanker):
             {"top_k": 3, "n_samples": 8},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = ListNetLoss(
             gain=self.gain,
             top_k=self.top_k,

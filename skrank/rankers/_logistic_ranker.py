@@ -7,13 +7,15 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank.energies import LinearEnergy
-from skrank.losses import LogisticLoss
+from skrank._rows import GroupedRows
+from skrank.base import ArrayOrCSR
+from skrank.energies import BaseEnergy, LinearEnergy
+from skrank.losses import BaseLoss, LogisticLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 
 
 class LogisticRanker(BaseEnergyRanker):
-    r"""Logistic regression: documents ranked by their odds of relevance.
+    r"""Logistic regression: documents are ranked by their odds of relevance.
 
     .. math:: \log \frac{P(R \mid x)}{1 - P(R \mid x)} = w^T x + c
 
@@ -30,7 +32,7 @@ class LogisticRanker(BaseEnergyRanker):
     Attributes
     ----------
     params_ : ndarray of shape (n_thresholds * (n_features + 1),)
-        Coefficients and constant of one model after the other.
+        Coefficients and constant of one model after another.
     loss_curve_ : ndarray of shape (n_iterations,)
         Sum of the objectives of all models after each iteration.
     thresholds_ : ndarray of shape (n_thresholds,)
@@ -38,11 +40,11 @@ class LogisticRanker(BaseEnergyRanker):
     coef_ : ndarray of shape (n_features,) or (n_thresholds, n_features)
         Coefficients; one row for each model when ``threshold="all"``.
     intercept_ : float or ndarray of shape (n_thresholds,)
-        Constants.
+        Constant of each model.
 
     References
     ----------
-    Liu (2011), section 2.3.1, eq. 2.3-2.4; Gey (1994).
+    [Liu2011]_, section 2.3.1, eq. 2.3–2.4; [Gey1994]_.
 
     Examples
     --------
@@ -62,15 +64,15 @@ class LogisticRanker(BaseEnergyRanker):
     def _variants(cls):
         return [{}, {"threshold": 2.0}, {"threshold": "all"}]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = LinearEnergy(fit_intercept=True, n_jobs=self.n_jobs)
         threshold = 1.0 if self.threshold == "all" else self.threshold
         return energy, LogisticLoss(threshold=threshold)
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         thresholds = [self.threshold]
         if self.threshold == "all":
-            thresholds = np.unique(data.y)[1:]
+            thresholds = np.unique(np.asarray(data.y))[1:]
             if not len(thresholds):
                 raise ValueError(
                     "threshold='all' needs at least two distinct grades in y, not one "
@@ -91,19 +93,19 @@ class LogisticRanker(BaseEnergyRanker):
             ]
         )
 
-    def _n_params(self, energy, n_features):
+    def _n_params(self, energy, n_features) -> int:
         return len(self.thresholds_) * super()._n_params(energy, n_features)
 
-    def _init_params(self, energy, n_features, rng):
+    def _init_params(self, energy, n_features, rng) -> np.ndarray:
         models = [super()._init_params(energy, n_features, rng)]
         return np.concatenate(models * len(self.thresholds_))
 
-    def _model_scores(self, energy, loss, params, X, ptr):
+    def _model_scores(self, energy, loss, params, X, ptr) -> np.ndarray:
         score = super()._model_scores
         if self.threshold != "all":
             return score(energy, loss, params, X, ptr)
         models = np.split(params, len(self.thresholds_))
-        return sum(expit(score(energy, loss, model, X, ptr)) for model in models)
+        return np.sum([expit(score(energy, loss, m, X, ptr)) for m in models], axis=0)
 
     def _energies(self, X, ptr=None):
         return -self._predict(X, ptr)
@@ -117,8 +119,10 @@ class LogisticRanker(BaseEnergyRanker):
     def _log_odds(self, X):
         return np.asarray(X @ np.atleast_2d(self.coef_).T) + self.intercept_
 
-    def predict_odds(self, X):
-        """Odds of relevance, or of at least each grade.
+    def predict_odds(self, X: ArrayOrCSR) -> np.ndarray:
+        r"""Return the odds of relevance, or of at least each grade.
+
+        .. math:: \frac{P(R \mid x)}{1 - P(R \mid x)} = e^{w^T x + c}
 
         Parameters
         ----------
@@ -128,7 +132,7 @@ class LogisticRanker(BaseEnergyRanker):
         Returns
         -------
         ndarray of shape (n_documents,) or (n_documents, n_thresholds)
-            ``P / (1 - P)``; two-dimensional when ``threshold="all"``.
+            Odds; two-dimensional when ``threshold="all"``.
         """
         check_is_fitted(self)
         odds = np.exp(self._log_odds(self._check_rows(X, reset=False)))
@@ -136,7 +140,10 @@ class LogisticRanker(BaseEnergyRanker):
 
 
 class _JointObjective:
-    """Sum of the objectives of several models, whose parameters follow each other."""
+    """Sum of the objectives of several models, whose parameters follow each other.
+
+    No parameter is shared, so that the sum is smallest where each objective is.
+    """
 
     def __init__(self, objectives):
         self.objectives = objectives
@@ -153,13 +160,13 @@ class _JointObjective:
         return _JointObjective([o.batch(queries, rng) for o in self.objectives])
 
     def coordinates(self):
-        """Those of one model for each of them: all see the same features."""
+        """Return the coordinates of one model, used for each: all see the same X."""
         frame = self.objectives[0].coordinates()
         return None if frame is None else _Blocks(frame, len(self.objectives))
 
 
 class _Blocks:
-    """The same change of coordinates for the parameters of several models."""
+    """One change of coordinates for the parameters of each of several models."""
 
     def __init__(self, frame, n_blocks):
         self.frame, self.n_blocks = frame, n_blocks

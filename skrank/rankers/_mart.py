@@ -1,6 +1,6 @@
 """MART."""
 
-from skrank.losses import SquaredLoss
+from skrank.losses import BaseLoss, SquaredLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
@@ -9,12 +9,12 @@ class MART(BaseBoostedRanker):
 
     .. math:: \ell_q = \sum_{d \in q} (y_d - F(x_d))^2
 
-    Complexity: O(n d) per tree level, from histograms of integers.
+    A level of a tree costs O(n d) for n documents with d features, from histograms of
+    integers.
 
     References
     ----------
-    Friedman (2001), Greedy function approximation: a gradient boosting machine,
-    section 4; Liu (2011), section 2.2.
+    [Friedman2001]_, section 4; [Liu2011]_, section 2.2.1, eq. 2.1, for the loss.
 
     Examples
     --------
@@ -36,5 +36,5 @@ class MART(BaseBoostedRanker):
             {"max_depth": 2, "stochastic_rounding": False, "min_samples_leaf": 5},
         ]
 
-    def _loss(self):
+    def _loss(self) -> BaseLoss:
         return SquaredLoss()

@@ -1,13 +1,13 @@
 """Ranking SVM."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from skrank._core._parameters import NonNegative, PositiveInt
-from skrank.energies import KernelEnergy, LinearEnergy
-from skrank.losses import HingeLoss, SquaredHingeLoss
+from skrank.energies import BaseEnergy, KernelEnergy, LinearEnergy
+from skrank.losses import BaseLoss, HingeLoss, SquaredHingeLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
-from skrank.solvers import LBFGS, SmoothingHomotopy
+from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
 
 
 class RankSVM(BaseEnergyRanker):
@@ -16,28 +16,36 @@ class RankSVM(BaseEnergyRanker):
     .. math:: \min_w \frac{\alpha}{2} \lVert w \rVert^2 + \frac{1}{P}
               \sum_{q} \sum_{u \succ v} \max(0, M - w^T (x_u - x_v))^p
 
-    with :math:`p = 2` (squared hinge) or :math:`p = 1`, and ``P`` the number of pairs.
-    No pair is ever built: a query with ``m`` documents costs O(m log m), so an
-    evaluation costs O(n d + n log m). The usual ``C`` is :math:`1 / (\alpha P)`.
+    with :math:`p = 2` (squared hinge) or :math:`p = 1`, and P the number of pairs. No
+    pair is ever built: a query of m documents costs O(m log m), so that an evaluation
+    costs O(n d + n log m) for n documents with d features. The usual C is
+    :math:`1 / (\alpha P)`. In place of grades `fit` also takes pairs of row numbers,
+    the preferred document first: ``fit(X, preferences=pairs)``.
 
     Parameters
     ----------
     hinge : {"squared", "linear"}, default="squared"
-        The power of the hinge. "linear" is the loss of the original, minimised
-        through smooth ones; "squared" is smooth itself and faster.
+        Power of the hinge. "linear" is the loss of the original, which is minimised
+        through a sequence of smooth losses; "squared" is smooth itself and faster.
     margin : float, default=1.0
-        Margin ``M``.
+        Margin M.
     kernel : str or callable, default="linear"
-        "linear", or any kernel of `sklearn.kernel_approximation.Nystroem`; the latter
-        is approximated with ``n_components`` landmarks.
+        "linear", or any kernel of `sklearn.kernel_approximation.Nystroem`, which is
+        approximated with ``n_components`` landmarks.
     kernel_params : dict, default=None
         Parameters of the kernel, such as ``{"gamma": 0.1}``.
     n_components : int, default=200
-        Landmarks of the approximation.
+        Number of landmarks; at most the number of training rows is used.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_components,)
+        Coefficients of the features of X for ``kernel="linear"``, and of the features
+        of the approximated kernel otherwise.
 
     References
     ----------
-    Liu (2011), section 3.2.6; Joachims (2002); Lee & Lin (2014) for the cost.
+    [Liu2011]_, section 3.2.6, eq. 3.17; [Joachims2002]_; [Lee2014]_ for the cost.
 
     Examples
     --------
@@ -46,6 +54,8 @@ class RankSVM(BaseEnergyRanker):
     >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
     >>> RankSVM().fit(X, y, groups).coef_.shape == (X.shape[1],)
     True
+    >>> RankSVM(kernel="rbf", n_components=20).fit(X, y, groups).coef_.shape
+    (20,)
     """
 
     approach = "pairwise"
@@ -53,7 +63,7 @@ class RankSVM(BaseEnergyRanker):
     hinge: Literal["squared", "linear"] = "squared"
     margin: NonNegative = 1.0
     kernel: str | Callable = "linear"
-    kernel_params: dict | None = None
+    kernel_params: dict[str, Any] | None = None
     n_components: PositiveInt = 200
 
     _takes_preferences = True
@@ -67,7 +77,7 @@ class RankSVM(BaseEnergyRanker):
             {"margin": 0.5, "solver": "adam"},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         hinge = SquaredHingeLoss if self.hinge == "squared" else HingeLoss
         if self.kernel == "linear":
             energy = LinearEnergy(n_jobs=self.n_jobs)
@@ -80,5 +90,5 @@ class RankSVM(BaseEnergyRanker):
             )
         return energy, hinge(margin=self.margin)
 
-    def _default_solver(self, energy):
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return LBFGS() if self.hinge == "squared" else SmoothingHomotopy()

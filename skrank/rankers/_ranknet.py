@@ -1,7 +1,8 @@
 """RankNet."""
 
 from skrank._core._parameters import Positive
-from skrank.losses import LogLoss
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss, LogLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 
 
@@ -11,9 +12,10 @@ class RankNet(BaseNetworkRanker):
     .. math:: \ell_q = \sum_{u \succ v}
               \log\bigl(1 + e^{-\sigma (f(x_u) - f(x_v))}\bigr)
 
-    The gradient is gathered per document before it is propagated back, so a query of
-    ``m`` documents costs ``m`` passes through the network and not ``m²``; the pairs
-    themselves cost one division each.
+    The gradient is gathered for each document before it is propagated back, so that a
+    query of m documents costs m passes through the network and not m²; the pairs
+    themselves cost one division each. In place of grades `fit` also takes pairs of row
+    numbers, the preferred document first: ``fit(X, preferences=pairs)``.
 
     Parameters
     ----------
@@ -22,7 +24,7 @@ class RankNet(BaseNetworkRanker):
 
     References
     ----------
-    Liu (2011), section 3.2.3, eq. 3.8-3.9; Burges et al. (2005).
+    [Liu2011]_, section 3.2.3, eq. 3.8–3.9; [Burges2005]_.
 
     Examples
     --------
@@ -48,5 +50,5 @@ class RankNet(BaseNetworkRanker):
             {"hidden_layer_sizes": (8,), "activation": "tanh", "dropout": 0.1},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         return self._energy(), LogLoss(sigma=self.sigma)

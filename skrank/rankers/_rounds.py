@@ -1,8 +1,8 @@
 """Rankers that add one weak ranker at a time, whatever the weak rankers are.
 
-The loop over rounds is here, once: scores to start from, early stopping, curves, warm
+The loop over rounds is written here: scores to start from, early stopping, curves, warm
 starts and staged predictions. A family says how a weak ranker is found and what it adds
-to the scores of rows (trees: `skrank.rankers._boosting`).
+to the scores of rows; that of trees is in `skrank.rankers._boosting`.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
 
 
 class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterativeRanker):
-    """Rankers whose scores are a sum over weak rankers, found one after another.
+    """Base class of rankers whose scores are a sum over weak rankers.
 
     .. math:: F_t = F_{t-1} + h_t
 
@@ -32,24 +32,30 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
     n_estimators : int, default=100
         Number of weak rankers.
     init : estimator, default=None
-        A ranker, pipeline or scikit-learn estimator that is fitted first; the weak
-        rankers then improve on its scores, and predictions contain them. See
-        ``init_score`` of `fit` for scores alone.
+        A ranker, pipeline or scikit-learn estimator that is fitted first. The weak
+        rankers then improve on its scores, which predictions contain. If only the
+        scores are known, `fit` takes them as ``init_score``.
     warm_start : bool, default=False
         Whether to add weak rankers to those of the last `fit`.
+    callback : callable, default=None
+        Function that is called before the first round and after each one with a dict of
+        ``iteration`` (0 before the first; a warm start counts from 0 again),
+        ``objective`` (the mean loss before the round; NaN at iteration 0) and, where
+        there are validation queries, ``validation`` (their measure). If it returns
+        True, training stops.
 
     Attributes
     ----------
     init_ : estimator or None
-        The fitted ranker whose scores the weak rankers improve on.
+        Fitted estimator whose scores the weak rankers improve on.
     n_iter_ : int
         Number of rounds.
     best_iteration_ : int
         Number of rounds that were kept.
     loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss before each round.
-    validation_curve_ : ndarray
-        Validation measure after each round, if there were validation queries.
+    validation_curve_ : ndarray of shape (n_iterations,)
+        Validation measure after each round; empty without validation queries.
     """
 
     n_estimators: PositiveInt = 100
@@ -61,21 +67,21 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
             "init_score",
             check_start_scores,
             "array-like of shape (n_documents,), default=None\n"
-            "            Scores to start from. Predictions are what is added to them.",
+            "            Scores to start from. They are not part of the predictions.",
             for_validation=True,
         ),
     )
 
     def _new_run(self, data, validation, rng) -> "AdditiveRun":
-        """Return what finds weak rankers for these rows."""
+        """Return the run that finds weak rankers for these rows."""
         raise NotImplementedError
 
     def _n_weak(self) -> int:
-        """Number of rounds that the model consists of."""
+        """Return the number of rounds that the model consists of."""
         raise NotImplementedError
 
     def _add_weak(self, raw, X) -> np.ndarray:
-        """Add what all weak rankers say to scores of shape (n, n_outputs), in place."""
+        """Add the scores of all weak rankers to an array, (n, n_outputs), in place."""
         raise NotImplementedError
 
     def _staged_raw(self, raw, X) -> Iterator[np.ndarray]:
@@ -86,16 +92,16 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
         """Turn raw scores of shape (n, n_outputs) into those that rank documents."""
         return raw[:, 0]
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         rng = check_random_state(self.random_state)
         self._new_run(*self._hold_out(data, validation, rng), rng).run()
 
     @property
-    def _needs_groups(self):
+    def _needs_groups(self) -> bool:
         return self.init_ is not None and needs_groups(self.init_)
 
-    def _start_scores(self, X, ptr=None):
-        """Scores before the first weak ranker, of shape (n, n_outputs)."""
+    def _start_scores(self, X, ptr=None) -> np.ndarray:
+        """Return the scores before the first weak ranker, shape (n, n_outputs)."""
         raw = np.tile(self.baseline_, (X.shape[0], 1))
         if self.init_ is not None:
             queries = None
@@ -105,16 +111,16 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
             raw += np.reshape(scores_of(self.init_, rows, queries), (len(raw), -1))
         return raw
 
-    def _raw(self, X, ptr=None):
+    def _raw(self, X, ptr=None) -> np.ndarray:
         return self._add_weak(self._start_scores(X, ptr), X)
 
-    def _predict(self, X, ptr=None):
+    def _predict(self, X, ptr=None) -> np.ndarray:
         return self._to_scores(self._raw(X, ptr))
 
     def staged_predict(
         self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None
     ) -> Iterator[np.ndarray]:
-        """Scores after each round.
+        """Yield the scores after each round.
 
         Parameters
         ----------
@@ -126,10 +132,10 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
         Yields
         ------
         ndarray of shape (n_documents,)
-            Scores after one more weak ranker per output.
+            Scores with one more weak ranker for each output.
         """
         check_is_fitted(self)
-        # The scores to start from are found for grouped rows and moved back.
+        # ``init`` may need grouped rows; the weak rankers take rows in any order.
         raw = self._by_query(self._start_scores, X, groups, "staged_predict")
         for stage in self._staged_raw(raw, self._check_rows(X, reset=False)):
             yield self._to_scores(stage.copy())
@@ -156,13 +162,19 @@ class AdditiveRun:
     held_scores : ndarray of shape (n_val_documents, n_outputs)
         Scores of the validation rows, if there are any.
     seed : int
-        What is drawn in a round depends on this and the number of the round only, so
-        that a warm start goes on as if training had never stopped.
+        Seed of the run. Random draws of a round depend on it and on the number of the
+        round only, so that a warm start goes on as if training had never stopped.
     """
 
     n_outputs = 1
 
-    def __init__(self, ranker, data: GroupedRows, validation, rng):
+    def __init__(
+        self,
+        ranker: Any,
+        data: GroupedRows,
+        validation: GroupedRows | None,
+        rng: np.random.RandomState,
+    ):
         self.ranker, self.data, self.validation = ranker, data, validation
         self.seed = draw_seed(rng)
         self.bind()
@@ -176,10 +188,10 @@ class AdditiveRun:
         if validation is not None:
             self.held_scores = self._scores_of(validation)
 
-    def bind(self):
+    def bind(self) -> None:
         """Prepare what is the same for a new model and for one that is resumed."""
 
-    def begin(self, rng):
+    def begin(self, rng: np.random.RandomState) -> None:
         """Forget the last model."""
         ranker = self.ranker
         ranker.init_ = None
@@ -187,14 +199,14 @@ class AdditiveRun:
             ranker.init_ = fit_on(ranker.init, self.data, self.validation, "init")
         ranker.baseline_ = np.zeros(self.n_outputs)
 
-    def resume(self):
+    def resume(self) -> None:
         """Check that weak rankers can be added to the last model."""
 
     def add_round(self, iteration: int) -> float:
         """Add a weak ranker to the scores; return the objective before it."""
         raise NotImplementedError
 
-    def keep(self, n_rounds: int):
+    def keep(self, n_rounds: int) -> None:
         """Store the first rounds of this run in the ranker."""
         raise NotImplementedError
 
@@ -205,8 +217,14 @@ class AdditiveRun:
             scores += start[:, None]
         return scores
 
-    def run(self):
-        """Add weak rankers until there are enough or validation stops improving."""
+    def run(self) -> None:
+        """Add weak rankers until there are enough or validation stops improving.
+
+        Raises
+        ------
+        ValueError
+            If a warm start finds more rounds than ``n_estimators``.
+        """
         ranker, done = self.ranker, self.n_done
         if ranker.n_estimators < done:
             raise ValueError(
@@ -236,7 +254,7 @@ class AdditiveRun:
         ranker.validation_curve_ = self._joined("validation_curve_", monitor.curve)
 
     def _joined(self, name, curve):
-        """Curve of all rounds, those of earlier fits included."""
+        """Return the curve of all rounds, those of earlier fits included."""
         done = self.n_done
         before = getattr(self.ranker, name)[:done] if done else ()
         if len(before) < done:  # there were no validation queries then

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
 from skrank._core._registry import by_short_name
+from skrank._rows import GroupedRows
 from skrank.energies import (
     BaseEnergy,
     LinearEnergy,
@@ -17,11 +18,11 @@ from skrank.energies import (
     PreferenceWeightsEnergy,
 )
 from skrank.energies._base import unfitted
-from skrank.losses import CDNLoss
+from skrank.losses import BaseLoss, CDNLoss
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import LBFGS, Adam, BaseSolver, ConstrainedSGD, ProjectedGradient
 
-# What they have in common beside `BaseEnergy` is the parameter ``n_jobs``.
+# Any: all of them take ``n_jobs``, which `BaseEnergy` does not promise.
 _ENERGIES: dict[str, Any] = {
     **by_short_name((LinearEnergy, MLPEnergy, NadarayaWatsonEnergy), BaseEnergy)
 }
@@ -37,7 +38,7 @@ class StructRank(BaseEnergyRanker):
     F is the distribution function of a cumulative distribution network over the
     preference edges of the query, here fully connected; other topologies join fewer
     edges. With linear scores and :math:`w_1 = w_2 = 1` the objective is convex and
-    solved by L-BFGS.
+    minimised by L-BFGS.
 
     The paper sums over e and e' without the factor :math:`1 / |E|` (eq. 8), so that a
     query with twice as many edges counts four times as much. Here the factor makes
@@ -65,33 +66,32 @@ class StructRank(BaseEnergyRanker):
     energy : {"linear", "mlp", "nadaraya-watson"} or BaseEnergy, default="linear"
         Family of scoring functions.
     learn_weights : bool or None, default=None
-        Whether :math:`w_1, w_2 \ge 0` are learned and not 1; None learns them where
-        the parameters of the scores are constrained, as with "nadaraya-watson", whose
-        scores stay between the grades. The topologies "disconnected" and "star" have
-        only :math:`w_1`.
+        Whether :math:`w_1, w_2 \ge 0` are learned instead of being 1. None learns them
+        where the parameters of the scores are constrained, as with "nadaraya-watson",
+        whose scores stay between the grades. The topologies "disconnected" and "star"
+        have only :math:`w_1`.
     l1_bound : float or None, default=None
         Bound t of the sum of all constrained parameters: the scales of
-        "nadaraya-watson" and the weights. None for no bound. It is an error to give one
-        where no parameter is constrained.
+        "nadaraya-watson" and the weights. None sets no bound. It is an error to give a
+        bound where no parameter is constrained.
     average : {"edge", "edge_pair", "query"}, default="edge"
-        What the mean loss is taken over: with "edge" queries count by their edges, as
-        in `RankNet`, with "query" all count the same, and with "edge_pair" they count
-        by their pairs of edges, as in eq. 8 of the paper. With the topologies
-        "disconnected" and "star", which join no pairs, "edge_pair" weighs queries in
-        the same way.
+        Units over which the mean loss is taken. With "edge" queries count by their
+        edges, as in `RankNet`; with "query" all queries count the same; with
+        "edge_pair" queries count by their pairs of edges, as in eq. 8 of the paper,
+        also for the topologies "disconnected" and "star", which join no pairs.
     n_edge_pairs : int, default=200
         With "random", number of pairs of edges in each network of a query.
     n_networks : int, default=5
         With "random", number of networks over which the mean is taken.
     solver : BaseSolver or {"sgd", "projected", "adam", "lbfgs"}, default=None
-        A solver, or "sgd" (`ConstrainedSGD` as in the paper), "projected"
-        (`ProjectedGradient`), "adam" or "lbfgs". None means `LBFGS` for
-        linear scores without weights, `ProjectedGradient` where parameters are
+        Solver of the minimisation: an object, or "sgd" (`ConstrainedSGD` as in the
+        paper), "projected" (`ProjectedGradient`), "adam" or "lbfgs". None means `LBFGS`
+        for linear scores without weights, `ProjectedGradient` where parameters are
         constrained and `Adam` otherwise.
 
     References
     ----------
-    [Huang2008]_, sections 3–5, eq. 5–10.
+    [Huang2008]_, sections 3–5, eq. 5–10; [Liu2011]_, section 4.3.3, eq. 4.27.
 
     Examples
     --------
@@ -105,10 +105,8 @@ class StructRank(BaseEnergyRanker):
     approach = "listwise"
 
     _solvers = {
+        **by_short_name((ProjectedGradient, Adam, LBFGS), BaseSolver),
         "sgd": partial(ConstrainedSGD, learning_rate=20.0),
-        "projected": ProjectedGradient,
-        "adam": Adam,
-        "lbfgs": LBFGS,
     }
 
     topology: Literal["full", "disconnected", "random", "star"] = field(
@@ -122,12 +120,10 @@ class StructRank(BaseEnergyRanker):
     average: Literal["edge", "edge_pair", "query"] = "edge"
     n_edge_pairs: PositiveInt = 200
     n_networks: PositiveInt = 5
-    # More names than the base class knows, which pyright takes for a narrower use.
-    solver: BaseSolver | Literal["sgd", "projected", "adam", "lbfgs"] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    solver: BaseSolver | Literal["sgd", "projected", "adam", "lbfgs"] | None = None
 
     @classmethod
     def _variants(cls):
-        """Constructor arguments that the contract tests run over."""
         topologies = ["disconnected", "random", "star"]
         local = {"energy": "nadaraya-watson", "max_iter": 5}
         return [
@@ -141,7 +137,7 @@ class StructRank(BaseEnergyRanker):
             local | {"solver": "sgd", "l1_bound": 3.0},
         ]
 
-    def _parts(self):
+    def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         # Every batch draws new networks, all of them from the seed of the ranker.
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         loss = CDNLoss(
@@ -153,7 +149,7 @@ class StructRank(BaseEnergyRanker):
         )
         return self._make_energy(), loss
 
-    def _make_energy(self):
+    def _make_energy(self) -> BaseEnergy:
         energy, learn = self.energy, self.learn_weights
         if isinstance(energy, str):
             energy = _ENERGIES[energy](n_jobs=self.n_jobs)
@@ -174,24 +170,24 @@ class StructRank(BaseEnergyRanker):
             raise invalid_parameter(self, "l1_bound", accepted, self.l1_bound)
         return energy.set_params(l1_bound=self.l1_bound)
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         if self.average == "edge_pair":
             data = replace(data, sample_weight=_by_edges(data))
         super()._fit(data, validation)
 
-    def _default_solver(self, energy) -> BaseSolver:
+    def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         if energy.linear:
             return LBFGS()
         return ProjectedGradient() if energy.constrained else Adam()
 
 
 def _by_edges(data):
-    """Row weights that multiply each query by the number of its edges.
+    """Return row weights that multiply each query by the number of its edges.
 
     The loss of a query is its sum over pairs of edges, divided by their number, and the
     mean is taken over edges; both have these weights, which thus cancel the division.
     """
-    sizes = np.diff(data.ptr)
+    sizes = data.sizes
     query = np.repeat(np.arange(len(sizes)), sizes)
     cells, counts = np.unique([query, data.y], axis=1, return_counts=True)
     # Of all ordered pairs of documents, those of equal grades are no edges, and of the

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 from skrank._core._parameters import NonNegative
+from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
 from skrank.metrics._gain import Gain, gain_of_grades
 
@@ -17,8 +18,8 @@ class SubsetRegression(BaseRanker):
     .. math:: \min_f \sum_{q} \sum_{j} w_j \bigl(g(y_j) - f(x_j)\bigr)^2, \qquad
               w_j = 1 + c \, \frac{g(y_j)}{\max_t g(y_t)}
 
-    The square loss bounds the loss in DCG when ``g`` is the gain of the measure; the
-    weights make errors on the documents that should be on top count more.
+    The square loss bounds the loss in DCG when g is the gain of the measure; the
+    weights make errors count more on the documents that should be on top.
 
     Parameters
     ----------
@@ -28,24 +29,26 @@ class SubsetRegression(BaseRanker):
     alpha : float, default=1.0
         Strength of the L2 penalty of the default regressor.
     gain : {"linear", "exp2"} or callable, default="linear"
-        What turns a grade into the target :math:`g(y)`.
+        Function that turns a grade into the target :math:`g(y)`.
     importance : float, default=0.0
-        The constant ``c``: extra weight of a document with the highest gain.
+        Constant c: the extra weight of a document with the highest gain.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted regressor.
+        Fitted regressor.
     coef_ : ndarray of shape (n_features,)
-        Its coefficients, where it has any.
+        Coefficients of the regressor, where it has any.
+    intercept_ : float
+        Constant of the regressor, where it has coefficients.
     query_ids_ : ndarray of shape (n_queries,)
-        Queries seen in `fit`.
+        Ids of the training queries.
     n_queries_without_preference_ : int
-        Training queries whose documents all have the same grade.
+        Number of training queries whose documents all have the same grade.
 
     References
     ----------
-    Liu (2011), section 2.2.1, eq. 2.1; Cossock & Zhang (2006).
+    [Liu2011]_, section 2.2.1, eq. 2.1; [Cossock2006]_.
 
     Examples
     --------
@@ -67,9 +70,9 @@ class SubsetRegression(BaseRanker):
     def _variants(cls):
         return [{}, {"gain": "exp2", "importance": 1.0}, {"estimator": Ridge(0.1)}]
 
-    def _fit(self, data, validation):
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         model = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
-        target = gain_of_grades(self.gain, data.y)
+        target = gain_of_grades(self.gain, np.asarray(data.y))
         weight = self._weights(target, data.sample_weight)
         if weight is None:
             self.estimator_ = model.fit(data.X, target)
@@ -86,5 +89,5 @@ class SubsetRegression(BaseRanker):
         weight = 1.0 + self.importance * (target / highest if highest > 0 else target)
         return weight if sample_weight is None else weight * sample_weight
 
-    def _predict(self, X):
+    def _predict(self, X) -> np.ndarray:
         return np.asarray(self.estimator_.predict(X), dtype=np.float64)

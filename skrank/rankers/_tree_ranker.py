@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,41 +15,42 @@ from skrank.trees._grower import Grower
 
 
 class BaseTreeRanker(BaseIterativeRanker):
-    """Rankers made of histogram trees.
+    """Base class of rankers made of histogram trees.
 
     Parameters
     ----------
     max_leaf_nodes : int, default=31
-        Number of leaves of a tree at most; the leaf whose split gains most is split
+        Maximum number of leaves of a tree; the leaf whose split gains most is split
         first.
     max_depth : int, default=None
-        Greatest depth of a tree; None sets no limit.
+        Maximum depth of a tree; None sets no limit.
     min_samples_leaf : int, default=20
         Minimum number of documents in a leaf.
     min_hessian_leaf : float, default=1e-3
-        Minimum sum of hessians in a leaf.
+        Minimum sum of Hessians in a leaf.
     l2_regularization : float, default=0.0
-        Number that is added to the sum of hessians of a leaf.
+        Number that is added to the sum of Hessians of a leaf.
     min_gain_to_split : float, default=0.0
         Gain below which a leaf is not split.
     max_bins : int, default=255
-        Number of bins of a feature at most, not counting that of missing values.
+        Maximum number of bins of a feature, not counting the bin of missing values.
     max_features : float or int, default=1.0
         Features tried at each split, as a fraction or a number.
     categorical_features : sequence of int, bool or str, default=None
-        Features whose values are names, as indices, as a mask or, for data frames, by
-        their own names. Unknown values are missing values.
+        Features whose values are names, given by their indices, by a mask or, for data
+        frames, by the names of the columns. Values that were not seen in `fit` count as
+        missing.
     monotonic_cst : sequence of int, or dict of str to int, default=None
-        Per feature 1 if scores must not fall with it, -1 if they must not rise, 0
-        otherwise; a dict holds the features of a data frame that are constrained.
+        For each feature 1 if scores must not fall when it rises, -1 if they must not
+        rise, 0 otherwise; a dict holds the constrained columns of a data frame.
     stochastic_rounding : bool, default=True
-        Whether gradients are rounded at random to their integers, which keeps sums
-        unbiased, or to the nearest.
+        Whether gradients are rounded up or down to integers at random, which keeps sums
+        unbiased, or to the nearest integer.
 
     Attributes
     ----------
     ensemble_ : TreeEnsemble
-        The trees.
+        Trees of the ranker.
     bin_mapper_ : BinMapper
         Bins of the features.
     feature_importances_ : ndarray of shape (n_features,)
@@ -73,13 +74,13 @@ class BaseTreeRanker(BaseIterativeRanker):
     monotonic_cst: Sequence[float] | np.ndarray | Mapping[str, int] | None = None
     stochastic_rounding: bool = True
 
-    def _n_tried_features(self, d):
+    def _n_tried_features(self, d) -> int:
         given = self.max_features
         if isinstance(given, Integral):
             return min(int(given), d)
         return max(1, int(np.ceil(given * d)))
 
-    def _place(self, feature, parameter):
+    def _place(self, feature, parameter) -> int:
         """Return the index of a feature of a data frame."""
         names = list(getattr(self, "feature_names_in_", ()))
         if feature not in names:
@@ -87,7 +88,8 @@ class BaseTreeRanker(BaseIterativeRanker):
             raise ValueError(f"{parameter}: no feature is named {feature!r}; {known}")
         return names.index(feature)
 
-    def _monotonic(self, d):
+    def _monotonic(self, d) -> np.ndarray:
+        """Return the sign of the constraint of each of the d features."""
         given = self.monotonic_cst
         if given is None:
             return np.zeros(d, dtype=np.int8)
@@ -110,16 +112,17 @@ class BaseTreeRanker(BaseIterativeRanker):
             return given
         return [self._place(feature, "categorical_features") for feature in given]
 
-    def _fit_bins(self, X, rng):
+    def _fit_bins(self, X, rng) -> None:
         self.bin_mapper_ = BinMapper(
             max_bins=self.max_bins,
             categorical_features=self._categorical(),
             random_state=rng,
         ).fit(X, n_threads=effective_n_threads(self.n_jobs))
+        # A generator would be pickled with the ranker, and has nothing left to draw.
         self.bin_mapper_.random_state = None
 
-    def _grower(self, X):
-        """Return what grows trees on the bins of the rows."""
+    def _grower(self, X) -> Grower:
+        """Return the grower of trees on the bins of the rows."""
         n_threads = effective_n_threads(self.n_jobs)
         monotonic = self._monotonic(X.shape[1])
         categorical = self.bin_mapper_.is_categorical_
@@ -136,7 +139,8 @@ class BaseTreeRanker(BaseIterativeRanker):
             monotonic,
         )
 
-    def _tree_options(self, d, **more):
+    def _tree_options(self, d, **more) -> dict[str, Any]:
+        """Return the options of the grower for d features."""
         return {
             "max_leaf_nodes": int(self.max_leaf_nodes),
             "max_depth": int(self.max_depth or 0),
@@ -149,8 +153,8 @@ class BaseTreeRanker(BaseIterativeRanker):
             "n_threads": effective_n_threads(self.n_jobs),
         } | more
 
-    def _add_trees(self, raw, X):
-        """Add all trees to scores of shape (n_documents, n_outputs), in place."""
+    def _add_trees(self, raw, X) -> np.ndarray:
+        """Add the values of all trees to scores, (n_documents, n_outputs), in place."""
         if self.ensemble_.n_trees:
             self.ensemble_.add_to(
                 raw,
@@ -160,7 +164,7 @@ class BaseTreeRanker(BaseIterativeRanker):
         return raw
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Total gain of the splits on each feature, scaled to sum to 1."""
         check_is_fitted(self)
         return self.ensemble_.feature_importances(self.n_features_in_)
