@@ -5,37 +5,13 @@ log-normal with ties, counts), some with an offset per query, and grades 0 to 4 
 proportions 52, 32, 13, 2 and 1 % cut from a non-linear function of 40 of the features.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from skrank._rows import GroupedRows
 
 PROPORTIONS = (0.52, 0.32, 0.13, 0.02, 0.01)
 SHAPES = {"S": (1000, 1), "M": (6000, 2), "T": (2000, 3)}  # queries, seed
 N_FEATURES = 136
-
-
-@dataclass(frozen=True)
-class RankingData:
-    """Grouped ranking data.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_documents, n_features), dtype float32, or None
-        Features.
-    y : ndarray of shape (n_documents,), dtype float64
-        Grades.
-    ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
-    """
-
-    X: np.ndarray | None
-    y: np.ndarray
-    ptr: np.ndarray
-
-    @property
-    def groups(self):
-        """Query number of each row."""
-        return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
 
 
 def query_sizes(n_queries, rng, mean=120.0, spread=0.55, largest=800):
@@ -62,7 +38,7 @@ def make_mslr_like(n_queries=1000, seed=1, n_features=N_FEATURES, noise=0.9):
 
     Returns
     -------
-    RankingData
+    GroupedRows
     """
     rng = np.random.default_rng(seed)
     sizes = query_sizes(n_queries, rng)
@@ -72,7 +48,7 @@ def make_mslr_like(n_queries=1000, seed=1, n_features=N_FEATURES, noise=0.9):
     utility = _utility(X)
     utility += rng.normal(0.0, 0.5, n_queries)[query]
     utility += rng.normal(0.0, noise, len(query))
-    return RankingData(X, _grades(utility), ptr)
+    return GroupedRows(X, _grades(utility), ptr)
 
 
 def make_shape(name):
@@ -93,7 +69,7 @@ def make_kernel_data(n_queries=6000, seed=2):
 
     Returns
     -------
-    data : RankingData
+    data : GroupedRows
         Without features.
     scores : ndarray of shape (n_documents,)
     """
@@ -103,7 +79,7 @@ def make_kernel_data(n_queries=6000, seed=2):
     query = np.repeat(np.arange(n_queries), sizes)
     utility = rng.normal(size=len(query)) + rng.normal(0.0, 0.4, n_queries)[query]
     y = _grades(utility)
-    return RankingData(None, y, ptr), 0.4 * y + rng.standard_normal(len(y))
+    return GroupedRows(None, y, ptr), 0.4 * y + rng.standard_normal(len(y))
 
 
 def _features(query, n_queries, n_features, rng):

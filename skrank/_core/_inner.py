@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import column_or_1d
 
@@ -66,6 +67,13 @@ def needs_groups(estimator) -> bool:
         scales = any(accepts(step, "transform", "groups") for _, step in steps[:-1])
         return scales or needs_groups(steps[-1][1])
     return accepts(estimator, "predict", "groups")
+
+
+def allows_missing(estimator) -> bool:
+    """Whether an estimator takes missing values, as far as it says."""
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return True  # libraries without tags check for themselves
+    return bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def fit_inner(

@@ -158,7 +158,10 @@ class Parameters:
         dataclass(init=made, kw_only=True, eq=False, repr=False, match_args=False)(cls)
         if made:
             _put_own_first(cls)
-        _complete_docstring(cls)
+        if vars(cls).get("__doc__"):  # python -OO keeps no docstrings
+            cls.__doc__ = _CompletedDocstring(cls.__doc__)
+            if type(cls) is not type:  # pydoc reads no descriptor of abstract classes
+                cls.__doc__ = str(cls.__doc__)
 
     def _check_parameters(self) -> None:
         """Raise an error that names a parameter of the wrong type or out of range.
@@ -358,14 +361,25 @@ _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
-def _complete_docstring(cls) -> None:
-    """Add the entries of inherited parameters from the docstrings of the bases."""
-    if not vars(cls).get("__doc__"):  # python -OO keeps no docstrings
-        return
-    names = list(inspect.signature(cls.__init__).parameters)
-    for base in cls.__mro__[1:]:
-        if "__dataclass_fields__" in vars(base) and base.__doc__:
-            cls.__doc__ = _merged_doc(cls.__doc__, base.__doc__, names)
+class _CompletedDocstring:
+    """Docstring of a class with what those of its bases say of inherited parameters.
+
+    Put together when it is read: few are, and importing the package would take longer.
+    """
+
+    def __init__(self, doc):
+        self.doc = doc
+        self.complete = False
+
+    def __get__(self, instance, cls):
+        owner = next(c for c in cls.__mro__ if vars(c).get("__doc__") is self)
+        if not self.complete:
+            self.complete = True
+            names = list(inspect.signature(owner.__init__).parameters)
+            for base in owner.__mro__[1:]:
+                if "__dataclass_fields__" in vars(base) and base.__doc__:
+                    self.doc = _merged_doc(self.doc, base.__doc__, names)
+        return self.doc
 
 
 def _sections(doc) -> dict[str, str]:

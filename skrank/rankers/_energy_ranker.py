@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -130,11 +129,6 @@ class BaseEnergyRanker(EarlyStoppingMixin, BaseIterativeRanker):
     def _minimise(self, energy, loss, data, validation, rng):
         """Fit an energy under a loss; return both, the solver's result, the monitor."""
         solver = self._resolve_solver(energy)
-        if sparse.issparse(data.X) and not energy.accepts_sparse:
-            raise TypeError(
-                f"X is sparse, but {type(energy).__name__} takes dense rows only; use "
-                "X.toarray() or another energy"
-            )
         energy.setup(data.X, rng, data.y, data.ptr)
         data = replace(data, X=energy.transform(data.X))
         if validation is not None:
@@ -413,6 +407,10 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
             {"energy": AbsoluteLabelEnergy(), "loss": by_label, "solver": "adam"},
             {"energy": KernelEnergy(n_components=20), "loss": SquaredLoss()},
         ]
+
+    @property
+    def _accepts_sparse(self):
+        return self.energy is None or bool(self.energy.accepts_sparse)
 
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = (

@@ -68,7 +68,7 @@ class LambdaMART(BaseBoostedRanker):
         return [
             {},
             {"measure": "map", "truncation": 5, "normalize": False, "damping": None},
-            {"measure": "err@5", "init": Ridge()},
+            {"measure": "mrr", "init": Ridge()},
         ]
 
     def _loss(self) -> BaseLoss:

@@ -69,7 +69,7 @@ class LambdaRank(BaseNetworkRanker):
         return [
             {},
             {"measure": "map", "truncation": 5},
-            {"measure": "err", "normalize": True, "damping": 0.1},
+            {"measure": "mrr", "normalize": True, "damping": 0.1},
         ]
 
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._inner import needs_groups, scores_of
+from skrank._core._inner import allows_missing, needs_groups, scores_of
 from skrank._core._parameters import PositiveInt
 from skrank._rows import GroupedRows, SideData, named_rows
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin, check_start_scores, fit_on
@@ -95,6 +95,12 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         rng = check_random_state(self.random_state)
         self._new_run(*self._hold_out(data, validation, rng), rng).run()
+
+    @property
+    def _accepts_missing(self) -> bool:
+        # What `init` refuses, the ranker refuses with a sentence of its own.
+        weak = super()._accepts_missing
+        return weak and (self.init is None or allows_missing(self.init))
 
     @property
     def _needs_groups(self) -> bool:

@@ -149,6 +149,13 @@ class StructRank(BaseEnergyRanker):
         )
         return self._make_energy(), loss
 
+    @property
+    def _accepts_sparse(self):
+        energy = self.energy
+        if isinstance(energy, str):
+            energy = _ENERGIES.get(energy, LinearEnergy)
+        return bool(energy.accepts_sparse)
+
     def _make_energy(self) -> BaseEnergy:
         energy, learn = self.energy, self.learn_weights
         if isinstance(energy, str):

@@ -342,7 +342,7 @@ def test_sparse_rows_equal_dense_rows(energy):
 def test_prototypes_of_features_refuse_sparse_rows():
     X, y, groups = SMALL
     ranker = EnergyRanker(PrototypeEnergy(), NLLLoss(reading="pointwise"))
-    with pytest.raises(TypeError, match="PrototypeEnergy takes dense rows only"):
+    with pytest.raises(TypeError, match="dense data is required"):
         ranker.fit(sparse.csr_array(X), y, groups)
 
 
