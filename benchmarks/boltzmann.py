@@ -14,7 +14,7 @@ distribution over the m! rankings is compared with
 The latter two give each document a distribution of its rank; a ranking gets their
 product, divided by the sum over all rankings. Figures are the Kullback-Leibler
 divergences from the true distribution, which is computed by quadrature, as means over
-score vectors (Volkovs & Zemel 2009, section 3.2, figures 1 and 2). "undivided" leaves
+score vectors ([Volkovs2009]_, section 3.2, figures 1 and 2). "undivided" leaves
 the products as they are, although ranks that are no permutation then keep part of the
 probability.
 

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 from _public import public_objects
 from api_reference import index_page, page_of, public_modules
+from object_table import rows_of, table_of
 
 import skrank
-import skrank.rankers
+from skrank.discovery import all_objects
 
 MODULES = public_modules()
 OBJECTS = dict(public_objects())
@@ -84,9 +86,41 @@ def test_every_compiled_module_is_built():
     assert listed == found
 
 
-@pytest.mark.parametrize("name", skrank.rankers.__all__)
+_ROOT = Path(__file__).parents[1]
+_RANKERS = all_objects("ranker")
+_KINDS = ("energy", "loss", "measure", "solver")
+
+
+@pytest.mark.parametrize("name", _RANKERS)
 def test_the_readme_lists_every_ranker(name):
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    approach = getattr(skrank.rankers, name).approach
-    assert f"`{name}`" in readme
-    assert approach == "any" or f"| `{name}` | {approach} |" in readme
+    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
+    if name == "EnergyRanker":  # not one algorithm: the text describes it
+        assert "`EnergyRanker` combines" in readme
+    else:
+        assert f"| `{name}` | {_RANKERS[name].approach} |" in readme
+
+
+def test_the_readme_lists_no_other_rankers():
+    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.split("| Ranker | Approach |", 1)[1].split("\n\n", 1)[0]
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert sorted(listed) == sorted(_RANKERS.keys() - {"EnergyRanker"})
+
+
+@pytest.mark.parametrize(
+    "approach", sorted({cls.approach for cls in _RANKERS.values()})
+)
+def test_the_guide_has_a_table_of_each_approach(approach):
+    page = (_ROOT / "doc" / "rankers.rst").read_text(encoding="utf-8")
+    assert f".. object-table:: ranker {approach}\n" in page
+    assert {cls.approach for cls, _, _ in rows_of("ranker", approach)} == {approach}
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_the_guide_has_a_table_of_each_kind(kind):
+    guide = "".join(p.read_text(encoding="utf-8") for p in _ROOT.glob("doc/*.rst"))
+    assert guide.count(f".. object-table:: {kind}\n") == 1
+    for name, cls in all_objects(kind).items():
+        assert f".{name}`\n" in table_of(kind)
+        short_name = vars(cls).get("short_name")
+        assert short_name is None or f'``"{short_name}"``' in table_of(kind)

@@ -1,10 +1,8 @@
-"""Directives ``preset-table`` and ``measure-table``, from the tables of the code."""
-
-import inspect
+"""Directive ``preset-table``: the options that each preset sets."""
 
 from sphinx.util.docutils import SphinxDirective
 
-from skrank.metrics import PRESETS, get_measure, known_measures
+from skrank.metrics import PRESETS
 
 _COLUMNS = ("gain", "discount", "ties", "empty_query")
 
@@ -45,25 +43,7 @@ class PresetTable(SphinxDirective):
         return self.parse_text_to_nodes(_list_table(header, rows, "16 14 16 14 14 26"))
 
 
-class MeasureTable(SphinxDirective):
-    """One row for each name that `get_measure` takes."""
-
-    def run(self):
-        """Build the table from a list-table source."""
-        rows = []
-        for name in known_measures():
-            cls = type(get_measure(name))
-            summary = inspect.getdoc(cls).splitlines()[0]
-            rows.append(
-                [f"``{name}``", f":class:`~skrank.metrics.{cls.__name__}`", summary]
-            )
-        return self.parse_text_to_nodes(
-            _list_table(["name", "class", "what it is"], rows, "20 25 55")
-        )
-
-
 def setup(app):
-    """Register the directives."""
+    """Register the directive."""
     app.add_directive("preset-table", PresetTable)
-    app.add_directive("measure-table", MeasureTable)
     return {"parallel_read_safe": True}

@@ -5,7 +5,7 @@ Training shapes the energy surface
 An energy-based ranker gives every document an energy, and ranks by ascending energy.
 Before training, the energies say nothing about grades. Learning digs holes under the
 documents, or the labels, that are desired, and builds hills under the others: figures 1
-and 2 of Fang and Liu (2016), here drawn from real fits.
+and 2 of [Fang2016]_, here drawn from real fits.
 """
 
 # %%

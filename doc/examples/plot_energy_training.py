@@ -48,8 +48,8 @@ EnergyTrainingDisplay.from_training(network, X, y, groups, center=True)
 #
 # The energy-based listwise model has an energy for the whole ideal list: the sum of the
 # energies of its first five documents, minus a contrastive term, which gathers the
-# energies from each of these positions down to the bottom. Figure 9 of Fang and Liu
-# (2016) follows both terms through 30 rounds of stochastic gradient descent on MQ2008.
+# energies from each of these positions down to the bottom. Figure 9 of [Fang2016]_
+# follows both terms through 30 rounds of stochastic gradient descent on MQ2008.
 # The same model here, with a network, as it is given in the paper: no margin, and
 # weights that sum to one over the whole list.
 

@@ -14,7 +14,7 @@
 
 namespace skrank {
 
-// SplitMix64 (Steele, Lea & Flood 2014): one word of state, any seed is good.
+// SplitMix64 [Steele2014]: one word of state, any seed is good.
 struct SplitMix {
     uint64_t state;
 

@@ -178,7 +178,7 @@ inline int32_t parse_token(const char* p, const char* end, double* out) {
 // The number at p. Returns the end of its token.
 //
 // An integer up to 2^53 divided by a power of ten up to 10^22 is one operation on exact
-// operands, hence correctly rounded (Clinger, 1990).
+// operands, hence correctly rounded [Clinger1990].
 inline const char* parse_number(const char* p, double* out, int32_t* error) {
     const char* start = p;
     bool negative = *p == '-';

@@ -14,7 +14,7 @@
 
 namespace skrank {
 
-// Scaled tanh (LeCun et al. 1998): HEIGHT tanh(2 z / 3).
+// Scaled tanh [LeCun1998], section 4.4: HEIGHT tanh(2 z / 3).
 constexpr double TANH_HEIGHT = 1.7159;
 constexpr double TANH_SLOPE = 2.0 / 3.0;
 

@@ -78,11 +78,12 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate scores on the grades and queries of a data set."""
     index = QueryIndex.from_groups(data.groups)
-    y, scores = index.take(data.y), index.take(np.asarray(scores, dtype=np.float64))
+    y = index.take(data.y)
+    grouped = index.take(np.asarray(scores, dtype=np.float64))
     by_docid = any(getattr(m, "ties", None) == "docid" for m in measures.values())
     docids = index.take(document_names(data)) if by_docid else None
     per_query = [
-        measure.per_query(y, scores, index.ptr, docids=docids, n_threads=n_jobs)
+        measure.per_query(y, grouped, index.ptr, docids=docids, n_threads=n_jobs)
         for measure in measures.values()
     ]
     means = [m.mean(values) for m, values in zip(measures.values(), per_query)]

@@ -1,7 +1,7 @@
 """Synthetic ranking data with a known optimal ranking."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal, overload
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,6 +11,44 @@ from skrank._core._validation import check_arguments
 
 # Each grade is this many times as frequent as the grade below.
 _GRADE_RATIO = 0.45
+
+
+@overload
+def make_ranking(
+    n_queries: PositiveInt = ...,
+    docs_per_query: PositiveInt | tuple[PositiveInt, PositiveInt] = ...,
+    n_features: PositiveInt = ...,
+    *,
+    n_informative: PositiveInt = ...,
+    n_grades: Annotated[int, Interval(2, None)] = ...,
+    grade_weights: Sequence[float] | np.ndarray | None = ...,
+    noise: NonNegative = ...,
+    nonlinearity: Annotated[float, Interval(0, 1)] = ...,
+    query_effect: NonNegative = ...,
+    missing: Annotated[float, Interval(0, 1, "left")] = ...,
+    shuffle: bool = ...,
+    return_utility: Literal[False] = ...,
+    random_state: Seed = ...,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+
+@overload
+def make_ranking(
+    n_queries: PositiveInt = ...,
+    docs_per_query: PositiveInt | tuple[PositiveInt, PositiveInt] = ...,
+    n_features: PositiveInt = ...,
+    *,
+    n_informative: PositiveInt = ...,
+    n_grades: Annotated[int, Interval(2, None)] = ...,
+    grade_weights: Sequence[float] | np.ndarray | None = ...,
+    noise: NonNegative = ...,
+    nonlinearity: Annotated[float, Interval(0, 1)] = ...,
+    query_effect: NonNegative = ...,
+    missing: Annotated[float, Interval(0, 1, "left")] = ...,
+    shuffle: bool = ...,
+    return_utility: Literal[True],
+    random_state: Seed = ...,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
 
 
 def make_ranking(

@@ -1,6 +1,6 @@
 """What an energy is: a family of scoring functions with parameters in one vector.
 
-An energy E(q, d) is low for documents that suit the query (Fang & Liu 2016, eq. 2).
+An energy E(q, d) is low for documents that suit the query ([Fang2016]_, eq. 2).
 Losses, measures and users think in scores, where higher is better, so an energy object
 computes scores and the energy is their negative.
 

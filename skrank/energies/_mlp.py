@@ -30,7 +30,7 @@ _TAPE_BYTES = 1 << 28
 # Folding the mean into the bias cancels digits where |mean| >> scale; beyond this ratio
 # single precision would keep fewer than five of them.
 _MAX_OFFSET = 100.0
-# LeCun et al. (1998), "Efficient BackProp", section 4.4: 1 at 1 and -1 at -1.
+# [LeCun1998], section 4.4: the scaled tanh is 1 at 1 and -1 at -1.
 _TANH_HEIGHT = 1.7159
 
 Activation = Literal["relu", "tanh", "scaled_tanh", "sigmoid", "identity"]

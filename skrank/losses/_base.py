@@ -218,11 +218,13 @@ class PreparedLoss:
 
     total_weight: float
     draws_anew = False
+    # Absent where the judgements are preferences, which have no grades.
+    y: np.ndarray
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)
-        # Judgements may be preferences, which have no grades.
-        self.y = None if y is None else _rows(y, self.n_documents, "y")
+        if y is not None:
+            self.y = _rows(y, self.n_documents, "y")
         self.weight = None
         if sample_weight is not None:
             self.weight = _rows(sample_weight, self.n_documents, "sample_weight")

@@ -150,7 +150,7 @@ def ramp(z, cap, width=0.0):
     -------
     values, slopes : ndarrays like z
         Without a parabola, the slope at both kinks is 1, as in the update rules of
-        Fang and Liu (2016), eq. 28 and section 5.3.
+        [Fang2016]_, eq. 28 and section 5.3.
     """
     if width == 0.0:
         return np.clip(z, 0.0, cap), ((z >= 0.0) & (z <= cap)).astype(np.float64)

@@ -233,7 +233,9 @@ class _PreparedLabels(PreparedLoss):
 
 
 class PreparedMinimum:
-    """A loss of documents whose energy is the minimum over the labels (Fang, eq. 3).
+    """A loss of documents whose energy is the minimum over the labels.
+
+    The minimum is that of [Fang2016]_, eq. 3.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class MCELoss(BaseMarginLoss):
     Parameters
     ----------
     beta : float, default=1.0
-        Steepness; 1 in table 2 of Fang and Liu.
+        Steepness; 1 in table 2 of [Fang2016]_.
 
     References
     ----------

@@ -131,7 +131,7 @@ class AP(CutOffMixin, BinaryMeasure):
 
     denominator: Literal["relevant", "reachable"] = "relevant"
     # One treatment more than other measures have.
-    ties: TiesOrThreshold = "average"  # pyright: ignore[reportIncompatibleVariableOverride]
+    ties: TiesOrThreshold = "average"
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -151,10 +151,7 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
         for train, test in self._split_queries(queries, X, y):
             yield queries.rows(train), queries.rows(test)
 
-    # The base class raises an error, which reads as returning nothing.
-    def get_n_splits(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, X: Any = None, y: Any = None, groups: Any = None
-    ) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.
 
         Parameters

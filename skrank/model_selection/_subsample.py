@@ -67,7 +67,7 @@ class QuerySubsample(BaseMetaRanker):
 
     @property
     # A wrapper knows it only once it has a ranker, so not on the class.
-    def approach(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def approach(self) -> Any:
         """Approach of the wrapped ranker."""
         return getattr(self.estimator, "approach", None)
 
@@ -78,7 +78,7 @@ class QuerySubsample(BaseMetaRanker):
         self.estimator_ = self._fit_inner(
             self.estimator, data.subset(chosen), validation
         )
-        self.trained_ids_ = data.ids[chosen]
+        self.trained_ids_ = chosen if data.ids is None else data.ids[chosen]
 
     def _n_chosen(self, n_available: int) -> int:
         n = n_available if self.n_queries is None else self.n_queries

@@ -123,8 +123,8 @@ class _BaseQueryScaler(
         index = QueryIndex.from_groups(groups)
         return index.restore(self._scale_grouped(index.take(checked), index.ptr))
 
-    # The base class hands keyword arguments to fit, and here the queries come twice.
-    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+    # The base class would hand the queries to fit only, and not to transform.
+    def fit_transform(
         self, X: npt.ArrayLike, y: Any = None, groups: npt.ArrayLike | None = None
     ) -> np.ndarray:
         """Remember the features, then normalise them within every query.

@@ -1,4 +1,4 @@
-"""Shared parts of the rankers of Fang & Liu (2016)."""
+"""Shared parts of the rankers of [Fang2016]_."""
 
 from collections.abc import Callable
 from functools import partial

@@ -47,3 +47,5 @@ search = GridSearchCV(
 ).fit(X, y, groups=groups)
 values = cross_val_score(svm, X, y, params={"groups": groups}, cv=QueryKFold(3))
 print(ndcg_score(y, scores, groups=groups, k=10), values.mean(), search.best_params_)
+
+utility: np.ndarray = make_ranking(n_queries=3, return_utility=True)[3]
