@@ -217,8 +217,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 ids = check_groups(groups, n)
             preferences = _checked_preferences(preferences, weight, ids)
             weight = None  # of pairs, and kept with them
-        # In the order of their ids, because results must not depend on that of the rows;
-        # a stream is learned from as it comes.
+        # In the order of their ids, because results must not depend on that of the
+        # rows; only a stream is learned from as it comes.
         index = QueryIndex.from_groups(ids, canonical=not in_order)
         return GroupedRows.from_index(
             rows,

@@ -12,7 +12,6 @@ from skrank._core._parameters import Interval, Positive
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
-from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR, check_depth, first_rows
 from skrank.losses import BaseLoss
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker

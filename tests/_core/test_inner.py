@@ -8,6 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import accepts, fit_inner, name_of, needs_groups, scores_of
 from skrank.datasets import make_ranking
@@ -80,7 +81,7 @@ def test_everything_reaches_a_ranker_in_a_pipeline(wrap):
         X,
         Y,
         groups=GROUPS,
-        sample_weight=WEIGHT,
+        given={"sample_weight": WEIGHT},
         validation={"X_val": X[:5], "y_val": Y[:5], "groups_val": GROUPS[:5]},
     )
     given = (model[-1] if hasattr(model, "steps") else model).given_
@@ -98,7 +99,42 @@ def test_validation_rows_are_transformed_like_training_rows():
         validation={"X_val": X, "y_val": Y},
     )
     np.testing.assert_allclose(model[-1].given_["X_val"], model[-1].given_["X"])
-    assert clone(model).transform_input == ["X_val"]
+    check_is_fitted(model)
+
+
+def test_validation_rows_are_scaled_by_their_own_queries():
+    """A pipeline alone would scale them by the queries of the training rows."""
+    held = GROUPS < 5
+    model = fit_inner(
+        make_pipeline(QueryStandardScaler(), StandardScaler(), Recorder()),
+        X[~held],
+        Y[~held],
+        groups=GROUPS[~held],
+        validation={"X_val": X[held], "y_val": Y[held], "groups_val": GROUPS[held]},
+    )
+    by_query = QueryStandardScaler()
+    rows = by_query.fit_transform(X[~held], groups=GROUPS[~held])
+    scaler = StandardScaler().fit(rows)
+    expected = scaler.transform(by_query.transform(X[held], groups=GROUPS[held]))
+    np.testing.assert_allclose(model[-1].given_["X_val"], expected)
+    assert scores_of(model, X, GROUPS).shape == Y.shape
+
+
+def test_seeds_are_set_on_the_clone_and_its_parts():
+    rng = np.random.RandomState(0)
+    pipeline = make_pipeline(StandardScaler(), ListNet())
+    first, second = (
+        fit_inner(pipeline, X, Y, groups=GROUPS, rng=rng)[-1].random_state
+        for _ in range(2)
+    )
+    assert first != second
+    assert pipeline[-1].random_state is None
+
+
+def test_what_cannot_be_fitted_is_named():
+    for wrong in (LogisticRegression, "RankSVM", None):
+        with pytest.raises(TypeError, match="base must be an estimator with fit, got"):
+            fit_inner(wrong, X, Y, owner="base")
 
 
 def test_a_transformer_between_takes_no_weights():
@@ -107,7 +143,7 @@ def test_a_transformer_between_takes_no_weights():
         X,
         Y,
         groups=GROUPS,
-        sample_weight=WEIGHT,
+        given={"sample_weight": WEIGHT},
     )
     scaled = StandardScaler().fit_transform(X)
     expected = RankSVM().fit(scaled, Y, GROUPS, sample_weight=WEIGHT).predict(scaled)
@@ -118,13 +154,15 @@ def test_weights_are_not_dropped_silently():
     with pytest.raises(
         TypeError, match=r"base: KNeighborsRegressor\.fit takes no sample"
     ):
-        fit_inner(KNeighborsRegressor(), X, Y, sample_weight=WEIGHT, owner="base")
+        fit_inner(
+            KNeighborsRegressor(), X, Y, given={"sample_weight": WEIGHT}, owner="base"
+        )
 
 
 def test_the_given_estimator_is_left_alone():
     estimator = make_pipeline(StandardScaler(), ListNet())
     before = repr(estimator)
-    fit_inner(estimator, X, Y, groups=GROUPS, sample_weight=WEIGHT)
+    fit_inner(estimator, X, Y, groups=GROUPS, given={"sample_weight": WEIGHT})
     assert repr(estimator) == before
     assert not hasattr(estimator[-1], "coef_")
 

@@ -6,6 +6,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -16,7 +17,7 @@ from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
 from skrank.losses import ListNetLoss, LogisticLoss, LogLoss, SquaredLoss
 from skrank.metrics import get_measure, make_ranking_scorer
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
     MART,
@@ -201,7 +202,7 @@ def test_warm_starts_that_do_not_fit(data):
     ranker = MART(warm_start=True, **FAST).fit(X, y, groups)
     with pytest.raises(ValueError, match="n_estimators=5 is below the 12 rounds"):
         ranker.set_params(n_estimators=5).fit(X, y, groups)
-    with pytest.raises(ValueError, match="X has 3 features, but warm_start=True"):
+    with pytest.raises(ValueError, match="X has 3 features, but MART is expecting 8"):
         ranker.set_params(n_estimators=15).fit(X[:, :3], y, groups)
 
 
@@ -510,3 +511,56 @@ def test_restarts_are_compared_by_the_direction_of_the_measure(complete):
         for _ in range(3)
     ]
     assert several.validation_curve_.min() == min(curve.min() for curve in alone)
+
+
+def test_a_warm_start_never_ends_below_the_model_it_resumes(complete):
+    train, held = halves(complete)
+    val = dict(zip(("X_val", "y_val", "groups_val"), held))
+    options = {"learning_rate": 0.3, "n_iter_no_change": 5, "subsample": 0.5}
+    ranker = LambdaMART(**FAST | options, warm_start=True).fit(*train, **val)
+    for n_estimators in (30, 60):
+        before = ranker.score(*held)
+        ranker.set_params(n_estimators=n_estimators).fit(*train, **val)
+        assert ranker.score(*held) >= before
+        curve = ranker.validation_curve_
+        assert ranker.best_iteration_ == np.nanargmax(curve) + 1
+        assert len(curve) == len(ranker.loss_curve_)
+        assert len(curve) == ranker.n_iter_
+
+
+def test_rounds_without_validation_queries_have_no_value(complete):
+    train, held = halves(complete)
+    val = dict(zip(("X_val", "y_val", "groups_val"), held))
+    ranker = MART(**FAST | {"n_estimators": 4}, warm_start=True).fit(*train)
+    ranker.set_params(n_estimators=7).fit(*train, **val)
+    assert np.isnan(ranker.validation_curve_).tolist() == [True] * 4 + [False] * 3
+
+
+def test_a_fit_that_fails_leaves_the_ranker_as_it_was(complete):
+    X, y, groups = complete
+    ranker = LambdaMART(**FAST).fit(X, y, groups)
+    expected = ranker.predict(X)
+
+    def interrupt(info):
+        if info["iteration"] == 3:
+            raise KeyboardInterrupt
+
+    ranker.set_params(callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        ranker.fit(X[:, :3], y, groups)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+    new = clone(ranker)
+    with pytest.raises(KeyboardInterrupt):
+        new.fit(X, y, groups)
+    with pytest.raises(NotFittedError):
+        new.predict(X)
+
+
+def test_a_meta_ranker_that_needs_groups_may_begin(complete):
+    X, y, groups = complete
+    pairs = BoltzRank(pairwise_potential=True, max_iter=2, random_state=0)
+    ranker = LambdaMART(n_estimators=2, init=QuerySubsample(pairs, n_queries=10))
+    ranker.fit(X, y, groups)
+    assert np.isfinite(ranker.predict(X, groups=groups)).all()
+    with pytest.raises(ValueError, match=r"LambdaMART.predict needs to know"):
+        ranker.predict(X)

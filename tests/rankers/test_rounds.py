@@ -1,0 +1,90 @@
+"""Rounds of any weak rankers, shown by single features."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from skrank.datasets import make_ranking
+from skrank.metrics import get_measure
+from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
+
+
+@dataclass
+class Feature:
+    """A weak ranker: a share of one feature."""
+
+    column: int
+    weight: float
+
+    def add_to(self, scores, X):
+        scores[:, 0] += self.weight * X[:, self.column]
+
+
+class GreedyRun(AdditiveRun):
+    """Add the feature, and the sign, that improve the measure most."""
+
+    def find(self, iteration):
+        measure, data = get_measure("ndcg@10"), self.data
+
+        def value(scores):
+            return measure.mean(measure.per_query(data.y, scores, data.ptr))
+
+        now = value(self.scores[:, 0])
+        tried = [
+            (value(self.scores[:, 0] + w * data.X[:, j]), j, w)
+            for j in range(data.X.shape[1])
+            for w in (1.0, -1.0)
+        ]
+        best, column, weight = max(tried)
+        return (Feature(column, weight) if best > now else None), 1.0 - now
+
+
+class Greedy(BaseAdditiveRanker):
+    """Features added one by one."""
+
+    approach = "listwise"
+    _accepts_sparse = False
+    n_estimators = 20
+
+    def _new_run(self, data, validation, rng):
+        return GreedyRun(self, data, validation, rng)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=30, random_state=0)
+
+
+def test_a_run_ends_when_nothing_is_left(data):
+    X, y, groups = data
+    ranker = Greedy(n_estimators=500).fit(X, y, groups)
+    assert 1 < ranker.n_iter_ == len(ranker.weak_rankers_) < 500
+    assert (np.diff(ranker.loss_curve_) < 0).all()
+    assert ranker.score(X, y, groups) > 0.8
+    expected = sum(w.weight * X[:, w.column] for w in ranker.weak_rankers_)
+    np.testing.assert_allclose(ranker.predict(X), expected)
+    *_, last = ranker.staged_predict(X)
+    np.testing.assert_array_equal(last, ranker.predict(X))
+    assert len(list(ranker.staged_predict(X))) == ranker.n_iter_
+
+
+def test_early_stopping_and_warm_starts(data):
+    X, y, groups = data
+    held = groups >= 20
+    val = {"X_val": X[held], "y_val": y[held], "groups_val": groups[held]}
+    train = X[~held], y[~held], groups[~held]
+    stopped = Greedy(n_iter_no_change=2).fit(*train, **val)
+    assert stopped.best_iteration_ == np.argmax(stopped.validation_curve_) + 1
+    assert len(stopped.weak_rankers_) == stopped.best_iteration_
+    whole = Greedy(n_estimators=4).fit(*train)
+    parts = Greedy(n_estimators=2, warm_start=True).fit(*train)
+    parts.set_params(n_estimators=4).fit(*train)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    assert parts.loss_curve_.tolist() == whole.loss_curve_.tolist()
+    # Nothing is left to learn: the model stays as it is.
+    done = Greedy(n_estimators=500, warm_start=True).fit(*train)
+    again = done.loss_curve_.tolist()
+    assert done.fit(*train).loss_curve_.tolist() == again
+    with pytest.raises(ValueError, match="features"):
+        parts.set_params(n_estimators=5).fit(X[:, :2], y, groups)
