@@ -1,17 +1,22 @@
 """Parameters are declared once, typed, and checked in one wording."""
 
+import ast
+import importlib
 import inspect
 import pickle
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
+from functools import cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
+import skrank
 from skrank._core._parameters import (
     Fraction,
     Interval,
@@ -206,3 +211,59 @@ def test_long_values_are_cut():
 def test_import_without_docstrings():
     code = "import skrank.metrics, skrank.rankers, skrank.model_selection, skrank.text"
     subprocess.run([sys.executable, "-OO", "-c", code], check=True, timeout=120)
+
+
+def every_class():
+    """Every class of the package that declares parameters."""
+    for info in pkgutil.walk_packages(skrank.__path__, "skrank."):
+        if not info.name.endswith("__main__"):
+            importlib.import_module(info.name)
+    found, waiting = [], [Parameters]
+    while waiting:
+        waiting += (cls := waiting.pop()).__subclasses__()
+        if cls.__module__.startswith("skrank.") and cls is not Parameters:
+            found.append(cls)
+    return list(dict.fromkeys(found))
+
+
+CLASSES = every_class()
+DECLARED = [
+    (cls, f.name)
+    for cls in CLASSES
+    for f in fields(cls)
+    if f.name in inspect.get_annotations(cls)
+]
+
+
+# Read where the whole object is handed to a function of another module.
+HANDED_ON = {
+    ("EnergyFunctional", "grade_weights"),
+    ("RankedMeasure", "random_state"),
+    ("RelaxedStart", "max_iter"),
+    ("RelaxedStart", "tol"),
+    ("_LabelVectorEnergy", "labels"),
+}
+
+
+@cache
+def attributes_read_in(module):
+    """Names of attributes that the code of a module reads."""
+    nodes = ast.walk(ast.parse(inspect.getsource(sys.modules[module])))
+    return {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    DECLARED,
+    ids=lambda part: part if isinstance(part, str) else part.__name__,
+)
+def test_every_parameter_is_read(cls, name):
+    """What is declared is used: by the class, by a base, or by a class below it."""
+    if (cls.__name__, name) in HANDED_ON:
+        pytest.skip("handed on with the object")
+    related = [c for c in CLASSES if issubclass(c, cls) or issubclass(cls, c)]
+    assert any(name in attributes_read_in(c.__module__) for c in related)

@@ -360,9 +360,7 @@ def test_warm_start_continues(data):
     ranker = RankNet(alpha=ALPHA, warm_start=True).fit(X, y, groups)
     first = ranker.n_iter_
     assert ranker.fit(X, y, groups).n_iter_ < first
-    with pytest.raises(
-        ValueError, match="RankNet is expecting 4 features"
-    ):
+    with pytest.raises(ValueError, match="RankNet is expecting 4 features"):
         ranker.fit(X[:, :3], y, groups)
 
 
