@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import clone
 
 from skrank._core import _lambda_losses, _segments
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
@@ -108,7 +107,7 @@ class LambdaLoss(BaseLoss):
     def _prepare(self, y, ptr, sample_weight, n_threads):
         measure = get_measure(self.measure)
         data = PreparedLoss(y, ptr, sample_weight, n_threads)
-        terms = measure.delta_terms(data.y, data.ptr)
+        terms = measure.delta_terms(np.asarray(data.y), data.ptr)
         if terms is None:
             return _PreparedSwaps(self, measure, data)
         # The kernel prefers the document of higher gain, but where less is better the
@@ -120,8 +119,11 @@ class LambdaLoss(BaseLoss):
         return _PreparedSwaps(self, measure, data)
 
     def _check_bound(self, prepared):
-        if prepared.total_weight > 0 and not prepared.learns():
-            measure = prepared.measure
+        measure = prepared.measure
+        # Others tell rankings apart wherever a query has documents of different gain.
+        if not measure.needs_cut_off or prepared.total_weight == 0:
+            return
+        if not prepared.learns():
             warnings.warn(
                 f"no swap of two documents changes {measure.name} on these data; "
                 f"{_remedy(measure)}",
@@ -132,15 +134,13 @@ class LambdaLoss(BaseLoss):
 
 def _remedy(measure):
     """What to do about a measure that no swap changes."""
-    if measure.needs_cut_off and measure.k is None:
-        cut = clone(measure).set_params(k=10)
+    if measure.k is None:
+        cut = type(measure)(**{**measure.get_params(deep=False), "k": 10})
         return f"give the measure a cut-off, such as '{cut.name}'"
-    if measure.needs_cut_off:
-        return (
-            "give the measure a cut-off that is less than the number of documents of "
-            "a query, or choose another measure"
-        )
-    return "choose a measure that tells their grades apart, such as 'ndcg@10'"
+    return (
+        "give the measure a cut-off that is less than the number of documents of a "
+        "query, or another relevance level"
+    )
 
 
 class _LambdaPairs(PreparedLoss):
@@ -167,7 +167,7 @@ class _LambdaPairs(PreparedLoss):
         """Whether a swap of two documents changes the measure in any query."""
         # Training starts from equal scores. There success, for one, may be 1 after any
         # single swap; from the worst ranking, some swap changes it if any ever does.
-        starts = (np.zeros(self.n_documents), -self.y)
+        starts = (np.zeros(self.n_documents), -np.asarray(self.y))
         return any(self._has_loss(raw) for raw in starts)
 
     def _has_loss(self, raw):
@@ -243,7 +243,7 @@ class _PreparedSwaps(_LambdaPairs):
             yield q, rows, self._one_query(rows, raw[rows], ranks[rows])
 
     def _one_query(self, rows, raw, ranks):
-        y = self.y[rows]
+        y = np.asarray(self.y)[rows]
         pair_weight = np.abs(self.measure.swap_deltas(y, ranks))
         pair_weight[y[:, None] <= y] = 0.0
         if self.truncation:
