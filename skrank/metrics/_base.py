@@ -243,8 +243,11 @@ class BaseMeasure(Parameters, BaseEstimator):
             n_threads=effective_n_threads(n_threads),
         )
         values = np.asarray(self._values(documents), dtype=np.float64)
-        values = _undo_rounding(values, *self.bounds, np.diff(documents.ptr))
-        return self._fill_empty(values)
+        low, high = self.bounds
+        if not ((values >= low) & (values <= high)).all():  # NaN included
+            values = _undo_rounding(values, low, high, np.diff(documents.ptr))
+            values = self._fill_empty(values)
+        return values
 
     def mean(
         self, per_query: npt.ArrayLike, weights: npt.ArrayLike | None = None
