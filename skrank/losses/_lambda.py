@@ -1,5 +1,6 @@
 """Lambda-weighted pairs: a ranking measure steers the logistic loss."""
 
+import warnings
 from dataclasses import field
 from typing import ClassVar
 
@@ -36,8 +37,10 @@ class LambdaLoss(BaseLoss):
     measure : str or BaseMeasure, default="ndcg@10"
         Any measure of `skrank.metrics` that depends on scores by the ranks alone. NDCG
         and its relatives, precision, average precision, reciprocal rank and ERR run
-        compiled; for others the matrix of swap deltas of each query is built in Python,
-        which is slow for long lists.
+        compiled; for others every swap of two documents is evaluated, most often in
+        O(m³ log m) time for a query of m documents, which is slow for long lists. A
+        measure that no swap changes on the data, such as precision without a cut-off,
+        cannot train; there is a warning.
     truncation : int, default=None
         If given, only pairs with at least one document among the first ``truncation``
         of the current ranking count.
@@ -104,17 +107,48 @@ class LambdaLoss(BaseLoss):
     def _prepare(self, y, ptr, sample_weight, n_threads):
         measure = get_measure(self.measure)
         data = PreparedLoss(y, ptr, sample_weight, n_threads)
-        terms = measure.delta_terms(data.y, data.ptr)
-        prepared = _PreparedLambda if terms is not None else _PreparedSwaps
-        return prepared(self, terms or measure, data)
+        terms = measure.delta_terms(np.asarray(data.y), data.ptr)
+        if terms is None:
+            return _PreparedSwaps(self, measure, data)
+        # The kernel prefers the document of higher gain, but where less is better the
+        # gain falls with the grade. Only the kind "gain_discount" may change its sign.
+        if measure.greater_is_better:
+            return _PreparedLambda(self, measure, data, terms, terms.gain)
+        if terms.kind == "gain_discount":
+            return _PreparedLambda(self, measure, data, terms, -terms.gain)
+        return _PreparedSwaps(self, measure, data)
+
+    def _check_bound(self, prepared):
+        measure = prepared.measure
+        # Others tell rankings apart wherever a query has documents of different gain.
+        if not measure.needs_cut_off or prepared.total_weight == 0:
+            return
+        if not prepared.learns():
+            warnings.warn(
+                f"no swap of two documents changes {measure.name} on these data; "
+                f"{_remedy(measure)}",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _remedy(measure):
+    """What to do about a measure that no swap changes."""
+    if measure.k is None:
+        cut = type(measure)(**{**measure.get_params(deep=False), "k": 10})
+        return f"give the measure a cut-off, such as '{cut.name}'"
+    return (
+        "give the measure a cut-off that is less than the number of documents of a "
+        "query, or another relevance level"
+    )
 
 
 class _LambdaPairs(PreparedLoss):
     """What both ways of getting the deltas share."""
 
-    def __init__(self, loss, deltas, data):
+    def __init__(self, loss, measure, data):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
-        self.deltas = deltas
+        self.measure = measure
         self.sigma = float(loss.sigma)
         self.truncation = 0 if loss.truncation is None else int(loss.truncation)
         self.normalize = bool(loss.normalize)
@@ -129,31 +163,54 @@ class _LambdaPairs(PreparedLoss):
         """Value, gradient and diagonal of the Hessian."""
         raise NotImplementedError
 
+    def learns(self):
+        """Whether a swap of two documents changes the measure in any query."""
+        # Training starts from equal scores. There success, for one, may be 1 after any
+        # single swap; from the worst ranking, some swap changes it if any ever does.
+        starts = (np.zeros(self.n_documents), -np.asarray(self.y))
+        return any(self._has_loss(raw) for raw in starts)
+
+    def _has_loss(self, raw):
+        """Whether a pair has a weight in the ranking by these scores."""
+        return self.gradient_hessian(raw)[0].any()
+
 
 class _PreparedLambda(_LambdaPairs):
     """Deltas by the compiled terms of the measure."""
 
-    def __init__(self, loss, deltas, data):
-        super().__init__(loss, deltas, data)
-        self.gain = np.ascontiguousarray(deltas.gain, dtype=np.float64)
-        self.discount = np.ascontiguousarray(deltas.discount, dtype=np.float64)
-        self.scale = np.ascontiguousarray(deltas.scale, dtype=np.float64)
+    def __init__(self, loss, measure, data, terms, gain):
+        super().__init__(loss, measure, data)
+        self.kind = terms.kind
+        self.gain = np.ascontiguousarray(gain, dtype=np.float64)
+        self.discount = np.ascontiguousarray(terms.discount, dtype=np.float64)
+        self.scale = np.ascontiguousarray(terms.scale, dtype=np.float64)
         self.order, self.lower = _segments.label_order(
             self.gain, self.ptr, self.n_threads
         )
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
+        return self._of_queries(self._scores(raw), 0, self.n_queries)
+
+    def _has_loss(self, raw):
+        # Most often one query is enough to tell, and the others need no pass.
+        first = int(np.argmax(self.query_weight > 0))
+        spans = ((first, first + 1), (0, self.n_queries))
+        return any(self._of_queries(raw, *span)[0].any() for span in spans)
+
+    def _of_queries(self, raw, first, stop):
+        """Value, gradient and diagonal of the Hessian of consecutive queries."""
+        rows = slice(self.ptr[first], self.ptr[stop])
         return _lambda_losses.lambda_loss(
-            self._scores(raw),
-            self.ptr,
-            self.deltas.kind,
-            self.gain,
+            raw[rows],
+            self.ptr[first : stop + 1] - self.ptr[first],
+            self.kind,
+            self.gain[rows],
             self.discount,
-            self.scale,
-            self.weight,
-            self.order,
-            self.lower,
+            self.scale[first:stop],
+            None if self.weight is None else self.weight[rows],
+            self.order[rows],
+            self.lower[rows],
             self.sigma,
             self.truncation,
             self.normalize,
@@ -168,19 +225,26 @@ class _PreparedSwaps(_LambdaPairs):
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         raw = self._scores(raw)
-        ranks = _segments.segment_ranks(raw, self.ptr, self.n_threads)
         values = np.zeros(self.n_queries)
         gradient, hessian = np.zeros_like(raw), np.zeros_like(raw)
-        for q in np.flatnonzero(self.query_weight):
-            rows = slice(self.ptr[q], self.ptr[q + 1])
-            values[q], gradient[rows], hessian[rows] = self._one_query(
-                rows, raw[rows], ranks[rows]
-            )
+        for q, rows, found in self._queries(raw):
+            values[q], gradient[rows], hessian[rows] = found
         return values, gradient, hessian
 
+    def _has_loss(self, raw):
+        # Swaps take long to evaluate: stop at the first query that tells.
+        return any(found[0] > 0 for _, _, found in self._queries(raw))
+
+    def _queries(self, raw):
+        """Number, rows and results of each query, one after the other."""
+        ranks = _segments.segment_ranks(raw, self.ptr, self.n_threads)
+        for q in np.flatnonzero(self.query_weight):
+            rows = slice(self.ptr[q], self.ptr[q + 1])
+            yield q, rows, self._one_query(rows, raw[rows], ranks[rows])
+
     def _one_query(self, rows, raw, ranks):
-        y = self.y[rows]
-        pair_weight = np.abs(self.deltas.swap_deltas(y, ranks))
+        y = np.asarray(self.y)[rows]
+        pair_weight = np.abs(self.measure.swap_deltas(y, ranks))
         pair_weight[y[:, None] <= y] = 0.0
         if self.truncation:
             inside = ranks <= self.truncation

@@ -28,22 +28,28 @@ from skrank.metrics._swap_deltas import (
 )
 
 EmptyQuery = Literal["skip", "raise"] | NumberOrNaN
+#: What a query must hold so that a measure has a value for it.
+Needed = Literal["relevant documents", "nonrelevant documents", "different grades"]
 
 
 @overload
-def query_weights(sample_weight: None, ptr: np.ndarray) -> None: ...
+def query_weights(sample_weight: None, ptr: npt.ArrayLike) -> None: ...
 @overload
-def query_weights(sample_weight: np.ndarray, ptr: np.ndarray) -> np.ndarray: ...
+def query_weights(sample_weight: npt.ArrayLike, ptr: npt.ArrayLike) -> np.ndarray: ...
+@overload
 def query_weights(
-    sample_weight: np.ndarray | None, ptr: np.ndarray
+    sample_weight: npt.ArrayLike | None, ptr: npt.ArrayLike
+) -> np.ndarray | None: ...
+def query_weights(
+    sample_weight: npt.ArrayLike | None, ptr: npt.ArrayLike
 ) -> np.ndarray | None:
     """Return the weight of each query, the mean of its row weights.
 
     Parameters
     ----------
-    sample_weight : ndarray of shape (n_documents,) or None
+    sample_weight : array-like of shape (n_documents,) or None
         Row weights, grouped by query.
-    ptr : ndarray of shape (n_queries + 1,)
+    ptr : array-like of shape (n_queries + 1,)
         Pointer array.
 
     Returns
@@ -60,7 +66,25 @@ def query_weights(
     """
     if sample_weight is None:
         return None
+    sample_weight, ptr = np.asarray(sample_weight), np.asarray(ptr)
     return np.add.reduceat(sample_weight, ptr[:-1]) / np.diff(ptr)
+
+
+def _undo_rounding(values, low, high, n_terms):
+    """Put values on a bound that rounding alone carried beyond it.
+
+    Values farther outside are kept: they tell of a mistake, or of a discount that rises
+    with the rank.
+    """
+    outside = (values < low) | (values > high)
+    if not outside.any():
+        return values
+    # Rounding changes a sum of n terms of one sign by less than n units in the last
+    # place, and a quotient of two such sums by about twice that.
+    slack = 4 * np.finfo(np.float64).eps * np.asarray(n_terms, dtype=np.float64)
+    nearest = np.clip(values, low, high)
+    rounded = outside & (np.abs(values - nearest) <= slack * np.abs(nearest))
+    return np.where(rounded, nearest, values)
 
 
 class BaseMeasure(Parameters, BaseEstimator):
@@ -68,14 +92,16 @@ class BaseMeasure(Parameters, BaseEstimator):
 
     A measure states its ``short_name`` and implements ``_values(documents)``, which
     takes `RankedDocuments` and returns one value per query, NaN where the query carries
-    no information. Measures of ranked lists derive from `RankedMeasure`, which adds the
-    treatment of equal scores.
+    no information. What the common tests and the losses must know of a measure, its
+    class states in the attributes below. Measures of ranked lists derive from
+    `RankedMeasure`, which adds the treatment of equal scores.
 
     Parameters
     ----------
     empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without information; "skip" leaves it out of the mean, "raise"
-        makes it an error.
+        Value of a query without information, which is one without what
+        ``undefined_without`` names; "skip" leaves it out of the mean, "raise" makes it
+        an error.
 
     Attributes
     ----------
@@ -85,6 +111,15 @@ class BaseMeasure(Parameters, BaseEstimator):
         Further names that `get_measure` understands.
     greater_is_better : bool
         Direction of the measure.
+    bounds : tuple of float
+        Least and greatest value that the measure can take, whatever its options.
+        Values that rounding carries beyond a bound are put on it.
+    undefined_without : str or None
+        What a query must hold to have a value: "relevant documents", "nonrelevant
+        documents" or "different grades"; None if every query has a value.
+    needs_cut_off : bool
+        Whether the measure has the same value for all rankings of a query unless it is
+        cut off at some rank ``k``.
     has_swap_deltas : bool
         Whether the measure depends on the ranks of documents only, so that swapping two
         ranks changes it in a way that losses can use.
@@ -93,6 +128,9 @@ class BaseMeasure(Parameters, BaseEstimator):
     short_name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     greater_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    undefined_without: ClassVar[Needed | None] = "relevant documents"
+    needs_cut_off: ClassVar[bool] = False
     has_swap_deltas: ClassVar[bool] = True
 
     # Whoever sets or shows cut-offs may ask any measure for its own.
@@ -204,7 +242,12 @@ class BaseMeasure(Parameters, BaseEstimator):
             greater_is_better=self.greater_is_better,
             n_threads=effective_n_threads(n_threads),
         )
-        return self._fill_empty(np.asarray(self._values(documents), dtype=np.float64))
+        values = np.asarray(self._values(documents), dtype=np.float64)
+        low, high = self.bounds
+        if not ((values >= low) & (values <= high)).all():  # NaN included
+            values = _undo_rounding(values, low, high, np.diff(documents.ptr))
+            values = self._fill_empty(values)
+        return values
 
     def mean(
         self, per_query: npt.ArrayLike, weights: npt.ArrayLike | None = None
@@ -221,7 +264,8 @@ class BaseMeasure(Parameters, BaseEstimator):
         Returns
         -------
         float
-            NaN, with a warning, if no query has a value.
+            NaN, with a warning, if no query has a value. Never outside of the range of
+            the values.
         """
         values = np.asarray(per_query, dtype=np.float64)
         weights = np.ones(len(values)) if weights is None else np.asarray(weights)
@@ -230,14 +274,20 @@ class BaseMeasure(Parameters, BaseEstimator):
             values, weights = values[keep], weights[keep]
         total = weights.sum()
         if total == 0:
+            left_out = (
+                f" (empty_query='skip' leaves out queries without "
+                f"{self.undefined_without})"
+                if self.undefined_without
+                else ""
+            )
             warnings.warn(
-                f"{self.name} is undefined: no query carries information "
-                "(empty_query='skip' leaves out queries without relevant documents)",
+                f"{self.name} is undefined: no query carries information{left_out}",
                 UndefinedMetricWarning,
                 stacklevel=2,
             )
             return float("nan")
-        return float(np.dot(values, weights) / total)
+        mean = np.dot(values, weights) / total
+        return float(_undo_rounding(mean, values.min(), values.max(), len(values)))
 
     def swap_deltas(self, y: npt.ArrayLike, ranks: npt.ArrayLike) -> np.ndarray:
         """Return what swapping the ranks of two documents changes, for all pairs.
@@ -254,7 +304,9 @@ class BaseMeasure(Parameters, BaseEstimator):
         ndarray of shape (m, m)
             Entry (i, j) is the value after swapping ``i`` and ``j`` minus the value
             before; symmetric, 0 on the diagonal and where the value is undefined.
-            Complexity: O(m²) where the measure has `DeltaTerms`, O(m³) otherwise.
+            Complexity: O(m²) time where the measure has `DeltaTerms` (O(m³) for the
+            kind "cascade"); otherwise all m (m - 1) / 2 swaps are evaluated, most often
+            in O(m³ log m) time. Memory: O(m²).
 
         Raises
         ------
@@ -303,6 +355,12 @@ class BaseMeasure(Parameters, BaseEstimator):
     def _values(self, documents: RankedDocuments) -> np.ndarray:
         raise NotImplementedError
 
+    def _lack(self):
+        """Why queries have no value, as the end of a sentence about them."""
+        if self.undefined_without is None:
+            return "which carry no information"
+        return f"which are without {self.undefined_without}"
+
     def _fill_empty(self, values):
         empty = np.isnan(values)
         if self.empty_query == "skip" or not empty.any():
@@ -311,7 +369,7 @@ class BaseMeasure(Parameters, BaseEstimator):
             raise ValueError(
                 f"{self.name} is undefined for {int(empty.sum())} of {len(values)} "
                 f"queries (first: query number {int(np.flatnonzero(empty)[0])}), "
-                "which carry no information; set empty_query to 'skip' or a number"
+                f"{self._lack()}; set empty_query to 'skip' or a number"
             )
         return np.where(empty, float(self.empty_query), values)
 
@@ -326,8 +384,9 @@ class RankedMeasure(BaseMeasure):
         the order of the rows; most relevant or least relevant first; by decreasing
         document id; in random order.
     empty_query : {"skip", "raise"} or float, default="skip"
-        Value of a query without relevant documents; "skip" leaves it out of the mean,
-        "raise" makes it an error.
+        Value of a query without relevant documents, or without whatever
+        ``undefined_without`` names; "skip" leaves it out of the mean, "raise" makes it
+        an error.
     random_state : int, RandomState instance or None, default=None
         Seed of ``ties="random"``.
     """

@@ -39,6 +39,9 @@ class BinaryMeasure(RankedMeasure):
     def _relevant(self, y: np.ndarray) -> np.ndarray:
         return is_relevant(y, self.relevance_level)
 
+    def _nonrelevant(self, y: np.ndarray) -> np.ndarray:
+        return 1.0 - is_relevant(y, self.relevance_level)
+
     def _discounted(
         self, documents: RankedDocuments, relevant: np.ndarray, discount: np.ndarray
     ) -> np.ndarray:
@@ -75,21 +78,44 @@ class BinaryMeasure(RankedMeasure):
         ptr: np.ndarray,
         k: int | None,
         discount: Discount,
-        scale_of_relevant: Callable[[np.ndarray, np.ndarray], np.ndarray | float],
+        scale_of_count: Callable[[np.ndarray, np.ndarray], np.ndarray | float],
+        *,
+        gain: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> DeltaTerms:
-        """`DeltaTerms` scaled by a function of the number of relevant documents."""
-        relevant = self._relevant(np.asarray(y, dtype=np.float64))
+        """Return `DeltaTerms` scaled by a function of the number of documents counted.
+
+        Parameters
+        ----------
+        kind : str
+            Form of the measure; see `DeltaTerms`.
+        y : ndarray of shape (n_documents,)
+            Grades, grouped by query.
+        ptr : ndarray of shape (n_queries + 1,)
+            Pointer array.
+        k : int or None
+            Cut-off.
+        discount : str, callable or array
+            Discount of ranks; see `discount_of_ranks`.
+        scale_of_count : callable
+            ``scale_of_count(count, ptr)`` returns the scale of each query from its sum
+            of gains; queries whose sum is 0 get the scale 0.
+        gain : callable, default=None
+            Gains of an array of grades: which documents the measure counts; None means
+            the relevant ones.
+        """
+        gain = self._relevant if gain is None else gain
+        gains = gain(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)
-        count = np.add.reduceat(relevant, ptr[:-1])
-        scale = np.where(count > 0, scale_of_relevant(np.maximum(count, 1), ptr), 0.0)
+        count = np.add.reduceat(gains, ptr[:-1])
+        scale = np.where(count > 0, scale_of_count(np.maximum(count, 1), ptr), 0.0)
         n_ranks = int(np.diff(ptr).max())
         table = discount_of_ranks(discount, n_ranks, k)
-        return DeltaTerms(kind, relevant, table, scale)
+        return DeltaTerms(kind, gains, table, scale)
 
 
-def defined(values: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
-    """Return the values, NaN for queries without relevant documents."""
-    return np.where(n_relevant > 0, values, np.nan)
+def defined(values: np.ndarray, n_counted: np.ndarray) -> np.ndarray:
+    """Return the values, NaN for queries without documents that the measure counts."""
+    return np.where(n_counted > 0, values, np.nan)
 
 
 class AP(CutOffMixin, BinaryMeasure):

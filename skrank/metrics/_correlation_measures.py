@@ -7,7 +7,7 @@ import numpy as np
 
 from skrank._core import _measures
 from skrank._core._parameters import Fraction, invalid_parameter
-from skrank.metrics._base import BaseMeasure
+from skrank.metrics._base import BaseMeasure, Needed
 from skrank.metrics._ranked_documents import blocks_of_equal_scores
 
 
@@ -20,6 +20,8 @@ class _TieAwareMeasure(BaseMeasure):
         Value of a query without two documents of different grades; "skip" leaves it out
         of the mean, "raise" makes it an error.
     """
+
+    undefined_without: ClassVar[Needed | None] = "different grades"
 
     def per_query(
         self,
@@ -158,6 +160,7 @@ class KendallTau(_TieAwareMeasure):
 
     short_name: ClassVar[str] = "kendall"
     aliases: ClassVar[tuple[str, ...]] = ("tau", "kendall_tau")
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     variant: Literal["b", "a", "order", "set"] = "b"
     weight: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
@@ -246,6 +249,7 @@ class SpearmanRho(_TieAwareMeasure):
 
     short_name: ClassVar[str] = "spearman"
     aliases: ClassVar[tuple[str, ...]] = ("rho",)
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     def _values(self, documents):
         ptr = documents.ptr
@@ -346,6 +350,8 @@ class MeanSquaredError(_TieAwareMeasure):
 
     short_name: ClassVar[str] = "mse"
     greater_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    undefined_without: ClassVar[Needed | None] = None
     has_swap_deltas: ClassVar[bool] = False
 
     def _values(self, documents):

@@ -81,6 +81,7 @@ class DCG(CutOffMixin, _GainMeasure):
     """
 
     short_name: ClassVar[str] = "dcg"
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -165,6 +166,7 @@ class NDCG(DCG):
     """
 
     short_name: ClassVar[str] = "ndcg"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     short_query: Literal["keep", "zero"] = "keep"
 

@@ -34,6 +34,7 @@ class Precision(CutOffMixin, BinaryMeasure):
 
     short_name: ClassVar[str] = "p"
     aliases: ClassVar[tuple[str, ...]] = ("precision",)
+    needs_cut_off: ClassVar[bool] = True
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -137,6 +138,7 @@ class Success(CutOffMixin, BinaryMeasure):
 
     short_name: ClassVar[str] = "success"
     aliases: ClassVar[tuple[str, ...]] = ("hit",)
+    needs_cut_off: ClassVar[bool] = True
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Measures against plain Python, permutations of ties, and their own definitions."""
 
 import math
+import tracemalloc
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -8,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skrank.metrics import get_measure, query_weights, signed_deltas
+from skrank.metrics import (
+    NDCG,
+    BaseMeasure,
+    KendallTau,
+    SpearmanRho,
+    get_measure,
+    query_weights,
+    signed_deltas,
+)
 
 # Measures of one ranked list of grades, best rank first, in plain Python. Each returns
 # None where the query carries no information.
@@ -521,3 +530,72 @@ def test_short_queries_are_zero_on_request():
     measure = get_measure("ndcg@3").set_params(short_query="zero")
     np.testing.assert_array_equal(measure.per_query(y, scores, ptr), [0.0, 1.0])
     np.testing.assert_array_equal(measure.delta_terms(y, ptr).scale > 0, [False, True])
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [NDCG(), NDCG(10, gain="linear"), SpearmanRho(), KendallTau()],
+    ids=lambda measure: measure.short_name,
+)
+def test_no_rounding_beyond_the_bounds(measure, rng):
+    """A perfect ranking has the value 1, not the double after it."""
+    sizes = rng.integers(1, 100, 300)
+    ptr = np.r_[0, np.cumsum(sizes)]
+    y = rng.integers(0, 5, ptr[-1]).astype(float)
+    for sign in (1, -1):
+        values = measure.per_query(y, sign * y, ptr)
+        assert np.nanmax(values) <= measure.bounds[1]
+        assert np.nanmin(values) >= measure.bounds[0]
+    assert np.nanmax(measure.per_query(y, y, ptr)) == 1.0
+    # The mean of ones is 1, whatever the weights.
+    for weights in rng.random((50, 7)):
+        assert measure.mean(np.ones(7), weights) == 1.0
+
+
+def test_values_that_rounding_does_not_explain_are_kept():
+    # The discount rises with the rank: the order by grade is not the best one.
+    measure = NDCG(discount=[0.5, 1.0], gain="linear")
+    values = measure.per_query(np.array([1.0, 0.0]), np.array([0.0, 1.0]), [0, 2])
+    np.testing.assert_array_equal(values, [2.0])
+
+
+def test_kendall_set_and_order_are_shares(rng):
+    y, ptr = rng.permutation(60).astype(float), np.arange(0, 61, 5)
+    for variant in ("set", "order"):
+        for scores in (y, -y, rng.normal(size=60)):
+            values = KendallTau(variant=variant).per_query(y, scores, ptr)
+            assert ((values >= 0) & (values <= 1)).all()
+
+
+class Recomputed(NDCG):
+    """NDCG without `DeltaTerms`, so that every swap is evaluated."""
+
+    def delta_terms(self, y, ptr):
+        return BaseMeasure.delta_terms(self, y, ptr)
+
+
+@pytest.mark.parametrize("m", [1, 2, 40, 80])
+def test_swaps_are_evaluated_in_blocks(m, rng, monkeypatch):
+    y, ranks = rng.integers(0, 3, m).astype(float), rng.permutation(m) + 1
+    found = Recomputed(k=5).swap_deltas(y, ranks)
+    np.testing.assert_allclose(found, NDCG(k=5).swap_deltas(y, ranks), atol=1e-15)
+    monkeypatch.setattr("skrank.metrics._swap_deltas._ROWS_AT_ONCE", 3 * m + 1)
+    np.testing.assert_array_equal(Recomputed(k=5).swap_deltas(y, ranks), found)
+
+
+def test_swaps_are_evaluated_in_bounded_memory(rng):
+    m = 150
+    y, ranks = rng.integers(0, 3, m).astype(float), rng.permutation(m) + 1
+    tracemalloc.start()
+    try:
+        Recomputed().swap_deltas(y, ranks)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # All swaps at once would hold m³ / 2 scores of 8 bytes, and as many grades.
+    assert peak < m**3 * 8 / 4
+
+
+def test_weights_of_queries_from_lists():
+    np.testing.assert_array_equal(query_weights([1, 3, 6], [0, 2, 3]), [2.0, 6.0])
+    assert query_weights(None, [0, 2, 3]) is None

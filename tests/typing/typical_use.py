@@ -5,6 +5,7 @@ it must report.
 """
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import HingeLoss, ListNetLoss
-from skrank.metrics import NDCG, make_ranking_scorer, ndcg_score
+from skrank.metrics import NDCG, make_ranking_scorer, ndcg_score, query_weights
 from skrank.model_selection import QueryKFold
 from skrank.rankers import BoostedRanker, EnergyRanker, LambdaMART, RankNet, RankSVM
 from skrank.solvers import Adam
@@ -49,3 +50,15 @@ values = cross_val_score(svm, X, y, params={"groups": groups}, cv=QueryKFold(3))
 print(ndcg_score(y, scores, groups=groups, k=10), values.mean(), search.best_params_)
 
 utility: np.ndarray = make_ranking(n_queries=3, return_utility=True)[3]
+
+
+def mean_ndcg(
+    sample_weight: npt.ArrayLike | None, weights: np.ndarray | None, ptr: np.ndarray
+) -> tuple[float, float]:
+    """Weights of queries, from row weights that may be absent or of any kind."""
+    per_query = NDCG().per_query(y, scores, ptr)
+    by_query: np.ndarray | None = query_weights(weights, ptr)
+    given = 0.0 if weights is None else query_weights(weights, ptr).sum()
+    listed: np.ndarray = query_weights([1.0, 2.0], [0, 1, 2])
+    print(by_query, given, listed)
+    return NDCG().mean(per_query, query_weights(sample_weight, ptr)), given
