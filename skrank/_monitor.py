@@ -60,6 +60,7 @@ class Monitor:
         self.best_state = None
         self.best_iteration = 0
         self.resumed = resumed
+        self.stopped = False
         self.best = -np.inf
 
     @property
@@ -80,7 +81,7 @@ class Monitor:
             more["validation"] = float(self.evaluate(state))
             if self.resumed:
                 self._keep_if_better(more["validation"], state, 0)
-        self._tell(state, 0, value, more)
+        self.stopped = self._tell(state, 0, value, more)
 
     def __call__(self, state: Any, n_iter: int, value: float) -> bool:
         """Note one iteration; return whether the learner should stop."""
@@ -90,7 +91,7 @@ class Monitor:
             more["validation"] = self._validate(self.evaluate(state), state, n_iter)
             waited = n_iter - self.best_iteration
             stop = self.patience is not None and waited >= self.patience
-        return self._tell(state, n_iter, value, more) or stop
+        return self._tell(state, n_iter, value, more) or stop or self.stopped
 
     def _tell(self, state, n_iter, value, more) -> bool:
         info = {"iteration": n_iter, "objective": value, **self.context, **more}
@@ -98,7 +99,7 @@ class Monitor:
             info["params"] = state
         # A list, because any() alone would skip the reports after the first True.
         answers = [report(info) for report in self.report]
-        return any(answer is True for answer in answers)
+        return any(isinstance(a, bool | np.bool_) and bool(a) for a in answers)
 
     def _validate(self, value, state, n_iter) -> float:
         self.curve.append(float(value))

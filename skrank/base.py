@@ -236,6 +236,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             held_out.pop(name) for name in ("X_val", "y_val", "groups_val")
         )
         if X_val is None and y_val is None and groups_val is None:
+            for name, values in held_out.items():
+                if values is not None:
+                    raise ValueError(f"{name}_val needs X_val, y_val and groups_val")
             return None
         if X_val is None or y_val is None:
             raise ValueError("X_val and y_val must be given together")

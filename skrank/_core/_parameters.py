@@ -18,12 +18,12 @@ reported in the same words.
 import inspect
 import math
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
-from numbers import Integral, Real
 from typing import Annotated, Any, Literal, dataclass_transform
 
 import numpy as np
@@ -103,7 +103,7 @@ class Interval:
             if value == self.low and self.closed not in ("both", "left"):
                 return False
         if self.high is None:
-            return math.isfinite(value)
+            return _is_integer(value) or math.isfinite(value)
         if self.closed in ("both", "right"):
             return value <= self.high
         return value < self.high
@@ -114,8 +114,10 @@ class Interval:
             return "" if self.low is None else f"{'>=' if left else '>'} {self.low:g}"
         if self.high == math.inf and right:
             return f"{'>=' if left else '>'} {self.low:g}, or infinity"
-        low = -math.inf if self.low is None else self.low
-        return f"in {'[' if left else '('}{low:g}, {self.high:g}{']' if right else ')'}"
+        low = "-inf" if self.low is None else f"{self.low:.12g}"
+        return (
+            f"in {'[' if left else '('}{low}, {self.high:.12g}{']' if right else ')'}"
+        )
 
 
 @dataclass(frozen=True)
@@ -129,15 +131,26 @@ class NotZero:
         return "other than 0"
 
 
+@dataclass(frozen=True)
+class _FitsKernels:
+    """Whole numbers that the compiled code can hold; no message needs to say so."""
+
+    def __contains__(self, value):
+        return abs(int(value)) < 2**31
+
+    def __str__(self):
+        return ""
+
+
 Positive = Annotated[float, Interval(0, None, "neither")]
 NonNegative = Annotated[float, Interval(0, None)]
 Fraction = Annotated[float, Interval(0, 1, "neither")]
-PositiveInt = Annotated[int, Interval(1, None)]
-NonNegativeInt = Annotated[int, Interval(0, None)]
+PositiveInt = Annotated[int, Interval(1, None), _FitsKernels()]
+NonNegativeInt = Annotated[int, Interval(0, None), _FitsKernels()]
 NumberOrNaN = Annotated[float, "or NaN"]
-NThreads = Annotated[int, NotZero()] | None
+NThreads = Annotated[int, NotZero(), _FitsKernels()] | None
 Numbers = Sequence[float] | np.ndarray
-Seed = NonNegativeInt | np.random.RandomState | None
+Seed = Annotated[int, Interval(0, 2**32 - 1)] | np.random.RandomState | None
 
 
 @dataclass_transform(
@@ -155,13 +168,18 @@ class Parameters:
         _declare_new_defaults(cls)
         # A constructor written by hand, here or in the nearest base, is kept.
         made = "__init__" not in vars(cls) and _is_made(super(cls, cls).__init__)
+        doc = vars(cls).get("__doc__")  # python -OO keeps none
+        cls.__doc__ = doc or " "  # or dataclass would write a signature there
+        known = {name for base in cls.__mro__[1:] for name in _fields_of(base)}
         dataclass(init=made, kw_only=True, eq=False, repr=False, match_args=False)(cls)
         if made:
             _put_own_first(cls)
-        if vars(cls).get("__doc__"):  # python -OO keeps no docstrings
-            cls.__doc__ = _CompletedDocstring(cls.__doc__)
-            if type(cls) is not type:  # pydoc reads no descriptor of abstract classes
-                cls.__doc__ = str(cls.__doc__)
+        elif "__init__" not in vars(cls):
+            _require_constructor(cls, known)
+        cls.__doc__ = _CompletedDocstring(doc) if doc else None
+        # Of abstract classes pydoc reads no descriptor.
+        if doc and type(cls) is not type:
+            cls.__doc__ = str(cls.__doc__)
 
     def _check_parameters(self) -> None:
         """Raise an error that names a parameter of the wrong type or out of range.
@@ -180,8 +198,7 @@ def _declare_new_defaults(cls) -> None:
     """Annotate attributes that give an inherited parameter another default."""
     inherited: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
-        if "__dataclass_fields__" in vars(base):
-            inherited |= {f.name: f for f in fields(base)}
+        inherited |= _fields_of(base)
     annotations = inspect.get_annotations(cls)
     for name, value in list(vars(cls).items()):
         if name not in inherited or name in annotations or _is_code(value):
@@ -189,6 +206,24 @@ def _declare_new_defaults(cls) -> None:
         annotations[name] = inherited[name].type
         setattr(cls, name, field(default=value, kw_only=inherited[name].kw_only))
     cls.__annotations__ = annotations
+
+
+def _fields_of(cls) -> dict[str, Field]:
+    """Return the parameters of a class and of its bases, by name."""
+    if "__dataclass_fields__" not in vars(cls):
+        return {}
+    return {f.name: f for f in fields(cls)}
+
+
+def _require_constructor(cls, known):
+    """Refuse new parameters where an inherited constructor would not know them."""
+    own = [name for name in inspect.get_annotations(cls) if name in _fields_of(cls)]
+    if own:
+        kind = "defaults of" if set(own) <= known else "parameters"
+        raise TypeError(
+            f"{cls.__name__} declares {kind} {', '.join(own)}, but inherits a "
+            "constructor that was written by hand; write its own constructor, too"
+        )
 
 
 def _is_made(constructor) -> bool:
@@ -207,12 +242,24 @@ def _put_own_first(cls) -> None:
         if name in base.__dataclass_fields__
     ]
     places = {name: place for place, name in reversed(list(enumerate(declared)))}
-    by_place = [
-        p for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY
+    parameters = [
+        p.replace(annotation=_plain(p.annotation))
+        for p in signature.parameters.values()
     ]
-    by_name = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    by_place = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     by_name.sort(key=lambda parameter: places[parameter.name])
     cls.__init__.__signature__ = signature.replace(parameters=by_place + by_name)
+
+
+def _plain(hint):
+    """Return an annotation without its ranges, as readers of a signature expect it."""
+    origin = typing.get_origin(hint)
+    if origin is Annotated:
+        return typing.get_args(hint)[0]
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(map(_plain, typing.get_args(hint)))]  # noqa: UP007
+    return hint
 
 
 def _is_code(value) -> bool:
@@ -224,7 +271,12 @@ def _is_code(value) -> bool:
 @cache
 def _rules(cls):
     """Return the name, the test and the description of every parameter of a class."""
-    hints = typing.get_type_hints(cls, include_extras=True)
+    try:
+        hints = typing.get_type_hints(cls, include_extras=True)
+    except NameError:  # a user's names for type checkers alone
+        hints = {
+            f.name: Any if isinstance(f.type, str) else f.type for f in fields(cls)
+        }
     return [
         (f.name, *_rule(hints[f.name])) for f in fields(cls) if hints[f.name] is not Any
     ]
@@ -240,25 +292,32 @@ def _rule(hint) -> _Rule:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in _COMPOSED:
         return _COMPOSED[origin](arguments)
-    if origin is not None and issubclass(origin, Mapping):
-        return lambda value: isinstance(value, Mapping), "a mapping"
-    if origin is not None and issubclass(origin, Sequence):
-        return _sequence(arguments)
-    name = hint.__name__
-    article = "an" if name[0] in "AEIOU" else "a"
-    return lambda value: isinstance(value, hint), f"{article} {name}"
+    if isinstance(origin, type):
+        if issubclass(origin, Mapping):
+            return lambda value: isinstance(value, Mapping), "a mapping"
+        if issubclass(origin, Sequence):
+            return _sequence(arguments)
+        hint = origin
+    if not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
+        return _SIMPLE[Any]  # what a type checker knows, but not `isinstance`
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    article = "an" if hint.__name__[0] in "AEIOU" else "a"
+    return lambda value: isinstance(value, hint), f"{article} {hint.__name__}"
 
 
 def _is_number(value) -> bool:
-    return (
-        isinstance(value, Real)
-        and not isinstance(value, bool | np.bool_)
-        and not math.isnan(value)
-    )
+    """Whether a value is a number that the kernels can take as a double."""
+    if _is_integer(value):
+        return abs(int(value)) <= sys.float_info.max
+    return isinstance(value, float | np.floating) and not math.isnan(value)
 
 
 def _is_integer(value) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    # A duration of NumPy counts as an integer there, but is none.
+    return isinstance(value, int | np.integer) and not isinstance(
+        value, bool | np.timedelta64
+    )
 
 
 def _is_sequence(value) -> bool:
@@ -269,7 +328,12 @@ def _is_sequence(value) -> bool:
 
 def _annotated(arguments) -> _Rule:
     accepts, accepted = _rule(arguments[0])
-    limits = arguments[1:]
+    # Other metadata than limits says nothing of values.
+    limits = [
+        limit
+        for limit in arguments[1:]
+        if hasattr(limit, "__contains__") and not isinstance(limit, str | bytes)
+    ]
     words = " and ".join(filter(None, map(str, limits)))
     return (
         lambda value: accepts(value) and all(value in limit for limit in limits),
@@ -304,6 +368,8 @@ def _sequence(arguments) -> _Rule:
         length = len(arguments)
     if not arguments:
         return _is_sequence, "a sequence"
+    if length is not None and len(set(arguments)) > 1:
+        return _entries_of(arguments)
     accepts, accepted = _rule(arguments[0])
     count = "a sequence" if length is None else f"a sequence of {length} values"
     return (
@@ -316,11 +382,24 @@ def _sequence(arguments) -> _Rule:
     )
 
 
+def _entries_of(arguments) -> _Rule:
+    """Return the rule of tuples whose entries differ in kind."""
+    rules = [_rule(argument) for argument in arguments]
+    return (
+        lambda value: (
+            _is_sequence(value)
+            and len(value) == len(rules)
+            and all(accepts(entry) for (accepts, _), entry in zip(rules, value))
+        ),
+        f"a sequence of ({', '.join(accepted for _, accepted in rules)})",
+    )
+
+
 _SIMPLE: dict[Any, _Rule] = {
     Any: (lambda value: True, "anything"),
     float: (_is_number, "a number"),
     NumberOrNaN: (
-        lambda value: _is_number(value) or (isinstance(value, Real) and value != value),
+        lambda value: _is_number(value) or isinstance(value, float | np.floating),
         "a number or NaN",
     ),
     int: (_is_integer, "a whole number"),

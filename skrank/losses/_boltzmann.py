@@ -17,7 +17,8 @@ from skrank._core._parameters import (
 )
 from skrank._core._queries import rows_of_queries
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
-from skrank.metrics import BaseMeasure, get_measure
+from skrank.metrics import get_measure
+from skrank.metrics._registry import MeasureLike
 
 # Rows of rank samples that are measured at a time.
 _BLOCK_ROWS = 1 << 20
@@ -103,7 +104,7 @@ class BoltzmannLoss(BaseLoss):
     unit = "query"
     shift_invariant = True
 
-    measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
+    measure: MeasureLike = field(default="ndcg@10", kw_only=False)
     n_samples: Annotated[int, Interval(2, None)] = field(default=100, kw_only=False)
     mix: Annotated[float, Interval(0, 1)] = field(default=0.9, kw_only=False)
     g: Literal["linear", "sign", "logistic"] | Callable = field(

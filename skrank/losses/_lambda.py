@@ -10,7 +10,8 @@ from scipy.special import expit
 from skrank._core import _lambda_losses, _segments
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
-from skrank.metrics import BaseMeasure, get_measure
+from skrank.metrics import get_measure
+from skrank.metrics._registry import MeasureLike
 
 
 class LambdaLoss(BaseLoss):
@@ -74,7 +75,7 @@ class LambdaLoss(BaseLoss):
     convex = False
     has_hessian = True
 
-    measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
+    measure: MeasureLike = field(default="ndcg@10", kw_only=False)
     truncation: PositiveInt | None = field(default=None, kw_only=False)
     sigma: Positive = field(default=1.0, kw_only=False)
     normalize: bool = field(default=False, kw_only=False)

@@ -3,8 +3,9 @@
 import ast
 import inspect
 import re
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from skrank._core._registry import aliases, by_short_name
 from skrank.metrics._base import BaseMeasure
@@ -122,6 +123,25 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
                 f"{', '.join(accepted)}"
             )
     return measure_class, options
+
+
+@dataclass(frozen=True)
+class _NamesMeasure:
+    """Strings that name a measure, with options that it takes."""
+
+    def __contains__(self, value):
+        try:
+            get_measure(value)._check_parameters()
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def __str__(self):
+        return f"such as 'ndcg@10' that names one of {', '.join(known_measures())}"
+
+
+#: A measure, or the name of one.
+MeasureLike = Annotated[str, _NamesMeasure()] | BaseMeasure
 
 
 def get_measure(measure: str | BaseMeasure, preset: str | None = None) -> BaseMeasure:

@@ -84,7 +84,7 @@ class QuerySubsample(BaseMetaRanker):
         n = n_available if self.n_queries is None else self.n_queries
         if isinstance(n, numbers.Integral):
             return min(int(n), n_available)
-        return max(1, int(n * n_available))
+        return max(1, int(n * n_available * (1 + 1e-12)))
 
     def _predict(self, X, groups=None):
         return self._inner_scores(self.estimator_, X, groups)

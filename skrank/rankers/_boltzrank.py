@@ -9,7 +9,7 @@ from skrank._core._parameters import Interval, Positive, PositiveInt
 from skrank.energies import BaseEnergy, MLPEnergy, PairwisePotentialEnergy
 from skrank.energies._mlp import LayerSizes
 from skrank.losses import BaseLoss, BoltzmannLoss
-from skrank.metrics import BaseMeasure
+from skrank.metrics._registry import MeasureLike
 from skrank.rankers._energy_ranker import BaseEnergyRanker, GroupedEnergiesMixin
 from skrank.solvers import SGD, Adam, BaseSolver
 
@@ -108,7 +108,7 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
     hidden_layer_sizes: LayerSizes = (5,)
     n_pair_hidden: PositiveInt = 5
     average: bool = True
-    measure: str | BaseMeasure = "ndcg@10"
+    measure: MeasureLike = "ndcg@10"
     n_samples: Annotated[int, Interval(2)] = 100
     mix: Annotated[float, Interval(0, 1)] = 0.5
     g: Literal["linear", "sign", "logistic"] | Callable = "linear"

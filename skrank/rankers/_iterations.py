@@ -16,7 +16,8 @@ from skrank._core._parameters import (
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
 from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
-from skrank.metrics import BaseMeasure, get_measure
+from skrank.metrics import get_measure
+from skrank.metrics._registry import MeasureLike
 
 
 class BaseIterativeRanker(BaseRanker):
@@ -83,7 +84,7 @@ class EarlyStoppingMixin(Parameters):
     early_stopping: bool = False
     validation_fraction: Fraction = 0.1
     n_iter_no_change: PositiveInt | None = 10
-    validation_measure: str | BaseMeasure = "ndcg@10"
+    validation_measure: MeasureLike = "ndcg@10"
 
     def _hold_out(
         self, data: GroupedRows, validation: GroupedRows | None, rng

@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 from skrank._core._parameters import Positive, PositiveInt
 from skrank.losses import BaseLoss, LambdaLoss
-from skrank.metrics import BaseMeasure
+from skrank.metrics._registry import MeasureLike
 from skrank.rankers._boosting import BaseBoostedRanker
 
 
@@ -56,7 +56,7 @@ class LambdaMART(BaseBoostedRanker):
 
     approach = "listwise"
 
-    measure: str | BaseMeasure = field(default="ndcg@30", kw_only=False)
+    measure: MeasureLike = field(default="ndcg@30", kw_only=False)
     truncation: PositiveInt | None = None
     sigma: Positive = 1.0
     normalize: bool = True

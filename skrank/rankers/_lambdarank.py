@@ -6,7 +6,7 @@ from skrank._core._parameters import Positive, PositiveInt
 from skrank.energies import BaseEnergy
 from skrank.energies._mlp import LayerSizes
 from skrank.losses import BaseLoss, LambdaLoss
-from skrank.metrics import BaseMeasure
+from skrank.metrics._registry import MeasureLike
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 from skrank.solvers import Adam, BaseSolver
 
@@ -55,7 +55,7 @@ class LambdaRank(BaseNetworkRanker):
 
     approach = "pairwise"
 
-    measure: str | BaseMeasure = field(default="ndcg@10", kw_only=False)
+    measure: MeasureLike = field(default="ndcg@10", kw_only=False)
     truncation: PositiveInt | None = None
     normalize: bool = False
     sigma: Positive = 1.0

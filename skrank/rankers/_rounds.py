@@ -260,6 +260,8 @@ class AdditiveRun:
 
     def _scores_of(self, data):
         scores = self.ranker._raw(data.X, data.ptr)
+        if not np.isfinite(scores).all():
+            raise ValueError("init: its scores must be finite, but there are others")
         start = data.side.get("init_score")
         if start is not None:
             scores += start[:, None]
@@ -292,6 +294,11 @@ class AdditiveRun:
             objective = self.add_round(iteration)
             if objective is None:
                 break
+            if not np.isfinite(objective):
+                raise ValueError(
+                    f"the objective became {objective} after {iteration} rounds; lower "
+                    "learning_rate, or check the loss"
+                )
             curve.append(objective)
             if monitor.needed and monitor(None, iteration + 1 - done, objective):
                 break
