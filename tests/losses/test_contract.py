@@ -282,7 +282,7 @@ def batched_data():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("labelled", [False, True])
 def test_batches_average_to_the_whole(loss, weighted, labelled):
-    if labelled and not loss.reads_labels or is_pointwise(loss) and not labelled:
+    if (labelled and not loss.reads_labels) or (is_pointwise(loss) and not labelled):
         return
     data = batched_data()
     rows = GroupedRows(
