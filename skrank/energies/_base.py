@@ -111,11 +111,19 @@ class BaseEnergy(Parameters, BaseEstimator):
         return X
 
     def n_params(self, n_features: int) -> int:
-        """Return the length of the parameter vector for ``n_features`` features."""
+        """Return the length of the parameter vector.
+
+        Here and in the methods below, ``n_features`` is the number of columns of
+        ``transform(X)``, which for energies with features of their own is not that of
+        ``X``.
+        """
         raise NotImplementedError
 
     def init_params(self, n_features: int, rng) -> np.ndarray:
-        """Return parameters to start from, shape (n_params,), float64."""
+        """Return parameters to start from, shape (n_params,), float64.
+
+        ``n_features`` is the number of columns of ``transform(X)``.
+        """
         raise NotImplementedError
 
     def scores(self, params, X, ptr=None) -> np.ndarray:
@@ -181,7 +189,10 @@ class BaseEnergy(Parameters, BaseEstimator):
         raise NotImplementedError
 
     def penalty_mask(self, n_features: int) -> np.ndarray:
-        """Return ones for the parameters that the L2 penalty shrinks, else zeros."""
+        """Return ones for the parameters that the L2 penalty shrinks, else zeros.
+
+        ``n_features`` is the number of columns of ``transform(X)``.
+        """
         return np.ones(self.n_params(n_features))
 
     def constraint(self, n_features: int) -> Any:
@@ -190,7 +201,7 @@ class BaseEnergy(Parameters, BaseEstimator):
         Parameters
         ----------
         n_features : int
-            Number of features.
+            Number of columns of ``transform(X)``.
 
         Returns
         -------

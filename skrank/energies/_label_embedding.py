@@ -36,7 +36,7 @@ class _LabelVectorEnergy(BaseEnergy):
     """Energies c ||f(x) - u_r||^2 with one learned vector per label.
 
     The parameters are those of the encoder, then the vectors of the labels, as offsets
-    from where they start: a penalty pulls them back there.
+    from ``origin_``: a penalty pulls them there.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class _LabelVectorEnergy(BaseEnergy):
         return self._encoder.n_params(n_features) + self.origin_.size
 
     def init_params(self, n_features: int, rng):
-        """Return random parameters, and label vectors at the means of their classes."""
+        """Return random parameters; for "identity" zeros, the means of the classes."""
         offsets = np.zeros(self.origin_.size)
         head = self._encoder.init_params(n_features, rng)
         if len(head):
@@ -238,7 +238,9 @@ class EmbeddingEnergy(_LabelVectorEnergy):
     :math:`\sum_r r \, e^{-E(x, r)} / \sum_r e^{-E(x, r)}`; the minimum over labels is
     low for every document that is close to any label. Train it with a contrastive
     functional such as `NLLLoss` read pointwise: under `EnergyLoss` all vectors collapse
-    into one.
+    into one. With ``encoder="identity"`` the label vectors start at the means of the
+    training documents of each label; the parameters hold offsets from these, and
+    ``alpha`` pulls the vectors back there. With any other encoder it pulls them to 0.
 
     Complexity: that of the encoder and O(n_documents n_labels n_outputs).
 
@@ -251,7 +253,8 @@ class EmbeddingEnergy(_LabelVectorEnergy):
     Attributes
     ----------
     origin_ : ndarray of shape (n_labels, n_outputs)
-        Where label vectors are zero: the parameters hold offsets from it.
+        What the parameters of the label vectors are offsets from: the means of the
+        training documents of each label for ``encoder="identity"``, else zeros.
 
     References
     ----------
@@ -300,7 +303,8 @@ class PrototypeEnergy(_LabelVectorEnergy):
     Attributes
     ----------
     origin_ : ndarray of shape (n_labels, n_outputs)
-        Where prototypes start: the parameters hold offsets from it.
+        What the parameters of the prototypes are offsets from: the means of the
+        training documents of each label for ``encoder="identity"``, else zeros.
 
     References
     ----------

@@ -20,13 +20,14 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     .. math:: -E(q, d_j) = \phi(d_j) + \frac{1}{c_q} \sum_{k \ne j} \varphi(d_j, d_k),
               \quad \varphi(d_j, d_k) = a\Bigl(b' + \sum_{h} w_h\,
-              a(A_h^T x_j + B_h^T x_k + b_h)\Bigr)
+              a(A_h^T x_j + b_h^A + B_h^T x_k + b_h^B)\Bigr)
 
     with :math:`a(z) = 1.7159 \tanh(2 z / 3)`: the pairwise potential :math:`\varphi` is
     a network of one hidden layer on the features of both documents, one after the
-    other. With ``average=True`` :math:`c_q` is the number of other documents, so that
-    scores of short and of long queries are alike; with ``average=False`` it is 1, as in
-    the paper.
+    other. Its hidden units have two biases, one for each place of a pair, of which only
+    the sum matters; the paper has one. With ``average=True`` :math:`c_q` is the number
+    of other documents, so that scores of short and of long queries are alike; with
+    ``average=False`` it is 1, as in the paper.
 
     The first layer is computed once per document. Complexity: O(m² h) for a query of m
     documents and h hidden units, O(m h) memory; pairs are never stored.
@@ -149,7 +150,9 @@ class PairwisePotentialEnergy(BaseEnergy):
         """Return the length of the parameter vector.
 
         Parameters of the individual potential, first layer of the pairwise potential,
-        its output weights, its output bias.
+        its output weights, its output bias: those of the individual potential and
+        2 d h + 2 h + h + 1 more for d features, as `transform` returns them, and h
+        hidden units.
         """
         return self._bounds(n_features)[1] + int(self.n_hidden) + 1
 

@@ -10,6 +10,7 @@ The value of a query is the *sum* over its units (documents, preference pairs, o
 query itself); ``values.sum() / total_weight`` is the mean over the units.
 """
 
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
 from skrank._core._parameters import Parameters
+from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for
 
 
@@ -257,6 +259,34 @@ class PreparedLoss:
             Gradient of ``values.sum()``.
         """
         raise NotImplementedError
+
+    def _part(self, queries, by_row=(), by_query=()):
+        """Copy with what belongs to some queries, for losses that offer ``subset``.
+
+        Parameters
+        ----------
+        queries : ndarray of shape (n_chosen,), dtype intp
+            Numbers of the queries, in the order in which they are wanted.
+        by_row, by_query : sequences of str
+            Names of the attributes with one entry per document, or per query.
+
+        Returns
+        -------
+        part : PreparedLoss
+            The copy; all other attributes are shared.
+        rows : ndarray of shape (n_rows,), dtype intp
+            Rows of these queries.
+        """
+        rows, ptr = rows_of_queries(self.ptr, queries)
+        part = copy(self)
+        part.ptr = ptr
+        part.n_threads = n_threads_for(25 * part.n_documents, self.n_threads)
+        for name in ("y", "weight", *by_row):
+            array = getattr(self, name)
+            setattr(part, name, None if array is None else array[rows])
+        for name in by_query:
+            setattr(part, name, getattr(self, name)[queries])
+        return part, rows
 
     def _scores(self, raw):
         """Scores as the kernels take them."""

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _edge_losses, _pair_losses
 from skrank._core._parameters import PositiveInt, Seed
@@ -36,7 +37,8 @@ class CDNLoss(BaseLoss):
     The weights :math:`w_1, w_2 \ge 0` are parameters of the model, so raw scores may
     have two columns, :math:`w_1 f` for the edges e and :math:`w_2 f` for e'; a single
     column serves both. An edge has the weight of its preferred document, a pair of
-    edges the product of both.
+    edges the product of both, and :math:`|E|` is then the sum of the weights of the
+    edges: a query whose rows all weigh 2 counts as one that is repeated.
 
     Complexity for a query with E edges between m documents: "full" takes O(E) time and
     O(m) memory, with some hundred operations per edge, because the sum over e' is an
@@ -57,8 +59,9 @@ class CDNLoss(BaseLoss):
     n_networks : int, default=5
         With "random", networks over which the mean is taken.
     random_state : int, RandomState instance or None, default=None
-        Source of "random". An int draws the same numbers whenever the loss is bound to
-        data; a RandomState draws new networks for every batch.
+        Source of "random". An int draws the same networks whenever the loss is bound to
+        the same data, and batches take those of their queries; None or a RandomState
+        draws new networks for every batch.
 
     References
     ----------
@@ -112,16 +115,16 @@ class _PreparedEdges(PreparedPairs):
 
     def bind(self, loss):
         """Find the weight of the units."""
-        unit_weight = self._unit_weight()
+        self.unit_weight = unit_weight = self._unit_weight()
         self.scale = None
-        self.total_weight = float(unit_weight.sum())
         if loss.average == "query":
             weight = query_weights(self.y, self.ptr, self.weight)
             some = unit_weight > 0
             self.scale = np.divide(
                 weight, unit_weight, out=np.zeros_like(weight), where=some
             )
-            self.total_weight = float(weight.sum())
+            self.unit_weight = weight
+        self.total_weight = float(self.unit_weight.sum())
 
     def _worse(self):
         """Number of documents below each, in order of grade."""
@@ -221,6 +224,16 @@ class _Random(_PreparedEdges):
         matched = np.argsort(rng.random_sample(shape), axis=-1)
         second = np.take_along_axis(second, matched, axis=-1)
         self.pair_weight, self.pairs = self._pairs(first, second)
+
+    @available_if(lambda self: not self.draws_anew)
+    def subset(self, queries):
+        """Loss of some queries, with the networks that were drawn for them."""
+        by_query = ["unit_weight", "pair_weight", "pairs"]
+        if self.scale is not None:
+            by_query.append("scale")
+        part, _ = self._part(queries, by_query=by_query)
+        part.total_weight = float(part.unit_weight.sum())
+        return part
 
     def _draw_edges(self, uniform):
         """One edge out of each of n equal parts of all edges of a query."""

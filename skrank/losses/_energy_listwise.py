@@ -232,6 +232,12 @@ class _PreparedListwiseEnergy(PreparedLoss):
         sizes = np.diff(runs)
         return np.repeat(_segments.segment_sum(coefficients, runs) / sizes, sizes)
 
+    def subset(self, queries):
+        """Loss of some queries, with the orders that were drawn for them."""
+        part, _ = self._part(queries, ["coefficients"], ["query_weight"])
+        part.total_weight = float(part.query_weight.sum())
+        return part
+
     def list_energies(self, raw):
         """Energy of the ideal ranking of each query, shape (n_queries,)."""
         return -_segments.segment_sum(self.coefficients * self._scores(raw), self.ptr)

@@ -68,8 +68,10 @@ class PerceptronLoss(_Ramp):
     over the answers a: all labels of the document (pointwise), or the two documents of
     a pair (pairwise, where it is :math:`\max(0, E_u - E_v)` for u preferred to v).
     Equal energies cost nothing, so scores that are all zero are a minimum, where a line
-    search stops; the gradient there still pushes right answers down, so that a
-    stochastic solver departs. `HingeLoss` asks for a margin and has no such minimum.
+    search stops; a stochastic solver departs, because the gradient there is that of the
+    side on which answers cost. Pairwise, this holds where the scores of a query are all
+    equal, as in `HingeLoss` with a margin of 0; `HingeLoss` with a margin above 0 has
+    no such minimum.
 
     Complexity: O(n_documents n_labels), or O(m log m) per query of m documents.
 
@@ -112,7 +114,10 @@ class HingeLoss(_Ramp):
     With a margin of 0, scores that are all zero are a minimum: L-BFGS stops where it
     starts, at coefficients of zero. Take a margin above 0, whose size only sets the
     scale of the scores, or a stochastic solver: where the scores of a query are all
-    equal, the gradient is that of the side on which pairs cost.
+    equal, the gradient is that of the side on which pairs cost. Where only some of them
+    are, the sum over all pairs gives pairs of equal scores a gradient of zero. Losses
+    that are summed pair by pair (explicit or drawn pairs, weights by both grades), and
+    the pointwise reading, take the side on which answers cost for every tie.
 
     Complexity: O(n_documents n_labels), or O(m log m) per query of m documents,
     whatever the number of distinct grades; twice that with a width.
@@ -213,8 +218,10 @@ class LVQ2Loss(_Ramp):
     With a margin of 0, the choice of the paper, scores that are all zero are a minimum:
     L-BFGS stops where it starts, at coefficients of zero. Take a margin above 0, start
     from the loss without its cap (`skrank.solvers.RelaxedStart`) with such a margin, or
-    take a stochastic solver, for which the gradient at equal scores is that of the
-    paper's eq. 28.
+    take a stochastic solver: where the scores of a query are all equal, the gradient is
+    that of the paper's eq. 28, which steps wherever the right energy is not below the
+    wrong one. Where only some of them are, the sum over all pairs gives pairs of equal
+    scores a gradient of zero; `HingeLoss` says where every tie steps.
 
     Complexity: O(n_documents n_labels), or O(m log m) per query of m documents, as the
     difference of two sums of hinges. Values of pairs (not gradients) lose digits where

@@ -48,10 +48,11 @@ class LambdaLoss(BaseLoss):
     sigma : float, default=1.0
         Steepness of the logistic function.
     normalize : bool, default=False
-        Whether to scale every query so that the absolute lambdas of its documents,
-        which sum to S over all pairs, sum to :math:`\log_2(1 + S)`; queries with many
-        relevant documents then dominate less. The weight of the query, the mean of its
-        documents' weights, is not part of S.
+        Whether to multiply the loss of every query by :math:`\log_2(1 + S) / S`, where
+        :math:`S = 2 \sum_{y_u > y_v} |\lambda_{uv}|` counts the lambda of every pair
+        twice, once for each of its documents; queries with many relevant documents then
+        dominate less. The weight of the query, the mean of its documents' weights, is
+        not part of S.
     damping : float, default=None
         If given, the delta of a pair is divided by this plus :math:`\sigma |f(x_u) -
         f(x_v)|`, also held fixed, so that pairs which are close count more; not in

@@ -1,7 +1,9 @@
 """ListMLE: likelihood of the order of the grades under the Plackett–Luce model."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from operator import attrgetter
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -183,6 +185,18 @@ class _PreparedListMLE(PreparedLoss):
     def _fix_ties(self, loss):
         """Decide, once, what can be decided about documents of equal grade."""
 
+    def subset(self, queries):
+        """Loss of some queries, with the orders that were drawn for them."""
+        part, rows = self._part(queries, ["order", "lower"], ["query_weight"])
+        part.total_weight = float(part.query_weight.sum())
+        if self.stage_weight is not None:
+            part.stage_weight = self.stage_weight[rows]
+        self._take_ties(part, rows, queries)
+        return part
+
+    def _take_ties(self, part, rows, queries):
+        """Give a part what `_fix_ties` decided about its queries."""
+
     def _order_by(self, key):
         """Order by grade, and ties by a key, descending."""
         return _segments.sort_ties(
@@ -249,6 +263,16 @@ class _PreparedListMLE(PreparedLoss):
             weights[position >= self.top_k] = 0.0
         return weights
 
+    def _moved(self, runs, part, queries):
+        """Runs of some queries, at the places that they have in the part."""
+        moved = []
+        for q, query in enumerate(queries):
+            first = bisect_left(runs, query, key=_query_of)
+            last = bisect_right(runs, query, key=_query_of)
+            shift = int(part.ptr[q] - self.ptr[query])
+            moved += [run.moved(shift, q) for run in runs[first:last]]
+        return moved
+
     def _below(self, raw, order, run):
         """Rows below a run of ties, and the logarithm of their strength."""
         rows = self.ptr[run.query] + order[run.end : run.stop]
@@ -276,6 +300,14 @@ class _Run(NamedTuple):
     query: int
     weights: np.ndarray
 
+    def moved(self, shift, query):
+        """The same run, so many positions further on and in another query."""
+        start, end, stop = self.start + shift, self.end + shift, self.stop + shift
+        return _Run(start, end, stop, query, self.weights)
+
+
+_query_of = attrgetter("query")
+
 
 class _PreparedRandom(_PreparedListMLE):
     """Ties in an order that is drawn once."""
@@ -301,6 +333,9 @@ class _PreparedBest(_PreparedListMLE):
                 f"equal grade where position weights increase, not of {longest}; "
                 "use weights that do not increase, or ties='average' or 'random'"
             )
+
+    def _take_ties(self, part, rows, queries):
+        part.hard = self._moved(self.hard, part, queries)
 
     def _over_ties(self, raw):
         order = self._order_by(raw)
@@ -334,6 +369,13 @@ class _PreparedAverage(_PreparedListMLE):
         if self.drawn_weight.any():
             rng = check_random_state(loss.random_state)
             self.drawn = [self._draw(rng) for _ in range(loss.n_samples)]
+
+    def _take_ties(self, part, rows, queries):
+        part.alone = self.alone[rows]
+        part.drawn_weight = self.drawn_weight[rows]
+        part.short = self._moved(self.short, part, queries)
+        needed = part.drawn_weight.any()
+        part.drawn = [order[rows] for order in self.drawn] if needed else []
 
     def _over_ties(self, raw):
         values, gradient = self._likelihood(raw, self.order, self.alone)

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed
+from skrank._core._queries import rows_of_queries
 from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
 from skrank.metrics._gain import gain_of_grades
 
@@ -220,6 +221,13 @@ class _PreparedSamples(PreparedLoss):
             for _ in range(n_samples)
         ]
 
+    def subset(self, queries):
+        """Loss of some queries, over the lists that were drawn for them."""
+        part, rows = self._part(queries, by_query=["query_weight"])
+        part.orders = [order[rows] for order in self.orders]
+        part.total_weight = float(part.query_weight.sum())
+        return part
+
     def value_gradient(self, raw):
         raw = self._scores(raw)
         values, gradient = np.zeros(self.n_queries), np.zeros(self.n_documents)
@@ -299,6 +307,20 @@ class _PreparedLists(PreparedLoss):
             )
         return np.zeros(self.n_queries, dtype=bool)
 
+    def subset(self, queries):
+        """Loss of some queries."""
+        by_query = ["query_weight", "left_over"]
+        part, _ = self._part(queries, ["inside"], by_query)
+        part.total_weight = float(part.query_weight.sum())
+        chosen, part.sets_of_query = rows_of_queries(self.sets_of_query, queries)
+        places, part.sets = rows_of_queries(self.sets, chosen)
+        part.probability = self.probability[chosen]
+        moved = np.repeat(
+            part.ptr[:-1] - self.ptr[queries], np.diff(part.sets_of_query)
+        )
+        part.left = self.left[places] + np.repeat(moved, np.diff(part.sets))
+        return part
+
     def value_gradient(self, raw):
         raw = self._scores(raw)
         p, log_sums = _segments.segment_softmax(
@@ -365,6 +387,10 @@ class _PreparedSum:
     def __init__(self, first, second):
         self.parts = first, second
         self.total_weight = first.total_weight
+
+    def subset(self, queries):
+        """Loss of some queries, over the lists that were drawn for them."""
+        return _PreparedSum(*(part.subset(queries) for part in self.parts))
 
     def value_gradient(self, raw):
         (values, gradient), (more, slopes) = (

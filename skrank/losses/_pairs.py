@@ -58,6 +58,12 @@ class PreparedPairs(PreparedLoss):
             rows = self.order + np.repeat(self.ptr[:-1], sizes)
             self.total_weight = float(np.dot(self.weight[rows], worse))
 
+    def _part(self, queries, by_row=(), by_query=()):
+        part, rows = super()._part(queries, ["order", "lower", *by_row], by_query)
+        sizes = np.diff(part.ptr)
+        part.n_pairs = int((np.repeat(sizes, sizes) - part.lower).sum())
+        return part, rows
+
 
 class PairIndex:
     """Numbers the pairs of documents, query after query, so that any can be looked up.
@@ -209,10 +215,13 @@ class PairWeighting:
         factor = query_factor(total, data.weight, data.ptr)
         return weight * np.repeat(factor, np.diff(data.ptr))
 
-    def total(self, data, index) -> float:
-        """Weight of all pairs under row weights that hold what depends on the row."""
+    def totals(self, data, index):
+        """Weight of the pairs in which each document is the preferred one, by row.
+
+        The row weights of the data hold what depends on the row.
+        """
         weight = np.ones(data.n_documents) if data.weight is None else data.weight
-        return float(self._preferred_weights(data.y, weight, index).sum())
+        return self._preferred_weights(data.y, weight, index)
 
     def _preferred_weights(self, y, weight, index):
         """Weight of the pairs in which each document is the preferred one."""
@@ -307,14 +316,20 @@ def pair_sums(
     values, up, down = loss.pair_loss(raw[better], raw[worse])
     if weight is not None:
         values, up, down = values * weight, up * weight, down * weight
-    gradient = np.bincount(better, up, n)
+    gradient = _sums_by_row(better, up, n)
     gradient += np.bincount(worse, down, n)
     if not want_hessian:
         return values, gradient, None
     curvature = loss.margin_curvature(raw[better] - raw[worse])
     curvature = curvature if weight is None else curvature * weight
-    hessian = np.bincount(better, curvature, n) + np.bincount(worse, curvature, n)
+    hessian = _sums_by_row(better, curvature, n)
+    hessian += np.bincount(worse, curvature, n)
     return values, gradient, hessian
+
+
+def _sums_by_row(rows, numbers, n):
+    """Sum of the numbers of each row; without any, NumPy would count in integers."""
+    return np.bincount(rows, numbers, n).astype(np.float64, copy=False)
 
 
 class PairSum(PreparedPairs):
@@ -338,7 +353,7 @@ class PairSum(PreparedPairs):
         self._of_grades: Callable | None = None
         if weighting is not None and not weighting.by_row:
             self._of_grades = weighting.weights
-            self.total_weight = weighting.total(self, self.index)
+            self.total_weight = float(weighting.totals(self, self.index).sum())
         # One block, as small batches have, is looked up once and not in each step.
         self._kept = list(self._blocks()) if self.n_pairs <= _BLOCK else None
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
 from skrank._core._parameters import PositiveInt, Seed
@@ -23,7 +24,8 @@ class SampledPairsLoss(WrappedPairLoss):
 
     with n pairs drawn uniformly, with replacement, from the :math:`P_q` preference
     pairs of the query. The expectation is the loss over all of them. Pairs are drawn
-    when the loss is bound to data, so a stochastic solver sees new ones in every batch.
+    when the loss is bound to data. A stochastic solver sees new ones in every batch,
+    unless ``random_state`` is an int: its batches then share the pairs of the whole.
 
     Over `LogLoss` this is Bayesian personalised ranking (BPR). With
     ``against="zero"`` it draws the triples of GERank: a query, a relevant document and
@@ -41,7 +43,8 @@ class SampledPairsLoss(WrappedPairLoss):
     n_pairs : int, default=32
         Number n of pairs per query.
     random_state : int, RandomState instance or None, default=None
-        An int draws in the same way every time; a RandomState goes on drawing.
+        An int draws the same pairs whenever the loss is bound to the same data, and
+        batches take their part of these; None or a RandomState goes on drawing.
     against : {"lower", "zero"}, default="lower"
         The other documents of pairs: all of a lower grade, or those of grade 0. If
         there are none of grade 0, nothing can be learned, of which the loss warns.
@@ -109,7 +112,24 @@ class _PreparedSample(PreparedPairs):
         self.pair_weight = np.repeat(n_there / loss.n_pairs, loss.n_pairs)
         if self.weight is not None:
             self.pair_weight *= self.weight[self.better]
-        self.total_weight = self._total(index, weighting)
+        totals = self._totals(index, weighting)
+        self.total_weight = float(np.sum(totals))
+        self.query_total = _segments.segment_sum(totals, self.ptr)
+
+    @available_if(lambda self: not self.draws_anew)
+    def subset(self, queries):
+        """Loss of some queries, over the pairs that were drawn for them."""
+        part, _ = self._part(queries, by_query=["query_total"])
+        part.total_weight = float(part.query_total.sum())
+        known = np.isin(queries, self.queries)
+        part.queries = np.flatnonzero(known)
+        place = np.searchsorted(self.queries, queries[known])
+        part.shape = (len(place), self.shape[1])
+        moved = (part.ptr[:-1] - self.ptr[queries])[known][:, None]
+        part.better = (self.better.reshape(self.shape)[place] + moved).ravel()
+        part.worse = (self.worse.reshape(self.shape)[place] + moved).ravel()
+        part.pair_weight = self.pair_weight.reshape(self.shape)[place].ravel()
+        return part
 
     def _first_other(self, against):
         """First position, by grade, of the documents that each one may be paired with.
@@ -126,14 +146,17 @@ class _PreparedSample(PreparedPairs):
         rows = self.order + np.repeat(self.ptr[:-1], sizes)
         return np.where(is_zero[rows], np.repeat(sizes, sizes), first)
 
-    def _total(self, index, weighting):
-        """Weight of all pairs that may be drawn; weights by both grades enter pairs."""
+    def _totals(self, index, weighting):
+        """Weight of the pairs that may be drawn, by their preferred document.
+
+        Weights by both grades enter the weights of the pairs that were drawn.
+        """
         weight = 1.0 if self.weight is None else self.weight[index.rows]
         if weighting is None or weighting.by_row:
-            return float(np.sum(weight * index.counts))
+            return weight * index.counts
         of_grades = weighting.weights(self.y[self.better], self.y[self.worse])
         self.pair_weight *= of_grades
-        return weighting.total(self, index)
+        return weighting.totals(self, index)
 
     def value_gradient(self, raw):
         values, gradient, _ = pair_sums(

@@ -70,17 +70,20 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     params_ : ndarray of shape (n_params,)
         Learned parameters.
     coef_ : ndarray of shape (n_features,) or (n_components,)
-        Coefficients of linear energies: of shape (n_features,) for scores that are
-        linear in the features of X, and of shape (n_components,) for kernels, whose
-        scores are linear in the features of the kernel.
+        Coefficients, set only where the energy is linear: of shape (n_features,) for
+        scores that are linear in the features of X, and of shape (n_components,) for
+        kernels, whose scores are linear in the features of the kernel.
     intercept_ : float
-        Constant of linear energies; 0 if the energy has none.
+        Constant, set only where the energy is linear; 0 if the energy has none.
     n_iter_ : int
         Number of iterations of the solver.
     converged_ : bool
         Whether the solver met its own criterion or was stopped early.
     loss_curve_ : ndarray of shape (n_iterations,)
-        Objective after each iteration.
+        Objective after each iteration. Of stochastic solvers it is the mean over the
+        batches of each epoch, each taken before its own step, with the noise that
+        training adds; of solvers that smooth the loss it is the smoothed objective, as
+        for ``RankSVM(hinge="linear")``.
     validation_curve_ : ndarray
         Validation measure after each iteration, if there were validation queries.
     best_iteration_ : int

@@ -63,7 +63,8 @@ class GERank(BaseEnergyRanker):
     are about h (d + 2 L) for h hidden units, d features and L dimensions.
 
     Features must not be normalised within each query: that would erase the features
-    that depend on the query alone.
+    that depend on the query alone. The energy is not linear, so ``coef_`` and
+    ``intercept_`` are never set.
 
     Parameters
     ----------

@@ -45,7 +45,9 @@ class StructRank(BaseEnergyRanker):
     queries count by their edges, and the objective is a mean, so that ``alpha`` and the
     learning rate of a solver mean the same for long and short queries. With
     ``average="edge_pair"`` queries count as in the paper, and the objective is its sum
-    divided by the number of all pairs of edges.
+    divided by the number of all pairs of edges. Weights of rows change this as if
+    queries were repeated: a query whose rows all weigh 2 counts twice, and in general
+    a query counts by its number of edges times the sum of the weights of its edges.
 
     The paper's model has local averages as scores (``energy="nadaraya-watson"``),
     learned weights and :math:`\theta = (a, w_1, w_2) \ge 0`, :math:`\lVert \theta
@@ -76,9 +78,11 @@ class StructRank(BaseEnergyRanker):
         bound where no parameter is constrained.
     average : {"edge", "edge_pair", "query"}, default="edge"
         Units over which the mean loss is taken. With "edge" queries count by their
-        edges, as in `RankNet`; with "query" all queries count the same; with
-        "edge_pair" queries count by their pairs of edges, as in eq. 8 of the paper,
-        also for the topologies "disconnected" and "star", which join no pairs.
+        edges, as in `RankNet`, and under the topology "star" by their preferred
+        documents; with "query" all queries count the same; with "edge_pair" queries
+        count by their pairs of edges, as in eq. 8 of the paper, also under
+        "disconnected", which joins no pairs. Under "star" they then count by their
+        number of preferred documents times their number of edges.
     n_edge_pairs : int, default=200
         With "random", number of pairs of edges in each network of a query.
     n_networks : int, default=5
@@ -191,8 +195,10 @@ class StructRank(BaseEnergyRanker):
 def _by_edges(data):
     """Return row weights that multiply each query by the number of its edges.
 
-    The loss of a query is its sum over pairs of edges, divided by their number, and the
-    mean is taken over edges; both have these weights, which thus cancel the division.
+    The loss of a query is its sum over pairs of edges, divided by the number of edges,
+    and the mean is taken over edges; both have these weights, which thus cancel the
+    division. The edges are counted and not weighed, since the weights of rows are
+    factors of the loss already: a weight of 2 then makes two queries of one, not four.
     """
     sizes = data.sizes
     query = np.repeat(np.arange(len(sizes)), sizes)

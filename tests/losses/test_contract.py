@@ -10,6 +10,9 @@ from _labels import label
 from sklearn.base import clone
 
 from skrank import losses
+from skrank._objective import Objective
+from skrank._rows import GroupedRows
+from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss
 
 PUBLIC = [getattr(losses, name) for name in losses.__all__]
@@ -20,6 +23,8 @@ CONCRETE = [
 ]
 LOSSES = [cls(**variant) for cls in CONCRETE for variant in cls._variants()]
 LABELS = np.arange(4.0)
+LOG = losses.LogLoss()
+WRAPPERS = [losses.ExplicitPairsLoss, losses.SampledPairsLoss]
 
 each_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 
@@ -238,6 +243,107 @@ def test_subsets_of_queries_are_parts_of_the_whole(loss, data):
             atol=1e-14,
         )
     np.testing.assert_allclose(total, prepared.total_weight)
+
+
+class RawScores(BaseEnergy):
+    """An energy whose parameters are the raw scores of the rows, which X numbers."""
+
+    def __init__(self, columns, labels):
+        self.columns = columns
+        self.labels_ = labels
+
+    def n_params(self, n_features):
+        return self.columns * N_ROWS
+
+    def scores_and_vjp(self, params, X, rng=None, ptr=None):
+        table, rows = params.reshape(-1, self.columns), X[:, 0].astype(int)
+
+        def vjp(gradient):
+            slopes = np.zeros_like(table)
+            np.add.at(slopes, rows, gradient.reshape(-1, self.columns))
+            return slopes.ravel()
+
+        raw = table[rows]
+        return (raw[:, 0] if self.labels_ is None else raw), vjp
+
+
+# The long query has too many lists of three to sum, and too many ties to enumerate.
+BATCHED_SIZES = (5, 1, 26, 3, 9, 2)
+N_ROWS = sum(BATCHED_SIZES)
+
+
+def batched_data():
+    data = Data(sizes=BATCHED_SIZES)
+    data.y[8:28] = 2.0
+    return data
+
+
+@each_loss
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_batches_average_to_the_whole(loss, weighted, labelled):
+    if (labelled and not loss.reads_labels) or (is_pointwise(loss) and not labelled):
+        return
+    data = batched_data()
+    rows = GroupedRows(
+        np.arange(N_ROWS)[:, None].astype(float),
+        data.y,
+        data.ptr,
+        sample_weight=data.weight if weighted else None,
+    )
+    raw = data.labels_raw if labelled else data.scores
+    energy = RawScores(4 if labelled else 1, LABELS if labelled else None)
+    objective = Objective(energy, loss, rows, alpha=0.0)
+    if objective.prepared.draws_anew:
+        return
+    batches = [objective.batch(np.array([q])) for q in range(rows.n_queries)]
+    values, slopes = zip(*(batch.value_gradient(raw.ravel()) for batch in batches))
+    found = np.mean(values), np.mean(slopes, axis=0)
+    both(found, objective.value_gradient(raw.ravel()), rtol=1e-12, atol=1e-14)
+
+
+@each_loss
+@pytest.mark.parametrize("weighted", [False, True])
+def test_subsets_hold_what_was_drawn_to_the_bit(loss, weighted):
+    if isinstance(loss, losses.ExplicitPairsLoss):
+        return  # one query is summed in one go
+    data = batched_data()
+    prepared = data.prepare(loss, data.weight if weighted else None)
+    if not hasattr(prepared, "subset"):
+        assert prepared.draws_anew or not draws(loss)
+        return
+    raw = data.raw(loss)
+    values, gradient = prepared.value_gradient(raw)
+    for queries in ([0], [1], [2], [4, 2, 3], [2, 5, 2]):
+        part = prepared.subset(np.array(queries))
+        again = part.subset(np.arange(len(queries))[::-1])
+        for held, order in ((part, queries), (again, queries[::-1])):
+            rows = np.concatenate([np.arange(*data.ptr[q : q + 2]) for q in order])
+            value, slope = held.value_gradient(raw[rows])
+            np.testing.assert_array_equal(value, values[order])
+            np.testing.assert_array_equal(slope, gradient[rows])
+
+
+@pytest.mark.parametrize("cls", [losses.SampledPairsLoss, losses.CDNLoss])
+@pytest.mark.parametrize("state", [None, np.random.RandomState(0)])
+def test_losses_that_draw_anew_have_no_subsets(cls, state, data):
+    first = {"topology": "random"} if cls is losses.CDNLoss else {"loss": LOG}
+    prepared = data.prepare(cls(**first, random_state=state))
+    assert prepared.draws_anew
+    assert not hasattr(prepared, "subset")
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+@pytest.mark.parametrize("inner", [losses.LogLoss(), losses.HingeLoss()])
+def test_gradients_without_pairs_are_of_floating_point(wrap, inner):
+    given = {"pairs": np.empty((0, 2), dtype=int)}
+    loss = wrap(inner, **(given if wrap is losses.ExplicitPairsLoss else {}))
+    prepared = loss.prepare([1.0, 1.0], [0, 2])
+    for name in ("value_gradient", "gradient_hessian"):
+        if hasattr(prepared, name):
+            for part in getattr(prepared, name)([0.0, 1.0]):
+                assert part.dtype == np.float64
+                assert not part.any()
 
 
 @each_loss

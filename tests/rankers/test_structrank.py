@@ -183,6 +183,19 @@ def test_edge_pairs_weigh_as_in_equation_8(data):
         assert_allclose(ranker.loss_curve_[-1], total / mass, rtol=1e-6)
 
 
+@pytest.mark.parametrize("topology", ["full", "disconnected", "star"])
+def test_edge_pairs_of_weight_two_are_a_repeated_query(topology, data):
+    X, y, groups = data
+    twice = np.flatnonzero(groups < np.median(groups))
+    ranker = StructRank(topology, average="edge_pair")
+    weighted = np.where(groups < np.median(groups), 2.0, 1.0)
+    value = ranker.fit(X, y, groups, sample_weight=weighted).loss_curve_[-1]
+    rows = np.concatenate([np.arange(len(y)), twice])
+    copies = np.concatenate([groups, groups[twice] + groups.max() + 1])
+    ranker.fit(X[rows], y[rows], copies)
+    assert_allclose(ranker.loss_curve_[-1], value, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
