@@ -59,14 +59,19 @@ class ExplicitPairsLoss(WrappedPairLoss):
 
     def _check_parameters(self):
         super()._check_parameters()
-        shape = np.shape(self.pairs)
-        if len(shape) != 2 or shape[1] != 2 or self.pairs.dtype.kind not in "iu":
+        pairs = np.asarray(self.pairs)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             accepted = "an array of row numbers of shape (n_pairs, 2)"
             raise invalid_parameter(self, "pairs", accepted, self.pairs)
-        weight = self.pair_weight
-        if weight is not None and weight.shape != shape[:1]:
-            accepted = f"one number per pair, shape ({shape[0]},), or None"
-            raise invalid_parameter(self, "pair_weight", accepted, weight)
+        if np.any(pairs[:, 0] == pairs[:, 1]):
+            accepted = "pairs of two different rows"
+            raise invalid_parameter(self, "pairs", accepted, self.pairs)
+        if self.pair_weight is not None:
+            weight = np.asarray(self.pair_weight, dtype=np.float64)
+            finite = np.isfinite(weight).all() and (weight >= 0).all()
+            if weight.shape != pairs.shape[:1] or not finite:
+                accepted = f"{len(pairs)} finite numbers >= 0, one per pair, or None"
+                raise invalid_parameter(self, "pair_weight", accepted, self.pair_weight)
         if getattr(self.loss, "grade_weights", None) is not None:
             accepted = "a loss without grade_weights, because pairs have no grades"
             raise invalid_parameter(self, "loss", accepted, self.loss)
@@ -101,7 +106,7 @@ class ExplicitPairsLoss(WrappedPairLoss):
 
     def _query_of_pairs(self, data):
         """Query of each pair, which must not join two."""
-        pairs = self.pairs
+        pairs = np.asarray(self.pairs)
         outside = np.flatnonzero(np.any((pairs < 0) | (pairs >= data.n_documents), 1))
         if len(outside):
             raise ValueError(
@@ -123,7 +128,7 @@ class ExplicitPairsLoss(WrappedPairLoss):
             weight = np.asarray(weight, dtype=np.float64)
         if data.weight is None:
             return weight
-        preferred = data.weight[self.pairs[:, 0]]
+        preferred = data.weight[np.asarray(self.pairs)[:, 0]]
         return preferred if weight is None else weight * preferred
 
 

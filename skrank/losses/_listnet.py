@@ -293,7 +293,10 @@ class _PreparedLists(PreparedLoss):
     def _left_over(self, k, n_samples):
         """Whether a query has too many lists."""
         sizes, which = np.unique(np.diff(self.ptr), return_inverse=True)
-        n_lists = np.array([float(math.perm(m, min(k, m))) for m in sizes.tolist()])
+        # There may be more lists than a double can count.
+        n_lists = np.array(
+            [float(min(math.perm(m, min(k, m)), 10**300)) for m in sizes.tolist()]
+        )
         n_lists = np.where(self.query_weight > 0, n_lists[which], 0.0)
         if n_samples == "auto":
             return n_lists > _FEW_LISTS

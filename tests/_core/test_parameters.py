@@ -7,8 +7,9 @@ import pickle
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -267,3 +268,61 @@ def test_every_parameter_is_read(cls, name):
         pytest.skip("handed on with the object")
     related = [c for c in CLASSES if issubclass(c, cls) or issubclass(cls, c)]
     assert any(name in attributes_read_in(c.__module__) for c in related)
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, np.timedelta64(1), Decimal(1), "1", None, 1j, np.bool_(True)]
+)
+def test_what_is_no_number(value):
+    with pytest.raises(ValueError, match="positive must be a number > 0, got"):
+        Everything(positive=value)._check_parameters()
+
+
+def test_numbers_that_kernels_cannot_hold():
+    with pytest.raises(ValueError, match="k must be a whole number >= 1 or None"):
+        Member(2**31)._check_parameters()
+    with pytest.raises(ValueError, match=r"random_state must be .* \[0, 4294967295\]"):
+        Member(random_state=2**32)._check_parameters()
+
+
+def test_annotations_that_users_write():
+    class Fancy(Parameters, BaseEstimator):
+        a: set[int] | None = None
+        b: type[int] = int
+        c: Iterable[int] = ()
+        d: Annotated[int, "words"] = 1
+        e: tuple[int, str] = (1, "a")
+
+    Fancy()._check_parameters()
+    with pytest.raises(ValueError, match="a must be a set or None, got 3"):
+        Fancy(a=3)._check_parameters()
+    with pytest.raises(ValueError, match=r"e must be a sequence of \(a whole"):
+        Fancy(e=(1, 2))._check_parameters()
+
+
+def test_names_that_only_type_checkers_know():
+    class Typed(Parameters, BaseEstimator):
+        missing: "Missing | None" = None  # noqa: F821
+        k: PositiveInt = 1
+
+    with pytest.raises(ValueError, match="k must be a whole number >= 1, got 0"):
+        Typed(missing=3, k=0)._check_parameters()
+
+
+def test_new_parameters_need_a_constructor_that_knows_them():
+    class Foreign(Family):
+        def __init__(self, extra=None):
+            super().__init__()
+            self.extra = extra
+
+    for body in ({"alpha": 0.5}, {"__annotations__": {"bar": int}, "bar": 4}):
+        with pytest.raises(TypeError, match="write its own constructor, too"):
+            type("Child", (Foreign,), body)
+
+
+def test_a_class_without_docstring_has_none():
+    class Silent(Member):
+        alpha = 0.25
+
+    assert Silent.__doc__ is None
+    assert "Interval" not in str(inspect.signature(Member))

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank.losses import (
@@ -177,3 +178,28 @@ def test_bad_pairs(loss, pairs, message):
 def test_a_loss_without_pairs_is_a_type_error():
     with pytest.raises(TypeError, match="got ListNetLoss"):
         ExplicitPairsLoss(ListNetLoss(), np.array([[1, 0]])).prepare([0, 0], [0, 2])
+
+
+@pytest.mark.parametrize("kind", [list, pd.DataFrame, np.asarray])
+def test_pairs_and_weights_of_any_kind(kind):
+    loss = ExplicitPairsLoss(LogLoss(), kind([[0, 1], [2, 1]]), [2.0, 1.0])
+    expected = ExplicitPairsLoss(
+        LogLoss(), np.array([[0, 1], [2, 1]]), np.array([2.0, 1.0])
+    )
+    scores = [0.5, 0.0, -1.0]
+    for found, wanted in zip(
+        loss.value_gradient(None, scores, [0, 3]),
+        expected.value_gradient(None, scores, [0, 3]),
+    ):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("weight", [[-1.0], [np.nan], [np.inf], [1.0, 2.0]])
+def test_bad_weights_of_pairs(weight):
+    with pytest.raises(ValueError, match="pair_weight must be 1 finite numbers >= 0"):
+        ExplicitPairsLoss(LogLoss(), [[0, 1]], weight).prepare(None, [0, 2])
+
+
+def test_a_pair_of_one_row():
+    with pytest.raises(ValueError, match="pairs must be pairs of two different rows"):
+        ExplicitPairsLoss(LogLoss(), [[1, 1]]).prepare(None, [0, 2])

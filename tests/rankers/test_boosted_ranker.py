@@ -564,3 +564,34 @@ def test_a_meta_ranker_that_needs_groups_may_begin(complete):
     assert np.isfinite(ranker.predict(X, groups=groups)).all()
     with pytest.raises(ValueError, match=r"LambdaMART.predict needs to know"):
         ranker.predict(X)
+
+
+@pytest.mark.parametrize("answer", [True, np.True_])
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_callback_may_stop_training(answer, at, complete):
+    ranker = MART(
+        **FAST, callback=lambda info: answer if info["iteration"] == at else 1
+    )
+    assert ranker.fit(*complete).n_iter_ == max(at, 1)
+
+
+@pytest.mark.parametrize("name", ["ndcg@0", "rbp(p='a')", "zzz", "ndcg(kk=1)"])
+def test_names_of_measures_are_checked_with_the_other_parameters(name, complete):
+    for ranker in (LambdaMART(name), MART(validation_measure=name)):
+        with pytest.raises(ValueError, match=r"measure must be a string such as"):
+            ranker.fit(*complete)
+
+
+class NaNs(Ridge):
+    def predict(self, X):
+        return np.full(len(X), np.nan)
+
+
+def test_a_model_never_holds_nan(complete):
+    X, y, groups = complete
+    with pytest.raises(ValueError, match="init: its scores must be finite"):
+        LambdaMART(**FAST, init=NaNs()).fit(X, y, groups)
+    with pytest.raises(ValueError, match="the objective became"):
+        MART(**FAST | {"learning_rate": 1e308}).fit(X, y, groups)
+    with pytest.raises(ValueError, match="init_score_val needs X_val"):
+        MART(**FAST).fit(X, y, groups, init_score_val=y)
