@@ -587,6 +587,7 @@ class NaNs(Ridge):
         return np.full(len(X), np.nan)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
 def test_a_model_never_holds_nan(complete):
     X, y, groups = complete
     with pytest.raises(ValueError, match="init: its scores must be finite"):
