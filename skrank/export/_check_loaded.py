@@ -25,8 +25,8 @@ _PROBE = (0.0, 1.0, -1.0)
 # More features than this are tried as CSR rows, where they take no memory.
 _MANY_FEATURES = 100_000
 _MAX_FEATURES = np.iinfo(np.int32).max
-# What code raises that meets attributes of the wrong kind. Other errors may come from
-# rows of zeros that a model of scikit-learn rightly refuses, such as unknown categories.
+# What code raises that meets attributes of the wrong kind. Others may come from the rows
+# that are tried: a model of scikit-learn rightly refuses categories it does not know.
 _STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
 # Records of training, which no prediction reads. NaN may stand in them.
 _RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
@@ -61,7 +61,7 @@ def check_loaded(estimator: BaseEstimator) -> None:
     """
     if isinstance(estimator, Parameters):
         estimator._check_parameters()
-    elif hasattr(estimator, "_validate_params"):
+    elif hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
     if not any(_is_fitted_name(name) for name in vars(estimator)):
         return
@@ -191,7 +191,7 @@ def _try_out(estimator) -> None:
     is_ranker = isinstance(estimator, BaseRanker)
     name = next((m for m in ("predict", "transform") if hasattr(estimator, m)), None)
     n_features = getattr(estimator, "n_features_in_", None)
-    if name is None or n_features is None:
+    if name is None or n_features is None or _has_text_within(estimator):
         return
     method = getattr(estimator, name)
     parameters = inspect.signature(method).parameters
@@ -213,9 +213,19 @@ def _try_out(estimator) -> None:
     if found.shape != (len(_PROBE),) or found.dtype.kind not in "fiu":
         raise ValueError(f"{type(estimator).__name__} predicts no score for each row")
     if not np.isfinite(found).all():
-        raise ValueError(
-            f"{type(estimator).__name__} predicts scores that are not finite"
-        )
+        name = type(estimator).__name__
+        raise ValueError(f"{name} predicts scores that are not finite")
+
+
+def _has_text_within(composite) -> bool:
+    """Return whether a part of a pipeline or the like takes text, not numbers."""
+    parts = composite.get_params().values()
+    fitted = [part for _, part, *_ in getattr(composite, "transformers_", [])]
+    return any(
+        np.asarray(known).dtype.kind in "OUS"
+        for part in (*parts, *fitted)
+        for known in getattr(part, "categories_", ())
+    )
 
 
 def _probe_rows(estimator, n_features) -> Any:

@@ -193,9 +193,7 @@ def _check_header(document: Any) -> str:
         )
     written_by = document["versions"]["skrank"]
     if not isinstance(written_by, str):
-        raise ValueError(
-            f"the version of skrank must be a string, got {written_by!r:.80}"
-        )
+        raise ValueError(f"the version of skrank is no string: {written_by!r:.80}")
     return written_by
 
 
