@@ -193,6 +193,12 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     def _pairs(self, units, output, ptr):
         """Arguments of the kernels, of which the last is the number of threads."""
+        # The kernels take the length of the rows of units from that of the weights.
+        if units.shape[1] != 2 * (len(output) - 1):
+            raise ValueError(
+                f"the output of {self.n_hidden} hidden units has {self.n_hidden + 1} "
+                f"parameters, got {len(output)}"
+            )
         ptr = np.ascontiguousarray(ptr, dtype=np.intp)
         sizes = np.diff(ptr).astype(float)
         # A nanosecond for each pair and hidden unit.

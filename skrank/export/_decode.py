@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skrank.export._allowed import class_of_name
+from skrank.export._check_loaded import check_loaded
 from skrank.export._renamed import current_name
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
@@ -82,7 +83,8 @@ class Decoder:
         Raises
         ------
         ValueError
-            If the class is not allowed, or parameters or attributes are not its own.
+            If the class is not allowed, or parameters or attributes are not its own,
+            or do not make a model that works.
         """
         name, cls = _class_of(value["class"])
         params = self._attributes(value["params"])
@@ -100,6 +102,7 @@ class Decoder:
             _check_attribute(cls, attribute)
             estimator.__dict__[attribute] = content
         _set_requests(estimator, value.get("requests", {}))
+        check_loaded(estimator)
         return estimator
 
     def _attributes(self, values):

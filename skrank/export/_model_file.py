@@ -6,10 +6,14 @@ plain values; arrays are stored beside it in NumPy's .npy format, without pickle
 
 import io
 import json
+import lzma
 import os
+import struct
 import warnings
 import zipfile
 import zlib
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -25,16 +29,16 @@ FORMAT_VERSION = 2
 # Version 1 has the same layout, but older names of classes and fewer parameters.
 _READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
-# Exceptions that damaged files cause on the way. They must not reach the user as if
-# they were mistakes of skrank.
-_INVALID = (
-    AttributeError,
-    IndexError,
-    KeyError,
-    MemoryError,
-    OverflowError,
-    RecursionError,
-    TypeError,
+# What `zipfile` raises over a damaged archive: RuntimeError where a flipped bit says
+# that a member is encrypted, OSError where an offset is wrong.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
 )
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
@@ -116,8 +120,9 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     Raises
     ------
     ValueError
-        If the file is damaged, is no model file, has an unknown format version or
-        names a class that is not allowed.
+        If the file is damaged, is no model file, has an unknown format version, names
+        a class that is not allowed, or holds parameters or fitted attributes that do
+        not make a working model.
     OSError
         If the file cannot be read.
 
@@ -126,18 +131,30 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     UserWarning
         If the file was written by another version of skrank.
     """
+    # What fails here is reading; what fails later is the content, also if it is an
+    # OSError, as of a place before the beginning that a damaged archive asks for.
+    content = io.BytesIO(Path(path).read_bytes())
     try:
-        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(content) as archive:
             document = json.loads(archive.read(_JSON))
-            complete = _check_header(document)
+            written_by = _check_header(document)
+            _warn_of_another_version(written_by)
+            complete = (
+                document["format_version"] == FORMAT_VERSION
+                and written_by == __version__
+            )
             decoder = Decoder(_array_reader(archive), complete=complete)
             return decoder.estimator(document["model"])
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except Warning:  # the user has made errors of warnings
+        raise
+    except _DAMAGED as error:
         raise ValueError(f"{path} is damaged or not a model file: {error}") from None
-    except _INVALID as error:
-        raise ValueError(f"{path} is not a valid model file: {error!r}") from None
     except ValueError as error:
         raise ValueError(f"{path} is not a valid model file: {error}") from None
+    except Exception as error:
+        # Damaged files cause errors of every kind on the way. They must not reach the
+        # user as if they were mistakes of skrank.
+        raise ValueError(f"{path} is not a valid model file: {error!r}") from None
 
 
 def _versions():
@@ -162,18 +179,25 @@ def _array_reader(archive):
     return read
 
 
-def _check_header(document) -> bool:
-    """Check the header; return whether this very version wrote the file."""
+def _check_header(document: Any) -> str:
+    """Check the header; return the version of skrank that wrote the file."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{_JSON} has no header of format {FORMAT!r}")
     version = document.get("format_version")
-    if version not in _READABLE_VERSIONS:
+    # 2.0 and True are equal to readable versions, and no file was written so.
+    if type(version) is not int or version not in _READABLE_VERSIONS:
         readable = " and ".join(map(str, _READABLE_VERSIONS))
         raise ValueError(
             f"format version {version!r} is unknown; this version of skrank reads "
             f"versions {readable}"
         )
     written_by = document["versions"]["skrank"]
+    if not isinstance(written_by, str):
+        raise ValueError(f"the version of skrank is no string: {written_by!r:.80}")
+    return written_by
+
+
+def _warn_of_another_version(written_by: str) -> None:
     if written_by != __version__:
         warnings.warn(
             f"the model was written by skrank {written_by} and is read by "
@@ -181,4 +205,3 @@ def _check_header(document) -> bool:
             UserWarning,
             stacklevel=3,
         )
-    return version == FORMAT_VERSION and written_by == __version__

@@ -6,6 +6,7 @@ from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
 from skrank.losses._functional import BaseMarginLoss
+from skrank.losses._gain_of_better import GainOfBetter
 from skrank.losses._hinge import HingeLoss, LVQ2Loss, PerceptronLoss, SquaredHingeLoss
 from skrank.losses._lambda import LambdaLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
@@ -27,6 +28,7 @@ __all__ = [
     "CDNLoss",
     "EnergyLoss",
     "ExplicitPairsLoss",
+    "GainOfBetter",
     "HingeLoss",
     "LVQ2Loss",
     "LambdaLoss",

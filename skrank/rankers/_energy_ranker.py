@@ -219,11 +219,27 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
 
     def _predict(self, X, ptr=None):
         energy, loss = self.energy_, self.loss_
-        return self._model_scores(energy, loss, self.params_, energy.transform(X), ptr)
+        rows = energy.transform(X)
+        return self._model_scores(energy, loss, self._fitting_params(rows), rows, ptr)
 
     def _energies(self, X, ptr=None):
         energy = self.energy_
-        return -energy.scores(self.params_, energy.transform(X), ptr)
+        rows = energy.transform(X)
+        return -energy.scores(self._fitting_params(rows), rows, ptr)
+
+    def _fitting_params(self, rows) -> np.ndarray:
+        """Return the learned parameters, if the energy has as many of them.
+
+        Compiled code reads as many parameters as the energy has, so that too few or too
+        many, as a tampered file can hold, would make it read foreign memory.
+        """
+        n_params = self._n_params(self.energy_, rows.shape[1])
+        if np.shape(self.params_) != (n_params,):
+            raise ValueError(
+                f"params_ must have shape ({n_params},) for this energy and "
+                f"{rows.shape[1]} features, got {np.shape(self.params_)}"
+            )
+        return self.params_
 
     def energies(
         self,

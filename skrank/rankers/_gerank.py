@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import field
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from skrank.energies._gaussian import Divergence
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import (
     BaseLoss,
+    GainOfBetter,
     HingeLoss,
     LogLoss,
     LVQ2Loss,
@@ -28,7 +28,7 @@ from skrank.losses import (
     SquareExponentialLoss,
     SquareSquareLoss,
 )
-from skrank.metrics._gain import Gain, gain_of_grades
+from skrank.metrics._gain import Gain
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.solvers import Adam, BaseSolver
 
@@ -166,7 +166,7 @@ class GERank(BaseEnergyRanker):
             n_jobs=self.n_jobs,
         )
         loss = _LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
-        weigh = None if self.gain is None else partial(_gain_of_better, self.gain)
+        weigh = None if self.gain is None else GainOfBetter(self.gain)
         loss = clone(loss).set_params(
             normalization=self.pair_weights, grade_weights=weigh
         )
@@ -265,8 +265,3 @@ class GERank(BaseEnergyRanker):
         rows, runs = energy.queries(rows)
         code = np.repeat(np.arange(len(rows)), np.diff(runs))
         return tuple(part[code] for part in energy.embed(self.params_, rows))
-
-
-def _gain_of_better(gain, better, worse):
-    """Return the weight of pairs: the gain of the preferred document of each."""
-    return gain_of_grades(gain, better)

@@ -243,7 +243,8 @@ def test_sparse_rows_and_odd_values_round_trip(tmp_path):
 def test_a_generator_goes_on_with_the_same_numbers(tmp_path):
     generator = np.random.default_rng(7)
     generator.normal(size=3)
-    loaded = round_trip(RankSVM(random_state=generator), tmp_path).random_state
+    ranker = RankSVM(kernel_params={"generator": generator})
+    loaded = round_trip(ranker, tmp_path).kernel_params["generator"]
     assert loaded.normal() == generator.normal()
 
 

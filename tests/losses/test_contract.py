@@ -100,7 +100,12 @@ def both(found, expected, **tolerances):
 def test_every_public_loss_is_here():
     assert {cls for cls in PUBLIC if cls.__name__.endswith("Loss")} >= set(CONCRETE)
     left_out = {cls.__name__ for cls in PUBLIC} - {cls.__name__ for cls in CONCRETE}
-    assert left_out == {"BaseLoss", "BaseMarginLoss", "PreparedLoss"}
+    assert left_out == {
+        "BaseLoss",
+        "BaseMarginLoss",
+        "GainOfBetter",
+        "PreparedLoss",
+    }
 
 
 def test_short_names_are_unique():

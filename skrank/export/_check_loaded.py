@@ -1,0 +1,246 @@
+"""Checks of estimators that were read from a file.
+
+A file can be edited so that every value in it is well-formed and the model as a whole
+is not: attributes may be missing, of the wrong kind or of the wrong shape. What could
+lead compiled code astray is checked first, by shape; then a few rows are scored, which
+finds whatever else prediction stumbles over.
+"""
+
+import inspect
+import warnings
+from typing import Any, cast
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from skrank._core._parameters import Parameters
+from skrank.base import BaseRanker
+from skrank.energies import BaseEnergy
+from skrank.losses import BaseLoss
+from skrank.trees import BinMapper, TreeEnsemble
+
+# Rows that are scored to try a model: both sides of most thresholds and units.
+_PROBE = (0.0, 1.0, -1.0)
+# More features than this are tried as CSR rows, where they take no memory.
+_MANY_FEATURES = 100_000
+_MAX_FEATURES = np.iinfo(np.int32).max
+# What code raises that meets attributes of the wrong kind. Others may come from the rows
+# that are tried: a model of scikit-learn rightly refuses categories it does not know.
+_STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
+# Records of training, which no prediction reads. NaN may stand in them.
+_RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
+
+_NODE_ARRAYS = {
+    "feature_": np.int32,
+    "left_": np.int32,
+    "category_": np.int32,
+    "missing_left_": np.uint8,
+    "threshold_": np.float64,
+    "value_": np.float64,
+    "gain_": np.float64,
+    "weight_": np.float64,
+    "count_": np.int64,
+}
+
+
+def check_loaded(estimator: BaseEstimator) -> None:
+    """Raise an error if parameters or fitted attributes do not make a working model.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Estimator that was read from a file, fitted or not; those within it have been
+        checked before.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not accepted, or a fitted attribute is missing, of the wrong
+        kind, of the wrong shape or not finite.
+    """
+    if isinstance(estimator, Parameters):
+        estimator._check_parameters()
+    elif hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()
+    if not any(_is_fitted_name(name) for name in vars(estimator)):
+        return
+    if isinstance(estimator, TreeEnsemble):
+        _check_trees(estimator)
+    elif isinstance(estimator, BinMapper):
+        _check_bins(estimator)
+    elif isinstance(estimator, BaseEnergy):
+        _check_numbers(estimator)
+    elif isinstance(estimator, BaseRanker):
+        _check_ranker(estimator)
+    else:
+        _try_out(estimator)
+
+
+def _is_fitted_name(name):
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _error(owner, name, accepted, value):
+    return ValueError(
+        f"{type(owner).__name__}: {name} must be {accepted}, got {value!r:.80}"
+    )
+
+
+def _attribute(owner, name, kind: type, accepted: str) -> Any:
+    """Return a fitted attribute that must be there and of some kind."""
+    if name not in vars(owner):
+        raise ValueError(f"{type(owner).__name__}: the attribute {name} is missing")
+    value = vars(owner)[name]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _error(owner, name, accepted, value)
+    return value
+
+
+def _array(owner, name, dtypes, shape) -> np.ndarray:
+    """Return an array that must have one of some dtypes; None stands for any length."""
+    accepted = f"an array of {' or '.join(np.dtype(d).name for d in dtypes)}"
+    array = _attribute(owner, name, np.ndarray, accepted)
+    fits = len(shape) == array.ndim and all(
+        n is None or n == found for n, found in zip(shape, array.shape)
+    )
+    if array.dtype not in dtypes or not fits:
+        lengths = ", ".join("n" if n is None else str(n) for n in shape)
+        found = f"{array.dtype} of shape {array.shape}"
+        raise _error(owner, name, f"{accepted} of shape ({lengths})", found)
+    return array
+
+
+def _check_numbers(owner) -> None:
+    """Refuse NaN among the numbers that an estimator has learned."""
+    for name, value in vars(owner).items():
+        if sparse.issparse(value):
+            value = cast(Any, value).data
+        if (
+            isinstance(value, (np.ndarray, np.floating, float))
+            and np.asarray(value).dtype.kind in "fc"
+            and name not in _RECORDS
+            and _is_fitted_name(name)
+            and np.isnan(value).any()
+        ):
+            raise _error(owner, name, "without NaN", value)
+
+
+def _check_trees(trees: TreeEnsemble) -> None:
+    # The compiled code checks where the indices lead; it takes types as given.
+    n_nodes = len(_array(trees, "feature_", [np.int32], (None,)))
+    for name, dtype in _NODE_ARRAYS.items():
+        _array(trees, name, [dtype], (n_nodes,))
+    n_trees = len(_array(trees, "roots_", [np.int64], (None,)))
+    outputs = _array(trees, "output_", [np.int32], (n_trees,))
+    if not np.isin(outputs, np.arange(trees.n_outputs)).all():
+        raise _error(trees, "output_", f"numbers below {trees.n_outputs}", outputs)
+    _array(trees, "categories_", [np.uint64], (None, 4))
+    _check_numbers(trees)
+    if not np.isfinite(trees.value_).all():
+        raise _error(trees, "value_", "finite", trees.value_)
+
+
+def _check_bins(bins: BinMapper) -> None:
+    thresholds = _array(bins, "thresholds_", [np.float32, np.float64], (None, 255))
+    _array(bins, "is_categorical_", [np.bool_], (len(thresholds),))
+    n_bins = _array(bins, "n_bins_", [np.int32, np.int64], (len(thresholds),))
+    if len(n_bins) and not 0 <= n_bins.min() <= n_bins.max() <= 256:
+        raise _error(bins, "n_bins_", "numbers from 0 to 256", n_bins)
+    _check_numbers(bins)
+
+
+def _check_ranker(ranker: BaseRanker) -> None:
+    n = _attribute(ranker, "n_features_in_", int, "a whole number >= 1")
+    if not 1 <= n <= _MAX_FEATURES:
+        raise _error(ranker, "n_features_in_", "a whole number >= 1", n)
+    if "feature_names_in_" in vars(ranker):
+        names = _array(ranker, "feature_names_in_", [np.dtype(object)], (n,))
+        if not all(isinstance(name, str) for name in names):
+            raise _error(ranker, "feature_names_in_", "strings", names)
+    _check_numbers(ranker)
+    for name, kind in (("energy_", BaseEnergy), ("loss_", BaseLoss)):
+        if name in vars(ranker):
+            _attribute(ranker, name, kind, f"a {kind.__name__}")
+    if "energy_" in vars(ranker):
+        _check_params(ranker)
+    trees = getattr(ranker, "ensemble_", None)
+    bins = getattr(ranker, "bin_mapper_", None)
+    if trees is not None or bins is not None:
+        _attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
+        _attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
+    _try_out(ranker)
+
+
+def _check_params(ranker) -> None:
+    """Check the parameters of an energy, and the coefficients that repeat them."""
+    params = _array(ranker, "params_", [np.float64], (None,))
+    if not np.isfinite(params).all():
+        raise _error(ranker, "params_", "finite", params)
+    for name in ("coef_", "intercept_"):
+        # A ranker that stores them keeps them where it keeps the parameters.
+        if (
+            name in vars(ranker)
+            and not np.isfinite(np.asarray(vars(ranker)[name], dtype=np.float64)).all()
+        ):
+            raise _error(ranker, name, "finite", vars(ranker)[name])
+
+
+def _try_out(estimator) -> None:
+    """Score or transform a few rows, if the estimator has learned from rows."""
+    is_ranker = isinstance(estimator, BaseRanker)
+    name = next((m for m in ("predict", "transform") if hasattr(estimator, m)), None)
+    n_features = getattr(estimator, "n_features_in_", None)
+    if name is None or n_features is None or _has_text_within(estimator):
+        return
+    method = getattr(estimator, name)
+    parameters = inspect.signature(method).parameters
+    more = {"groups": np.zeros(len(_PROBE))} if "groups" in parameters else {}
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = method(_probe_rows(estimator, int(n_features)), **more)
+    except Exception as error:
+        if is_ranker or isinstance(error, _STUMBLES):
+            raise ValueError(
+                f"{type(estimator).__name__} cannot {name} rows with what it has "
+                f"learned: {error}"
+            ) from None
+        return
+    if not is_ranker:
+        return
+    found = np.asarray(found)
+    if found.shape != (len(_PROBE),) or found.dtype.kind not in "fiu":
+        raise ValueError(f"{type(estimator).__name__} predicts no score for each row")
+    if not np.isfinite(found).all():
+        name = type(estimator).__name__
+        raise ValueError(f"{name} predicts scores that are not finite")
+
+
+def _has_text_within(composite) -> bool:
+    """Return whether a part of a pipeline or the like takes text, not numbers."""
+    parts = composite.get_params().values()
+    fitted = [part for _, part, *_ in getattr(composite, "transformers_", [])]
+    return any(
+        np.asarray(known).dtype.kind in "OUS"
+        for part in (*parts, *fitted)
+        for known in getattr(part, "categories_", ())
+    )
+
+
+def _probe_rows(estimator, n_features) -> Any:
+    if n_features > _MANY_FEATURES and getattr(estimator, "_accepts_sparse", False):
+        return sparse.csr_matrix((len(_PROBE), n_features))
+    categories = getattr(estimator, "categories_", None)
+    if categories is not None:  # of encoders, which refuse others
+        row = np.array([known[0] for known in categories], dtype=object)
+        return np.stack([row] * len(_PROBE))
+    rows = np.repeat(np.array(_PROBE)[:, None], n_features, axis=1)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or isinstance(estimator, BaseRanker):
+        return rows
+    try:
+        import pandas as pd
+    except ImportError:
+        return rows
+    return pd.DataFrame(rows, columns=cast(Any, names))
