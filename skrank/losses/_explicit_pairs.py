@@ -59,12 +59,13 @@ class ExplicitPairsLoss(WrappedPairLoss):
 
     def _check_parameters(self):
         super()._check_parameters()
-        shape = np.shape(self.pairs)
-        if len(shape) != 2 or shape[1] != 2 or self.pairs.dtype.kind not in "iu":
+        pairs = np.asarray(self.pairs)
+        shape = pairs.shape
+        if len(shape) != 2 or shape[1] != 2 or pairs.dtype.kind not in "iu":
             accepted = "an array of row numbers of shape (n_pairs, 2)"
             raise invalid_parameter(self, "pairs", accepted, self.pairs)
         weight = self.pair_weight
-        if weight is not None and weight.shape != shape[:1]:
+        if weight is not None and np.shape(weight) != shape[:1]:
             accepted = f"one number per pair, shape ({shape[0]},), or None"
             raise invalid_parameter(self, "pair_weight", accepted, weight)
         if getattr(self.loss, "grade_weights", None) is not None:
@@ -101,7 +102,7 @@ class ExplicitPairsLoss(WrappedPairLoss):
 
     def _query_of_pairs(self, data):
         """Query of each pair, which must not join two."""
-        pairs = self.pairs
+        pairs = np.asarray(self.pairs)
         outside = np.flatnonzero(np.any((pairs < 0) | (pairs >= data.n_documents), 1))
         if len(outside):
             raise ValueError(
@@ -123,7 +124,7 @@ class ExplicitPairsLoss(WrappedPairLoss):
             weight = np.asarray(weight, dtype=np.float64)
         if data.weight is None:
             return weight
-        preferred = data.weight[self.pairs[:, 0]]
+        preferred = data.weight[np.asarray(self.pairs)[:, 0]]
         return preferred if weight is None else weight * preferred
 
 

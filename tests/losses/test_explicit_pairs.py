@@ -177,3 +177,25 @@ def test_bad_pairs(loss, pairs, message):
 def test_a_loss_without_pairs_is_a_type_error():
     with pytest.raises(TypeError, match="got ListNetLoss"):
         ExplicitPairsLoss(ListNetLoss(), np.array([[1, 0]])).prepare([0, 0], [0, 2])
+
+
+@pytest.mark.parametrize("weight", [[1.0, 2.0], [[1.0]], []])
+def test_weights_of_pairs_are_one_for_each(weight):
+    loss = ExplicitPairsLoss(LogLoss(), np.array([[1, 0]]), np.array(weight))
+    message = r"pair_weight must be one number per pair, shape \(1,\), or None"
+    with pytest.raises(ValueError, match=message):
+        loss.prepare([0, 0], [0, 2])
+
+
+def test_pairs_and_weights_from_lists(graded):
+    y, scores, ptr = graded
+    pairs = _pairs_of(y, ptr)
+    weight = np.arange(1.0, len(pairs) + 1)
+    rows = np.linspace(0.5, 1.5, len(y))
+    found, expected = (
+        ExplicitPairsLoss(LogLoss(), *given).prepare(y, ptr, rows)
+        for given in ((pairs.tolist(), weight.tolist()), (pairs, weight))
+    )
+    np.testing.assert_array_equal(
+        found.value_gradient(scores)[1], expected.value_gradient(scores)[1]
+    )
