@@ -32,6 +32,24 @@ def test_nothing_to_do():
     assert Monitor(report=[print]).needed
 
 
+def test_every_report_hears_of_every_iteration():
+    values, first, second = iter([0.5, 0.4, 0.3]), [], []
+
+    def ask_to_stop(info):
+        first.append(info["iteration"])
+        return info["iteration"] == 1
+
+    monitor = Monitor(
+        lambda params: next(values),
+        patience=2,
+        report=[ask_to_stop, lambda info: second.append(info["iteration"])],
+    )
+    # The first stop is asked for by a report, the second comes from patience.
+    stops = [monitor(np.zeros(1), i, 0.0) for i in (1, 2, 3)]
+    assert stops == [True, False, True]
+    assert first == second == [1, 2, 3]
+
+
 def test_progress_thins_out(capsys):
     progress = PrintProgress("RankNet", 1)
     for iteration in range(1, 121):

@@ -13,6 +13,7 @@ from skrank.losses import (
     ListNetLoss,
     LogisticLoss,
     LogLoss,
+    LVQ2Loss,
     SquaredLoss,
 )
 
@@ -117,3 +118,19 @@ def test_coordinates_ignore_what_is_constant_within_queries(data):
         for part in (data, shifted)
     ]
     np.testing.assert_allclose(frames[0].factor, frames[1].factor, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss()])
+def test_coordinates_of_losses_of_documents_are_not_centred(loss, data):
+    found = Objective(LinearEnergy(), loss, data, 0.1).coordinates()
+    expected = LinearEnergy().coordinates(data.X, 0.1)
+    np.testing.assert_array_equal(found.factor, expected.factor)
+
+
+def test_another_loss_keeps_threads_and_noise(data):
+    noise = np.random.RandomState(0)
+    options = {"alpha": 0.1, "n_threads": 3, "rng": noise}
+    objective = Objective(LinearEnergy(), LVQ2Loss(), data, **options)
+    for other in (objective.smoothed(0.1), objective.relaxed()):
+        assert other.rng is noise
+        assert (other.n_threads, other.alpha, other.data) == (3, 0.1, data)

@@ -77,6 +77,17 @@ def test_queries_with_a_preference():
     assert rows().has_preference().tolist() == [True, True, False]
     only = Preferences(np.array([[4, 1]]))
     assert rows(preferences=only).has_preference().tolist() == [True, False, False]
+    # Row 0 is the first of query b.
+    only = Preferences(np.array([[0, 2]]))
+    assert rows(preferences=only).has_preference().tolist() == [False, True, False]
+
+
+def test_some_queries_are_left_to_train_on():
+    train, held = rows().hold_out(0.6, np.random.RandomState(0))
+    assert (train.n_queries, held.n_queries) == (1, 2)
+    assert sorted([*train.ids, *held.ids]) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match=r"3 queries and validation_fraction=0\.7 le"):
+        rows().hold_out(0.7, np.random.RandomState(0))
 
 
 def test_preferences_cannot_be_held_out():

@@ -61,6 +61,9 @@ def needs_groups(estimator) -> bool:
     own = getattr(estimator, "_needs_groups", None)
     if own is not None:
         return own
+    chosen = getattr(estimator, "best_estimator_", None)
+    if chosen is not None:
+        return needs_groups(chosen)
     steps = getattr(estimator, "steps", None)
     if steps:
         scales = any(accepts(step, "transform", "groups") for _, step in steps[:-1])
@@ -227,6 +230,9 @@ def scores_of(
             f"{type(estimator).__name__} has none of the response methods "
             f"{', '.join(names)}"
         )
+    if groups is not None and not accepts(estimator, method, "groups"):
+        # A search scores by its best estimator, but has no way to pass the groups on.
+        estimator = getattr(estimator, "best_estimator_", estimator)
     known = groups is not None and accepts(estimator, method, "groups")
     response = np.asarray(
         _call(estimator, method, X, **({"groups": groups} if known else {}))

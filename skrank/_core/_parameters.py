@@ -355,9 +355,13 @@ def _union(arguments) -> _Rule:
 def _literal(choices) -> _Rule:
     *words, last = map(repr, choices)
     kinds = tuple(type(choice) for choice in choices)
-    # The type comes first: 1 equals True, and arrays compare to arrays.
+    # The type comes first: 1 equals True and 1.0, and arrays compare to arrays.
     return (
-        lambda value: isinstance(value, kinds) and value in choices,
+        lambda value: (
+            isinstance(value, kinds)
+            and (bool in kinds or not isinstance(value, bool))
+            and value in choices
+        ),
         f"{', '.join(words)} or {last}" if words else last,
     )
 

@@ -10,7 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._inner import accepts, fit_inner, name_of, needs_groups, scores_of
+from skrank._core._inner import (
+    accepts,
+    allows_missing,
+    allows_sparse,
+    fit_inner,
+    name_of,
+    needs_groups,
+    scores_of,
+)
 from skrank.datasets import make_ranking
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
@@ -182,3 +190,27 @@ def test_names():
     assert name_of(RankSVM()) == "RankSVM"
     assert name_of(make_pipeline(StandardScaler(), RankSVM())) == "RankSVM"
     assert name_of(SEARCH) == "RankSVM"
+    found = clone(SEARCH)
+    found.best_estimator_ = make_pipeline(StandardScaler(), ListNet())
+    assert name_of(found) == "ListNet"
+
+
+def test_libraries_without_tags_check_their_rows_themselves():
+    class Foreign:
+        def fit(self, X, y):
+            return self
+
+    assert allows_missing(Foreign())
+    assert allows_sparse(Foreign())
+    assert not allows_missing(RankSVM())
+
+
+def test_a_search_hands_groups_to_its_best_estimator():
+    search = GridSearchCV(
+        PAIRWISE, {"mix": [0.5, 0.9]}, cv=QueryKFold(2), scoring=make_ranking_scorer("ndcg")
+    )
+    model = fit_inner(search, X, Y, groups=GROUPS)
+    assert needs_groups(model)
+    expected = model.best_estimator_.predict(X, groups=GROUPS)
+    np.testing.assert_array_equal(scores_of(model, X, GROUPS), expected)
+    assert np.isfinite(make_ranking_scorer("ndcg")(model, X, Y, groups=GROUPS))

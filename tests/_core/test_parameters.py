@@ -82,6 +82,8 @@ class Everything(Parameters, BaseEstimator):
     half_open: Annotated[float, Interval(0, 1, "left")] = 0.0
     threads: NThreads = None
     choice: Literal["a", 2] = "a"
+    power: Literal[1, 2] = 1
+    least: None | PositiveInt = None  # noqa: RUF036 - the order is what is tested
     sizes: PositiveInt | Sequence[PositiveInt] = ()
     prior: tuple[Positive, Positive] | None = None
     gain: Literal["exp2"] | Callable[[float], float] | Mapping[float, float] = "exp2"
@@ -104,6 +106,18 @@ def test_own_parameters_come_first_and_inherited_ones_are_documented():
     places = [Member.__doc__.index(f"\n{name} :") for name in names]
     assert places == sorted(places)
     assert "Strength of the penalty." in Member.__doc__
+
+
+def test_a_parameter_with_a_new_default_is_an_own_one():
+    class Seeded(Family):
+        random_state = 0
+        size: PositiveInt = 1
+
+    assert list(inspect.signature(Seeded).parameters) == [
+        "size",
+        "random_state",
+        "alpha",
+    ]
 
 
 def test_a_new_default_keeps_type_range_and_place():
@@ -156,10 +170,17 @@ WRONG = [
     ("threads", 0, "a whole number other than 0 or None"),
     ("choice", "b", "'a' or 2"),
     ("choice", [], "'a' or 2"),
+    ("choice", np.array(["a"]), "'a' or 2"),
+    ("choice", np.array(["a", "b"]), "'a' or 2"),
+    ("power", 1.0, "1 or 2"),
+    ("power", True, "1 or 2"),
+    ("least", 0, "a whole number >= 1 or None"),
     ("sizes", 0, "a whole number >= 1 or a sequence, each a whole number >= 1"),
     ("sizes", (1, 0), "a whole number >= 1 or a sequence, each a whole number >= 1"),
     ("sizes", "12", "a whole number >= 1 or a sequence, each a whole number >= 1"),
+    ("sizes", b"12", "a whole number >= 1 or a sequence, each a whole number >= 1"),
     ("prior", (1.0,), "a sequence of 2 values, each a number > 0 or None"),
+    ("prior", (1.0, 2.0, 3.0), "a sequence of 2 values, each a number > 0 or None"),
     ("gain", 3, "'exp2', a function or a mapping"),
     ("array", 3, "a sequence, each a number or an array"),
     ("inner", 3, "a Family or None"),

@@ -80,6 +80,8 @@ def test_choose():
         message = "^Owner: kind must be one of 'first' or 'second', got 'third'$"
         with pytest.raises(error, match=message):
             choose("third", classes, Owner(), "kind")
+        with pytest.raises(error, match=message):
+            choose("third", dict(reversed(classes.items())), Owner(), "kind")
     message = "Owner: kind must be one of 'first' or 'second', or an Abstract, got 3"
     with pytest.raises(TypeError, match=message):
         choose(3, classes, Owner(), "kind", or_a=Abstract)

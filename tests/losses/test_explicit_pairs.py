@@ -194,7 +194,7 @@ def test_pairs_and_weights_of_any_kind(kind):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("weight", [[-1.0], [np.nan], [np.inf], [1.0, 2.0]])
+@pytest.mark.parametrize("weight", [[-1.0], [np.nan], [np.inf], [1.0, 2.0], [[1.0]], []])
 def test_bad_weights_of_pairs(weight):
     with pytest.raises(ValueError, match="pair_weight must be 1 finite numbers >= 0"):
         ExplicitPairsLoss(LogLoss(), [[0, 1]], weight).prepare(None, [0, 2])
@@ -203,3 +203,17 @@ def test_bad_weights_of_pairs(weight):
 def test_a_pair_of_one_row():
     with pytest.raises(ValueError, match="pairs must be pairs of two different rows"):
         ExplicitPairsLoss(LogLoss(), [[1, 1]]).prepare(None, [0, 2])
+
+
+def test_pairs_and_weights_from_lists(graded):
+    y, scores, ptr = graded
+    pairs = _pairs_of(y, ptr)
+    weight = np.arange(1.0, len(pairs) + 1)
+    rows = np.linspace(0.5, 1.5, len(y))
+    found, expected = (
+        ExplicitPairsLoss(LogLoss(), *given).prepare(y, ptr, rows)
+        for given in ((pairs.tolist(), weight.tolist()), (pairs, weight))
+    )
+    np.testing.assert_array_equal(
+        found.value_gradient(scores)[1], expected.value_gradient(scores)[1]
+    )

@@ -189,6 +189,38 @@ def test_too_many_lists_are_refused_with_their_number():
         ListNetLoss(top_k=3, n_samples="exact").prepare(y, [0, 60])
 
 
+def test_lists_longer_than_a_query_are_its_rankings():
+    loss = ListNetLoss(top_k=20, n_samples="exact")
+    with pytest.raises(ValueError, match="10 documents has 3,628,800 lists of top_k=2"):
+        loss.prepare(np.arange(10.0), [0, 10])
+    # 8! rankings are few enough; a list of 7 documents leaves no choice for the last.
+    y, raw = np.arange(8.0), np.linspace(1.0, -1.0, 8)
+    found, expected = (
+        ListNetLoss(top_k=k, n_samples="exact").value_gradient(y, raw, [0, 8])
+        for k in (20, 7)
+    )
+    for part, whole in zip(found, expected):
+        np.testing.assert_allclose(part, whole, rtol=1e-12, atol=1e-14)
+
+
+def test_the_limits_of_exact_sums(rng, monkeypatch):
+    exact = ListNetLoss(top_k=3, n_samples="exact")
+    exact.prepare(np.arange(47.0), [0, 47])  # 97,290 lists
+    with pytest.raises(ValueError, match="103,776 lists"):
+        exact.prepare(np.arange(48.0), [0, 48])
+    y, raw = np.arange(10.0), rng.normal(size=10)
+    value = exact.value_gradient(y, raw, [0, 10])[0]
+    for limit in ("_MOST_LISTS", "_FEW_LISTS"):  # as many lists as there are
+        monkeypatch.setattr(f"skrank.losses._listnet.{limit}", 720)
+    assert exact.value_gradient(y, raw, [0, 10])[0] == value
+    assert ListNetLoss(top_k=3).value_gradient(y, raw, [0, 10])[0] == value
+    for limit in ("_MOST_LISTS", "_FEW_LISTS"):
+        monkeypatch.setattr(f"skrank.losses._listnet.{limit}", 719)
+    with pytest.raises(ValueError, match="720 lists"):
+        exact.prepare(y, [0, 10])
+    assert ListNetLoss(top_k=3).value_gradient(y, raw, [0, 10])[0] != value
+
+
 def test_steep_gains_do_not_cancel():
     loss = ListNetLoss("exp2", top_k=3)
     for found in loss.value_gradient([12.0, 3.0, 0.0, 0.0], np.zeros(4), [0, 4]):

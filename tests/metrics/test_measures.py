@@ -523,6 +523,8 @@ def test_swap_deltas_want_a_permutation():
         get_measure("map").swap_deltas([1, 0], [1, 1])
     with pytest.raises(ValueError, match="equal length"):
         get_measure("map").swap_deltas([1, 0], [1])
+    with pytest.raises(ValueError, match=r"one-dimensional .* shapes \(1, 2\)"):
+        get_measure("map").swap_deltas([[1, 0]], [[1, 2]])
 
 
 def test_short_queries_are_zero_on_request():

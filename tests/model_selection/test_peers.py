@@ -1,5 +1,9 @@
 """LightGBM, XGBoost and CatBoost with skrank's splitters, scorers and wrapper."""
 
+import inspect
+import sys
+import types
+
 import numpy as np
 import pytest
 import sklearn
@@ -231,3 +235,151 @@ def test_missing_groups(task):
         PeerRanker(Sized()).fit(*task, X_val=X)
     with pytest.raises(TypeError, match=r"Sized\.fit takes no sample_weight"):
         PeerRanker(Sized()).fit(*task, sample_weight=np.ones(len(y)))
+
+
+class Fake(BaseEstimator):
+    """Base class of stand-ins for the rankers of libraries."""
+
+    def _note(self, X, y, **given):
+        self.given_ = {"X": X, "y": y, **given}
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+class FakeLightGBM(Fake):
+    """Takes sizes of queries."""
+
+    feature_importances_ = np.array([1, 0, 0, 0, 0])
+
+    def fit(self, X, y, sample_weight=None, group=None, eval_set=None, eval_group=None):
+        return self._note(
+            X,
+            y,
+            sample_weight=sample_weight,
+            group=group,
+            eval_set=eval_set,
+            eval_group=eval_group,
+        )
+
+
+class FakeNewLightGBM(Fake):
+    """Takes validation rows and grades apart."""
+
+    def fit(self, X, y, group=None, eval_X=None, eval_y=None, eval_group=None):
+        return self._note(
+            X, y, group=group, eval_X=eval_X, eval_y=eval_y, eval_group=eval_group
+        )
+
+
+class FakeXGBoost(Fake):
+    """Takes numbers of queries and one weight for each of them."""
+
+    def fit(
+        self,
+        X,
+        y,
+        group=None,
+        qid=None,
+        sample_weight=None,
+        eval_set=None,
+        eval_qid=None,
+    ):
+        return self._note(
+            X,
+            y,
+            group=group,
+            qid=qid,
+            sample_weight=sample_weight,
+            eval_set=eval_set,
+            eval_qid=eval_qid,
+        )
+
+
+class FakeCatBoost(Fake):
+    """Takes a query id for each row."""
+
+    feature_importances_ = np.array([])
+
+    def fit(self, X, y, group_id=None, sample_weight=None, eval_set=None):
+        return self._note(
+            X, y, group_id=group_id, sample_weight=sample_weight, eval_set=eval_set
+        )
+
+    def get_feature_importance(self, type):
+        return {"PredictionValuesChange": np.arange(5.0)}[type]
+
+
+class Pool:
+    """Rows of CatBoost."""
+
+    def __init__(self, data, label=None, group_id=None):
+        self.data, self.label, self.group_id = data, label, group_id
+
+
+@pytest.fixture
+def uneven(rng):
+    """Training and validation rows, sorted by query, with weights of the former."""
+    sizes = np.array([4, 2, 5, 3]), np.array([3, 6])
+    parts = []
+    for size, first in zip(sizes, ("a", "v")):
+        groups = np.repeat([f"{first}{i}" for i in range(len(size))], size)
+        X, y = rng.normal(size=(size.sum(), 5)), rng.integers(0, 3, size.sum())
+        parts.append((X, y.astype(float), groups))
+    return *parts, rng.uniform(0.5, 2.0, len(parts[0][1]))
+
+
+def given_to(fake, uneven):
+    """Arguments that reach the `fit` of a library."""
+    train, (X_val, y_val, groups_val), weight = uneven
+    ranker = PeerRanker(fake)
+    more = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
+    if "sample_weight" in inspect.signature(fake.fit).parameters:
+        more["sample_weight"] = weight
+    given = ranker.fit(*train, **more).estimator_.given_
+    np.testing.assert_array_equal(given["X"], train[0])
+    np.testing.assert_array_equal(given["y"], train[1])
+    return ranker, given
+
+
+def test_arguments_of_lightgbm(uneven):
+    ranker, given = given_to(FakeLightGBM(), uneven)
+    assert given["group"].tolist() == [4, 2, 5, 3]
+    np.testing.assert_array_equal(given["sample_weight"], uneven[2])
+    assert [sizes.tolist() for sizes in given["eval_group"]] == [[3, 6]]
+    ((X_val, y_val),) = given["eval_set"]
+    np.testing.assert_array_equal(X_val, uneven[1][0])
+    np.testing.assert_array_equal(y_val, uneven[1][1])
+    assert ranker.feature_importances_.tolist() == [1, 0, 0, 0, 0]
+    _, given = given_to(FakeNewLightGBM(), uneven)
+    assert [sizes.tolist() for sizes in given["eval_group"]] == [[3, 6]]
+    np.testing.assert_array_equal(given["eval_X"][0], uneven[1][0])
+    np.testing.assert_array_equal(given["eval_y"][0], uneven[1][1])
+
+
+def test_arguments_of_xgboost(uneven):
+    _, given = given_to(FakeXGBoost(), uneven)
+    assert given["group"] is None
+    assert given["qid"].tolist() == [0] * 4 + [1] * 2 + [2] * 5 + [3] * 3
+    means = [part.mean() for part in np.split(uneven[2], [4, 6, 11])]
+    np.testing.assert_allclose(given["sample_weight"], means)
+    assert [ids.tolist() for ids in given["eval_qid"]] == [[0] * 3 + [1] * 6]
+    np.testing.assert_array_equal(given["eval_set"][0][0], uneven[1][0])
+    np.testing.assert_array_equal(given["eval_set"][0][1], uneven[1][1])
+    without = PeerRanker(FakeXGBoost()).fit(*uneven[0]).estimator_.given_
+    assert without["sample_weight"] is without["eval_set"] is None
+
+
+def test_arguments_of_catboost(uneven, monkeypatch):
+    library = types.ModuleType("catboost")
+    library.Pool = Pool
+    monkeypatch.setitem(sys.modules, "catboost", library)
+    ranker, given = given_to(FakeCatBoost(), uneven)
+    assert given["group_id"].tolist() == [0] * 4 + [1] * 2 + [2] * 5 + [3] * 3
+    np.testing.assert_array_equal(given["sample_weight"], uneven[2])
+    pool = given["eval_set"]
+    assert pool.group_id.tolist() == [0] * 3 + [1] * 6
+    np.testing.assert_array_equal(pool.data, uneven[1][0])
+    np.testing.assert_array_equal(pool.label, uneven[1][1])
+    assert ranker.feature_importances_.tolist() == [0, 1, 2, 3, 4]

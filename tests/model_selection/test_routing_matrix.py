@@ -39,7 +39,7 @@ from skrank.model_selection import (
     QuerySubsample,
     query_learning_curve,
 )
-from skrank.rankers import BoltzRank, RankSVM, SubsetRegression
+from skrank.rankers import BoltzRank, ListNet, RankSVM, SubsetRegression
 
 pd = pytest.importorskip("pandas")
 
@@ -504,3 +504,38 @@ def test_learning_curves_of_errors_are_scores():
     curve = query_learning_curve(ranker, task.X, task.y, scoring="mse", **options)
     assert (curve.test_scores < 0).all()
     assert curve.test_scores[1].mean() > curve.test_scores[0].mean()
+
+
+IDS = np.repeat([f"q{i}" for i in range(30, 16, -1)], 5)
+
+
+@pytest.mark.parametrize(
+    ("share", "n_chosen"), [(1e-9, 1), (0.4, 5), (0.5, 7), (1.0, 14), (3, 3), (99, 14)]
+)
+def test_subsample_chooses_whole_queries_by_their_ids(share, n_chosen, rng):
+    X, y = rng.normal(size=(70, 3)), rng.integers(0, 3, size=70)
+    rows = rng.permutation(70)
+    X, y, groups = X[rows], y[rows], IDS[rows]
+    ranker = QuerySubsample(SubsetRegression(), n_queries=share, random_state=3)
+    ranker.fit(X, y, groups)
+    drawn = np.random.RandomState(3).permutation(14)[:n_chosen]
+    expected = np.unique(IDS)[np.sort(drawn)]
+    assert ranker.trained_ids_.tolist() == expected.tolist()
+    chosen = np.isin(groups, expected)
+    alone = SubsetRegression().fit(X[chosen], y[chosen], groups[chosen])
+    assert ranker.estimator_.query_ids_.tolist() == expected.tolist()
+    np.testing.assert_array_equal(ranker.predict(X), alone.predict(X))
+
+
+def test_subsample_hands_on_validation_queries(rng):
+    X, y = rng.normal(size=(70, 3)), rng.integers(0, 3, size=70)
+    val = {"X_val": X[:30], "y_val": y[:30], "groups_val": IDS[:30]}
+    inner = ListNet(max_iter=10, alpha=0.0)
+    ranker = QuerySubsample(inner, n_queries=4).fit(X, y, IDS, **val)
+    chosen = np.isin(IDS, ranker.trained_ids_)
+    alone = clone(inner).fit(X[chosen], y[chosen], IDS[chosen], **val)
+    assert len(ranker.estimator_.validation_curve_)
+    np.testing.assert_array_equal(
+        ranker.estimator_.validation_curve_, alone.validation_curve_
+    )
+    np.testing.assert_array_equal(ranker.predict(X), alone.predict(X))

@@ -140,6 +140,15 @@ def test_the_start_of_a_loss_with_an_optimum_is_near_it(data):
     assert LambdaMART(n_estimators=1).fit(X, y, groups).baseline_ == 0.0
 
 
+def test_rows_without_weight_have_no_best_constant(data):
+    X, y, groups = data
+    held = np.unique(groups)[np.random.RandomState(0).permutation(40)[:4]]
+    ranker = MART(**FAST, early_stopping=True)
+    ranker.fit(X, y, groups, sample_weight=np.isin(groups, held))
+    assert ranker.baseline_.tolist() == [0.0]
+    np.testing.assert_array_equal(ranker.predict(X), 0.0)
+
+
 def test_losses_without_hessian(data):
     ranker = BoostedRanker(ListNetLoss(), **FAST).fit(*data)
     assert ranker.loss_curve_[-1] < ranker.loss_curve_[0]
@@ -267,6 +276,7 @@ def test_scores_to_start_from_follow_their_rows(data):
     flat = MART(n_estimators=1, min_samples_leaf=len(y), learning_rate=1.0)
     flat.fit(X, y, groups, init_score=given)
     np.testing.assert_allclose(flat.predict(X), np.mean(y - given))
+    assert flat.baseline_.tolist() == [0.0]
 
 
 def test_scores_to_start_from_with_validation(data):
@@ -511,6 +521,25 @@ def test_restarts_are_compared_by_the_direction_of_the_measure(complete):
         for _ in range(3)
     ]
     assert several.validation_curve_.min() == min(curve.min() for curve in alone)
+
+
+def test_restarts_are_compared_on_validation_queries(complete):
+    X, y, groups = complete
+    val = {"X_val": X, "y_val": y.max() - y, "groups_val": groups}
+    options = {"hidden_layer_sizes": (3,), "max_iter": 5, "n_iter_no_change": None}
+    rng = np.random.RandomState(0)
+    several = RankNet(**options, n_restarts=4, random_state=0)
+    several.fit(X, y, groups, **val)
+    alone = [
+        RankNet(**options, random_state=rng).fit(X, y, groups, **val) for _ in range(4)
+    ]
+    best = [ranker.validation_curve_.max() for ranker in alone]
+    # Turned round, the judgements are met best where the objective is not lowest.
+    lowest = np.argmin([ranker.loss_curve_[-1] for ranker in alone])
+    assert np.argmax(best) != lowest
+    np.testing.assert_array_equal(several.predict(X), alone[np.argmax(best)].predict(X))
+    without = RankNet(**options, n_restarts=4, random_state=0).fit(X, y, groups)
+    assert without.loss_curve_[-1] == alone[lowest].loss_curve_[-1]
 
 
 def test_a_warm_start_never_ends_below_the_model_it_resumes(complete):

@@ -7,12 +7,16 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skrank._core._queries import QueryIndex
+from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
-from skrank.losses import ListwiseEnergyLoss
+from skrank.energies import KernelEnergy
+from skrank.losses import ListNetLoss, ListwiseEnergyLoss
+from skrank.metrics import ndcg_score
 from skrank.rankers import (
     EnergyListwise,
     EnergyPairwise,
     EnergyPointwise,
+    EnergyRanker,
     LogisticRanker,
     RankSVM,
 )
@@ -318,3 +322,85 @@ def test_all_thresholds_are_one_model(graded):
     ]
     joint = LogisticRanker(threshold="all", tol=1e-9).fit(X, y, groups)
     assert joint.loss_curve_[-1] == pytest.approx(sum(alone), rel=1e-6)
+
+
+def test_validation_rows_pass_through_the_kernel(graded):
+    X, y, groups = graded
+    held = groups >= 14
+    ranker = EnergyRanker(KernelEnergy(n_components=10), max_iter=20, random_state=0)
+    ranker.fit(
+        X[~held],
+        y[~held],
+        groups[~held],
+        X_val=X[held],
+        y_val=y[held],
+        groups_val=groups[held],
+    )
+    assert ranker.params_.shape == (10,)
+    best = ranker.validation_curve_[ranker.best_iteration_ - 1]
+    assert best == ranker.validation_curve_.max()
+    found = ndcg_score(y[held], ranker.predict(X[held]), groups=groups[held], k=10)
+    assert found == pytest.approx(best, rel=1e-12)
+
+
+def test_the_parts_of_the_user_are_left_alone(graded):
+    parts = KernelEnergy(n_components=10), ListNetLoss(), LBFGS()
+    before = [dict(vars(part)) for part in parts]
+    energy, loss, solver = parts
+    options = {"solver": solver, "max_iter": 3, "tol": 0.1, "random_state": 0}
+    ranker = EnergyRanker(energy, loss, **options).fit(*graded)
+    assert [vars(part) for part in parts] == before
+    assert ranker.energy_ is not energy
+    assert ranker.loss_ is not loss
+
+
+def test_a_warm_start_at_all_thresholds(graded):
+    X, y, groups = graded
+    ranker = LogisticRanker(threshold="all", warm_start=True).fit(X, y, groups)
+    first, loss = ranker.n_iter_, ranker.loss_curve_[-1]
+    ranker.fit(X, y, groups)
+    assert ranker.n_iter_ < first
+    assert ranker.params_.shape == (len(ranker.thresholds_) * (X.shape[1] + 1),)
+    if ranker.n_iter_:
+        assert ranker.loss_curve_[-1] <= loss
+    with pytest.raises(ValueError, match=r"has 28 parameters, this one 7"):
+        ranker.fit(X, np.minimum(y, 1.0), groups)
+
+
+def test_all_thresholds_by_stochastic_descent_follow_the_seed(graded):
+    options = {"threshold": "all", "solver": "sgd", "max_iter": 2}
+    first, again, other = (
+        LogisticRanker(**options, random_state=seed).fit(*graded).params_
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(again, first)
+    assert np.abs(other - first).max() > 1e-8
+
+
+def test_batches_of_all_thresholds_share_the_noise(graded):
+    X, y, groups = graded
+    data = GroupedRows(X, y, pointers(groups))
+    ranker = LogisticRanker(threshold="all")
+    ranker.thresholds_ = np.array([1.0, 2.0])
+    energy, loss = ranker._clone_parts()
+    joint = ranker._objective(energy, loss, data, 1)
+    noise = np.random.RandomState(0)
+    assert [o.rng for o in joint.batch(np.array([0, 2]), noise).objectives] == [
+        noise,
+        noise,
+    ]
+
+
+def test_whitening_at_all_thresholds_moves_no_minimum(graded):
+    X, y, groups = graded
+    X = X * [1.0, 20.0, 0.1, 1.0, 3.0, 0.5] + X[:, :1]
+    whitened, plain = (
+        LogisticRanker(
+            threshold="all",
+            alpha=1e-2,
+            solver=LBFGS(whiten=whiten, max_iter=5000, tol=1e-9),
+        ).fit(X, y, groups)
+        for whiten in (True, False)
+    )
+    assert whitened.n_iter_ < plain.n_iter_
+    np.testing.assert_allclose(whitened.params_, plain.params_, atol=1e-5)

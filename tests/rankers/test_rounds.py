@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 from skrank.datasets import make_ranking
 from skrank.metrics import get_measure
+from skrank.rankers import MART, RankSVM
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 
 
@@ -88,3 +90,34 @@ def test_early_stopping_and_warm_starts(data):
     assert done.fit(*train).loss_curve_.tolist() == again
     with pytest.raises(ValueError, match="features"):
         parts.set_params(n_estimators=5).fit(X[:, :2], y, groups)
+
+
+def test_a_warm_start_without_more_rounds_changes_nothing(data):
+    X, y, groups = data
+    ranker = Greedy(n_estimators=3, warm_start=True).fit(X, y, groups)
+    before = ranker.predict(X)
+    curve = ranker.loss_curve_
+    ranker.fit(X, y, groups)
+    np.testing.assert_array_equal(ranker.predict(X), before)
+    np.testing.assert_array_equal(ranker.loss_curve_, curve)
+    assert ranker.n_iter_ == ranker.best_iteration_ == len(ranker.weak_rankers_) == 3
+
+
+def test_what_the_first_ranker_refuses_is_refused_in_ones_own_name(data):
+    X, y, groups = data
+    X = X.copy()
+    X[0, 0] = np.nan
+    MART(n_estimators=1).fit(X, y, groups)
+    ranker = MART(n_estimators=1, init=RankSVM())
+    with pytest.raises(ValueError, match="MART does not accept missing values"):
+        ranker.fit(X, y, groups)
+    assert not get_tags(ranker).input_tags.allow_nan
+
+
+@pytest.mark.parametrize("ranker", [Greedy, MART])
+def test_reports_begin_before_the_first_round(ranker, data):
+    reports = []
+    ranker(n_estimators=2, callback=reports.append).fit(*data)
+    assert [info["iteration"] for info in reports] == [0, 1, 2]
+    assert np.isnan(reports[0]["objective"])
+    assert np.isfinite([info["objective"] for info in reports[1:]]).all()
