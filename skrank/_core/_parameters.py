@@ -429,6 +429,7 @@ _COMPOSED: dict[Any, Callable[[tuple], _Rule]] = {
 # Documentation ----------------------------------------------------------------------
 
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_DEFAULT = re.compile(r"default=.*$", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
@@ -449,7 +450,8 @@ class _CompletedDocstring:
             names = list(inspect.signature(owner.__init__).parameters)
             for base in owner.__mro__[1:]:
                 if "__dataclass_fields__" in vars(base) and base.__doc__:
-                    self.doc = _merged_doc(self.doc, base.__doc__, names)
+                    changed = _new_defaults(owner, base)
+                    self.doc = _merged_doc(self.doc, base.__doc__, names, changed)
         return self.doc
 
 
@@ -467,10 +469,21 @@ def _entries(text) -> dict[str, str]:
     return {block.split(" :", 1)[0]: block for block in blocks}
 
 
-def _merged_doc(doc, base_doc, names) -> str:
+def _new_defaults(cls, base) -> dict[str, str]:
+    """Return the defaults that a class changes, as docstrings write them."""
+    inherited = _fields_of(base)
+    return {
+        name: repr(f.default).replace("'", '"')
+        for name, f in _fields_of(cls).items()
+        if name in inherited and f.default != inherited[name].default
+    }
+
+
+def _merged_doc(doc, base_doc, names, changed) -> str:
     """Return a docstring with the entries that only the base class has.
 
-    Parameters come in the order of ``names``, which is that of the signature.
+    Parameters come in the order of ``names``, which is that of the signature, and with
+    the defaults that the class has ``changed``.
     """
     sections, inherited = _sections(doc), _sections(base_doc)
     for heading in ("Parameters", "Attributes"):
@@ -478,6 +491,8 @@ def _merged_doc(doc, base_doc, names) -> str:
             continue
         entries = _entries(sections.get(heading, ""))
         for name, block in _entries(inherited[heading]).items():
+            if name in changed:
+                block = _DEFAULT.sub(f"default={changed[name]}", block, count=1)
             entries.setdefault(name, block)
         if heading == "Parameters":
             places = {name: place for place, name in enumerate(names)}

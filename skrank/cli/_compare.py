@@ -117,7 +117,8 @@ class _OfRetrieved(BaseMeasure):
         """Return the value of each query; the scores of a run have no ties left."""
         retrieved = np.isfinite(y_score)
         measure: Any = clone(self.measure)
-        measure.set_params(ties="stable")
+        if "ties" in measure.get_params(deep=False):
+            measure.set_params(ties="stable")
         return measure.per_query(y, y_score, ptr, **{**options, "retrieved": retrieved})
 
 

@@ -4,8 +4,8 @@ from skrank.losses._hinge import HingeLoss, SquaredHingeLoss
 from skrank.losses._sigmoid import LogLoss
 
 
-class SmoothedHingeLoss(HingeLoss):
-    """`HingeLoss` with a width of 1 by default, under its old name.
+def smoothed_hinge_loss(margin: float = 1.0, width: float = 1.0) -> HingeLoss:
+    """Return a `HingeLoss` with a width of 1 by default, as ``SmoothedHingeLoss`` had.
 
     Parameters
     ----------
@@ -13,10 +13,12 @@ class SmoothedHingeLoss(HingeLoss):
         Difference of scores from which on a pair costs nothing.
     width : float, default=1.0
         Length of the parabola that replaces the kink.
-    """
 
-    def __init__(self, margin: float = 1.0, width: float = 1.0):
-        super().__init__(margin, width=width)
+    Returns
+    -------
+    HingeLoss
+    """
+    return HingeLoss(margin, width=width)
 
 
 #: Old name: (class, how to spell it now).
@@ -24,5 +26,5 @@ OLD_NAMES = {
     "PairwiseHingeLoss": (HingeLoss, "HingeLoss(margin)"),
     "PairwiseSquaredHingeLoss": (SquaredHingeLoss, "SquaredHingeLoss(margin)"),
     "RankNetLoss": (LogLoss, "LogLoss(sigma)"),
-    "SmoothedHingeLoss": (SmoothedHingeLoss, "HingeLoss(margin, width=width)"),
+    "SmoothedHingeLoss": (smoothed_hinge_loss, "HingeLoss(margin, width=width)"),
 }

@@ -207,7 +207,10 @@ def test_libraries_without_tags_check_their_rows_themselves():
 
 def test_a_search_hands_groups_to_its_best_estimator():
     search = GridSearchCV(
-        PAIRWISE, {"mix": [0.5, 0.9]}, cv=QueryKFold(2), scoring=make_ranking_scorer("ndcg")
+        PAIRWISE,
+        {"mix": [0.5, 0.9]},
+        cv=QueryKFold(2),
+        scoring=make_ranking_scorer("ndcg"),
     )
     model = fit_inner(search, X, Y, groups=GROUPS)
     assert needs_groups(model)

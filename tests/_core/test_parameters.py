@@ -347,3 +347,15 @@ def test_a_class_without_docstring_has_none():
 
     assert Silent.__doc__ is None
     assert "Interval" not in str(inspect.signature(Member))
+
+
+def test_inherited_entries_show_the_default_of_the_class():
+    class Changed(Member):
+        """A member with another default."""
+
+        hinge = "linear"
+        random_state = 3
+
+    assert 'hinge : {"squared", "linear"}, default="linear"' in Changed.__doc__
+    assert "random_state : int, RandomState or None, default=3" in Changed.__doc__
+    assert "alpha : float, default=0.5" in Changed.__doc__

@@ -194,7 +194,9 @@ def test_pairs_and_weights_of_any_kind(kind):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("weight", [[-1.0], [np.nan], [np.inf], [1.0, 2.0], [[1.0]], []])
+@pytest.mark.parametrize(
+    "weight", [[-1.0], [np.nan], [np.inf], [1.0, 2.0], [[1.0]], []]
+)
 def test_bad_weights_of_pairs(weight):
     with pytest.raises(ValueError, match="pair_weight must be 1 finite numbers >= 0"):
         ExplicitPairsLoss(LogLoss(), [[0, 1]], weight).prepare(None, [0, 2])
