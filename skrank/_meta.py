@@ -58,13 +58,9 @@ class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
                 "None"
             )
         if not hasattr(X, "iloc"):  # data frames keep the types of their columns
+            accepted: Any = {"accept_sparse": "csr", "dtype": None}
             X = check_array(
-                X,
-                accept_sparse="csr",
-                dtype=None,
-                ensure_all_finite=False,
-                estimator=self,
-                input_name="X",
+                X, ensure_all_finite=False, estimator=self, input_name="X", **accepted
             )
         return validate_data(self, X, reset=reset, skip_check_array=True)
 

@@ -216,11 +216,13 @@ class AdditiveRun:
         ranker.init_ = None
         if ranker.init is not None:
             # Scores to start from are added to those of `init`, not handed to it.
-            data, validation = (
-                None if rows is None else replace(rows, side={})
-                for rows in (self.data, self.validation)
+            held = self.validation
+            ranker.init_ = fit_on(
+                ranker.init,
+                replace(self.data, side={}),
+                None if held is None else replace(held, side={}),
+                "init",
             )
-            ranker.init_ = fit_on(ranker.init, data, validation, "init")
         ranker.baseline_ = np.zeros(self.n_outputs)
 
     def forget(self, rng: np.random.RandomState) -> None:
