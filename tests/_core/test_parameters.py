@@ -132,6 +132,17 @@ def test_a_new_default_keeps_type_range_and_place():
         Member(alpha=-1)._check_parameters()
 
 
+def test_a_new_default_has_the_range_of_the_nearest_base():
+    class Narrow(Family):
+        alpha: Positive = 1.0
+
+    class Narrowed(Narrow):
+        alpha = 0.5
+
+    with pytest.raises(ValueError, match="alpha must be a number > 0, got 0"):
+        Narrowed(alpha=0)._check_parameters()
+
+
 def test_unknown_parameters_are_refused():
     with pytest.raises(TypeError, match="alhpa"):
         Member(alhpa=1)

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from skrank.losses import ListMLELoss, ListNetLoss
+from skrank.losses._listnet import leading_sets
 
 # Grades with a run of ties at the top, in the middle and at the end.
 GRADES = [
@@ -156,8 +157,6 @@ def test_listnet_is_the_sum_over_lists(gain, top_k, n_samples, rng):
 
 def test_exact_lists_agree_with_the_closed_form_of_two(rng):
     # The general sum at k = 2 through its own parts.
-    from skrank.losses._listnet import leading_sets
-
     gains = rng.normal(size=6)
     (_, first, p), (_, sets, second) = leading_sets(gains, 2)
     target = np.exp(gains - logsumexp(gains))
@@ -193,6 +192,7 @@ def test_lists_longer_than_a_query_are_its_rankings():
     loss = ListNetLoss(top_k=20, n_samples="exact")
     with pytest.raises(ValueError, match="10 documents has 3,628,800 lists of top_k=2"):
         loss.prepare(np.arange(10.0), [0, 10])
+    assert len(leading_sets(np.arange(4.0), 20)) == 4
     # 8! rankings are few enough; a list of 7 documents leaves no choice for the last.
     y, raw = np.arange(8.0), np.linspace(1.0, -1.0, 8)
     found, expected = (
