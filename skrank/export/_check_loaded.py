@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
-from skrank.energies import BaseEnergy
+from skrank.energies import BaseEnergy, NadarayaWatsonEnergy
 from skrank.losses import BaseLoss
 from skrank.trees import BinMapper, TreeEnsemble
 
@@ -70,7 +70,7 @@ def check_loaded(estimator: BaseEstimator) -> None:
     elif isinstance(estimator, BinMapper):
         _check_bins(estimator)
     elif isinstance(estimator, BaseEnergy):
-        _check_numbers(estimator)
+        _check_energy(estimator)
     elif isinstance(estimator, BaseRanker):
         _check_ranker(estimator)
     else:
@@ -127,7 +127,7 @@ def _check_numbers(owner) -> None:
 
 
 def _check_trees(trees: TreeEnsemble) -> None:
-    # The compiled code checks where the indices lead; it takes types as given.
+    # Types first: the compiled code takes them as given.
     n_nodes = len(_array(trees, "feature_", [np.int32], (None,)))
     for name, dtype in _NODE_ARRAYS.items():
         _array(trees, name, [dtype], (n_nodes,))
@@ -135,10 +135,29 @@ def _check_trees(trees: TreeEnsemble) -> None:
     outputs = _array(trees, "output_", [np.int32], (n_trees,))
     if not np.isin(outputs, np.arange(trees.n_outputs)).all():
         raise _error(trees, "output_", f"numbers below {trees.n_outputs}", outputs)
-    _array(trees, "categories_", [np.uint64], (None, 4))
+    n_sets = len(_array(trees, "categories_", [np.uint64], (None, 4)))
     _check_numbers(trees)
+    _check_nodes(trees, n_nodes, n_sets)
     if not np.isfinite(trees.value_).all():
         raise _error(trees, "value_", "finite", trees.value_)
+
+
+def _check_nodes(trees, n_nodes, n_sets) -> None:
+    """Check that every walk down a tree ends in a leaf of the same tree."""
+    roots = trees.roots_
+    bounds = np.append(roots, n_nodes)
+    if len(roots) and (roots[0] != 0 or np.any(bounds[1:] <= bounds[:-1])):
+        raise _error(trees, "roots_", "ascending numbers of nodes from 0", roots)
+    if not len(roots) and n_nodes:
+        raise _error(trees, "roots_", "the first nodes of the trees", roots)
+    inner = np.flatnonzero(trees.feature_ >= 0)
+    # As int64, because the right child, the next node, may be beyond what int32 holds.
+    left = trees.left_[inner].astype(np.int64)
+    end = bounds[np.searchsorted(roots, inner, side="right")]
+    if np.any((left <= inner) | (left + 1 >= end)):
+        raise _error(trees, "left_", "later nodes of the same tree", trees.left_)
+    if len(inner) and trees.category_[inner].max() >= n_sets:
+        raise _error(trees, "category_", f"numbers below {n_sets}", trees.category_)
 
 
 def _check_bins(bins: BinMapper) -> None:
@@ -148,6 +167,23 @@ def _check_bins(bins: BinMapper) -> None:
     if len(n_bins) and not 0 <= n_bins.min() <= n_bins.max() <= 256:
         raise _error(bins, "n_bins_", "numbers from 0 to 256", n_bins)
     _check_numbers(bins)
+
+
+def _check_energy(energy: BaseEnergy) -> None:
+    _check_numbers(energy)
+    for name in ("scale_", "range_"):
+        # Features are divided by them.
+        scale = vars(energy).get(name)
+        numeric = np.asarray(scale).dtype.kind in "fiu"
+        if numeric and not (np.asarray(scale) > 0).all():
+            raise _error(energy, name, "numbers > 0", scale)
+    if isinstance(energy, NadarayaWatsonEnergy):
+        # These are read only for the training rows, which are not at hand.
+        n = _attribute(energy, "n_training_rows_", int, "a whole number")
+        size = len(_array(energy, "y_", [np.float64], (None,)))
+        landmarks = _array(energy, "landmarks_", [np.int32, np.int64], (size,))
+        if size and not 0 <= landmarks.min() <= landmarks.max() < n:
+            raise _error(energy, "landmarks_", f"numbers below {n}", landmarks)
 
 
 def _check_ranker(ranker: BaseRanker) -> None:
