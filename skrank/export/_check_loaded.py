@@ -25,8 +25,8 @@ _PROBE = (0.0, 1.0, -1.0)
 # More features than this are tried as CSR rows, where they take no memory.
 _MANY_FEATURES = 100_000
 _MAX_FEATURES = np.iinfo(np.int32).max
-# What code raises that meets attributes of the wrong kind. Others may come from the rows
-# that are tried: a model of scikit-learn rightly refuses categories it does not know.
+# What code raises that meets attributes of the wrong kind. Other errors may come from
+# the rows that are tried: scikit-learn rightly refuses categories it does not know.
 _STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
 # Records of training, which no prediction reads. NaN may stand in them.
 _RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")

@@ -1,8 +1,8 @@
 """Edit a model file in every way that an attacker may, and load what comes of it.
 
-Run as a program, with the name of a ranker, it exits with an error if any edited file
-is neither refused with a ValueError nor a model that predicts finite scores. It runs in
-a process of its own, so that a crash of compiled code is a failure of the test.
+Run as a program, with the name of a ranker or "all", it exits with an error if any
+edited file is neither refused with a ValueError nor a model of finite scores. It runs in
+a process of its own, so that a crash of compiled code fails the test.
 """
 
 import copy
@@ -17,23 +17,28 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import skrank.rankers
+from skrank.base import BaseRanker
 from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
+from skrank.rankers import MART, BoltzRank, RankNet, RankSVM
 
 X, Y, GROUPS = make_ranking(n_queries=8, n_features=4, n_informative=2, random_state=0)
+SAMPLE = 30  # edited files of each variant that a quick run tries
 SMALL = {"max_iter": 2, "n_estimators": 3, "random_state": 0, "n_jobs": 1}
 
 
-def read(path: Path) -> tuple[dict, dict[str, bytes]]:
+def read(path: Path | io.BytesIO) -> tuple[dict, dict[str, bytes]]:
     """Return the JSON value and the other members of a model file."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     return json.loads(members.pop("model.json")), members
 
 
-def write(path: Path, document, members) -> None:
+def write(path: Path | io.BytesIO, document, members) -> None:
     """Write a model file of a JSON value and other members."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", json.dumps(document))
@@ -160,28 +165,104 @@ def small_models(cls) -> Iterator:
             yield ranker.fit(X, Y, GROUPS)
 
 
-def main(name: str) -> int:
-    """Report on every edited file of every variant of a ranker."""
-    wrong = 0
+def check_edits(ranker, path: Path, rng=None) -> Iterator[str]:
+    """Yield what is wrong with edited files of a ranker, all of them or some."""
+    save_model(ranker, path)
+    document, members = read(path)
+    assert not verdict(path), (ranker, verdict(path))
+    files = list(edited_files(document, members))
+    if rng is not None:
+        chosen = rng.choice(len(files), size=min(SAMPLE, len(files)), replace=False)
+        files = [files[i] for i in chosen]
+    for what, changed, content in files:
+        # If compiled code crashes, the last line tells by which file.
+        print(type(ranker).__name__, what, file=sys.stderr, flush=True)
+        write(path, changed, content)
+        problem = verdict(path)
+        if problem:
+            yield f"{ranker}, {what}: {problem}"
+
+
+def fuzzed(content: bytes, rng) -> tuple[str, bytes]:
+    """Return a model file with one random damage, and what it is."""
+    kind = rng.choice(["flip", "cut", "swap", "swap"])
+    if kind == "flip":
+        damaged = bytearray(content)
+        for place in rng.choice(len(content), size=rng.integers(1, 4)):
+            damaged[place] ^= 1 << rng.integers(8)
+        return "flip", bytes(damaged)
+    if kind == "cut":
+        return "cut", content[: rng.integers(len(content))]
+    buffer = io.BytesIO(content)
+    document, members = read(buffer)
+    places = list(_places(document))
+    one, other = (places[i] for i in rng.choice(len(places), size=2, replace=False))
+    values = at(document, one), at(document, other)
+    if one != other[: len(one)] and other != one[: len(other)]:
+        at(document, one[:-1])[one[-1]] = values[1]
+        at(document, other[:-1])[other[-1]] = values[0]
+    buffer = io.BytesIO()
+    write(buffer, document, members)
+    return f"swap {one} {other}", buffer.getvalue()
+
+
+def _places(value, path=()):
+    items = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for key, item in items:
+        yield (*path, key)
+        yield from _places(item, (*path, key))
+
+
+def check_fuzzed(path: Path, rng, n_files: int) -> Iterator[str]:
+    """Yield what is wrong with damaged files of five models."""
+    models = (
+        RankSVM(),
+        make_pipeline(StandardScaler(), RankSVM()),
+        MART(n_estimators=3),
+        RankNet((3,), max_iter=2, random_state=0),
+        BoltzRank(pairwise_potential=True, max_iter=2, random_state=0),
+    )
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if isinstance(model, Pipeline):
+                model.fit(X, Y, ranksvm__groups=GROUPS)
+            else:
+                model.fit(X, Y, GROUPS)
+        save_model(model, path)
+        content = path.read_bytes()
+        for _ in range(n_files):
+            what, damaged = fuzzed(content, rng)
+            print(type(model).__name__, what, file=sys.stderr, flush=True)
+            path.write_bytes(damaged)
+            problem = verdict(path)
+            if problem:
+                yield f"{model}, {what}: {problem}"
+
+
+def main(name: str, seed: str | None = None) -> int:
+    """Report on edited files of a ranker or of all, or on damaged files ("fuzz")."""
+    rng = None if seed is None else np.random.default_rng(int(seed))
+    names = [name]
+    if name == "all":
+        public = {n: getattr(skrank.rankers, n) for n in skrank.rankers.__all__}
+        names = [n for n, cls in public.items() if issubclass(cls, BaseRanker)]
+    wrong = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.skrank"
-        for ranker in small_models(getattr(skrank.rankers, name)):
-            try:
-                save_model(ranker, path)
-            except TypeError as error:
-                print("not saved", ranker, error, flush=True)
-                continue
-            document, members = read(path)
-            assert not verdict(path), (ranker, verdict(path))
-            for what, changed, content in edited_files(document, members):
-                print("now", what, file=sys.stderr, flush=True)  # the last one crashed
-                write(path, changed, content)
-                problem = verdict(path)
-                if problem:
-                    wrong += 1
-                    print(f"{ranker}, {what}: {problem}", flush=True)
-    return wrong > 0
+        if name == "fuzz":
+            wrong += check_fuzzed(path, rng or np.random.default_rng(), 60)
+            names = []
+        for cls in (getattr(skrank.rankers, name) for name in names):
+            for ranker in small_models(cls):
+                wrong += check_edits(ranker, path, rng)
+    print("\n".join(wrong))
+    return bool(wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
