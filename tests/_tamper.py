@@ -1,8 +1,8 @@
 """Edit a model file in every way that an attacker may, and load what comes of it.
 
 Run as a program, with the name of a ranker or "all", it exits with an error if any
-edited file is neither refused with a ValueError nor a model of finite scores. It runs in
-a process of its own, so that a crash of compiled code fails the test.
+edited file is neither refused with a ValueError nor a model of finite scores. It runs
+in a process of its own, so that a crash of compiled code fails the test.
 """
 
 import copy

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
@@ -63,6 +64,11 @@ def check_loaded(estimator: BaseEstimator) -> None:
         estimator._check_parameters()
     elif hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
+    if isinstance(estimator, Pipeline):
+        # A pipeline learns nothing itself: whether it is fitted, its steps know.
+        cast(Any, estimator)._validate_steps()
+        _try_out(estimator)
+        return
     if not any(_is_fitted_name(name) for name in vars(estimator)):
         return
     if isinstance(estimator, TreeEnsemble):
@@ -255,11 +261,13 @@ def _try_out(estimator) -> None:
 
 def _has_text_within(composite) -> bool:
     """Return whether a part of a pipeline or the like takes text, not numbers."""
-    parts = composite.get_params().values()
-    fitted = [part for _, part, *_ in getattr(composite, "transformers_", [])]
+    parts = list(composite.get_params().values())
+    # A ColumnTransformer fits copies of its parts.
+    for part in (composite, *parts):
+        parts += [fitted for _, fitted, *_ in getattr(part, "transformers_", ())]
     return any(
         np.asarray(known).dtype.kind in "OUS"
-        for part in (*parts, *fitted)
+        for part in parts
         for known in getattr(part, "categories_", ())
     )
 
