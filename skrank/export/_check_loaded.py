@@ -13,10 +13,11 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
-from skrank.energies import BaseEnergy
+from skrank.energies import BaseEnergy, NadarayaWatsonEnergy
 from skrank.losses import BaseLoss
 from skrank.trees import BinMapper, TreeEnsemble
 
@@ -25,9 +26,8 @@ _PROBE = (0.0, 1.0, -1.0)
 # More features than this are tried as CSR rows, where they take no memory.
 _MANY_FEATURES = 100_000
 _MAX_FEATURES = np.iinfo(np.int32).max
-# What code raises that meets attributes of the wrong kind. Others may come from the
-# rows that are tried: a model of scikit-learn rightly refuses categories that it does
-# not know.
+# What code raises that meets attributes of the wrong kind. Other errors may come from
+# the rows that are tried: scikit-learn rightly refuses categories it does not know.
 _STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
 # Records of training, which no prediction reads. NaN may stand in them.
 _RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
@@ -64,6 +64,11 @@ def check_loaded(estimator: BaseEstimator) -> None:
         estimator._check_parameters()
     elif hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
+    if isinstance(estimator, Pipeline):
+        # A pipeline learns nothing itself: whether it is fitted, its steps know.
+        cast(Any, estimator)._validate_steps()
+        _try_out(estimator)
+        return
     if not any(_is_fitted_name(name) for name in vars(estimator)):
         return
     if isinstance(estimator, TreeEnsemble):
@@ -71,7 +76,7 @@ def check_loaded(estimator: BaseEstimator) -> None:
     elif isinstance(estimator, BinMapper):
         _check_bins(estimator)
     elif isinstance(estimator, BaseEnergy):
-        _check_numbers(estimator)
+        _check_energy(estimator)
     elif isinstance(estimator, BaseRanker):
         _check_ranker(estimator)
     else:
@@ -128,7 +133,7 @@ def _check_numbers(owner) -> None:
 
 
 def _check_trees(trees: TreeEnsemble) -> None:
-    # The compiled code checks where the indices lead; it takes types as given.
+    # Types first: the compiled code takes them as given.
     n_nodes = len(_array(trees, "feature_", [np.int32], (None,)))
     for name, dtype in _NODE_ARRAYS.items():
         _array(trees, name, [dtype], (n_nodes,))
@@ -136,10 +141,29 @@ def _check_trees(trees: TreeEnsemble) -> None:
     outputs = _array(trees, "output_", [np.int32], (n_trees,))
     if not np.isin(outputs, np.arange(trees.n_outputs)).all():
         raise _error(trees, "output_", f"numbers below {trees.n_outputs}", outputs)
-    _array(trees, "categories_", [np.uint64], (None, 4))
+    n_sets = len(_array(trees, "categories_", [np.uint64], (None, 4)))
     _check_numbers(trees)
+    _check_nodes(trees, n_nodes, n_sets)
     if not np.isfinite(trees.value_).all():
         raise _error(trees, "value_", "finite", trees.value_)
+
+
+def _check_nodes(trees, n_nodes, n_sets) -> None:
+    """Check that every walk down a tree ends in a leaf of the same tree."""
+    roots = trees.roots_
+    bounds = np.append(roots, n_nodes)
+    if len(roots) and (roots[0] != 0 or np.any(bounds[1:] <= bounds[:-1])):
+        raise _error(trees, "roots_", "ascending numbers of nodes from 0", roots)
+    if not len(roots) and n_nodes:
+        raise _error(trees, "roots_", "the first nodes of the trees", roots)
+    inner = np.flatnonzero(trees.feature_ >= 0)
+    # As int64, because the right child, the next node, may be beyond what int32 holds.
+    left = trees.left_[inner].astype(np.int64)
+    end = bounds[np.searchsorted(roots, inner, side="right")]
+    if np.any((left <= inner) | (left + 1 >= end)):
+        raise _error(trees, "left_", "later nodes of the same tree", trees.left_)
+    if len(inner) and trees.category_[inner].max() >= n_sets:
+        raise _error(trees, "category_", f"numbers below {n_sets}", trees.category_)
 
 
 def _check_bins(bins: BinMapper) -> None:
@@ -149,6 +173,23 @@ def _check_bins(bins: BinMapper) -> None:
     if len(n_bins) and not 0 <= n_bins.min() <= n_bins.max() <= 256:
         raise _error(bins, "n_bins_", "numbers from 0 to 256", n_bins)
     _check_numbers(bins)
+
+
+def _check_energy(energy: BaseEnergy) -> None:
+    _check_numbers(energy)
+    for name in ("scale_", "range_"):
+        # Features are divided by them.
+        scale = vars(energy).get(name)
+        numeric = np.asarray(scale).dtype.kind in "fiu"
+        if numeric and not (np.asarray(scale) > 0).all():
+            raise _error(energy, name, "numbers > 0", scale)
+    if isinstance(energy, NadarayaWatsonEnergy):
+        # These are read only for the training rows, which are not at hand.
+        n = _attribute(energy, "n_training_rows_", int, "a whole number")
+        size = len(_array(energy, "y_", [np.float64], (None,)))
+        landmarks = _array(energy, "landmarks_", [np.int32, np.int64], (size,))
+        if size and not 0 <= landmarks.min() <= landmarks.max() < n:
+            raise _error(energy, "landmarks_", f"numbers below {n}", landmarks)
 
 
 def _check_ranker(ranker: BaseRanker) -> None:
@@ -220,11 +261,13 @@ def _try_out(estimator) -> None:
 
 def _has_text_within(composite) -> bool:
     """Return whether a part of a pipeline or the like takes text, not numbers."""
-    parts = composite.get_params().values()
-    fitted = [part for _, part, *_ in getattr(composite, "transformers_", [])]
+    parts = list(composite.get_params().values())
+    # A ColumnTransformer fits copies of its parts.
+    for part in (composite, *parts):
+        parts += [fitted for _, fitted, *_ in getattr(part, "transformers_", ())]
     return any(
         np.asarray(known).dtype.kind in "OUS"
-        for part in (*parts, *fitted)
+        for part in parts
         for known in getattr(part, "categories_", ())
     )
 

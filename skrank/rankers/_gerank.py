@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -167,7 +167,7 @@ class GERank(BaseEnergyRanker):
         )
         loss = _LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         weigh = None if self.gain is None else GainOfBetter(self.gain)
-        loss = clone(loss).set_params(
+        loss = cast(BaseLoss, clone(loss)).set_params(
             normalization=self.pair_weights, grade_weights=weigh
         )
         if not energy.non_negative and not loss.shift_invariant:

@@ -142,7 +142,8 @@ class Forest {
             step.left = static_cast<int32_t>(k - start);
             return;
         }
-        check(f < n_features && from.left[k] > k && from.left[k] + 1 < end);
+        // In 64 bits: the index comes from a file and may be the largest of 32.
+        check(f < n_features && from.left[k] > k && int64_t(from.left[k]) + 1 < end);
         check(from.category[k] < from.n_sets);
         step.threshold = round_down<T>(from.threshold[k]);
         step.feature =

@@ -502,3 +502,17 @@ def test_query_scalers_round_trip(data, tmp_path):
     scaler = QueryMinMaxScaler(feature_range=(0, 2)).fit(X)
     loaded = round_trip(scaler, tmp_path)
     assert_same(scaler.transform(X, groups=groups), loaded.transform(X, groups=groups))
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+def test_pipelines_with_text_columns_are_loaded(encoder, data, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y, groups = data
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    frame["text"] = np.where(X[:, 0] > 0, "u", "v")
+    columns = ColumnTransformer(
+        [("n", StandardScaler(), ["a", "b"]), ("t", encoder, ["text"])]
+    )
+    model = make_pipeline(columns, RankSVM()).fit(frame, y, ranksvm__groups=groups)
+    loaded = round_trip(model, tmp_path)
+    assert loaded.predict(frame).tobytes() == model.predict(frame).tobytes()

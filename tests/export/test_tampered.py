@@ -1,0 +1,133 @@
+"""Edited and damaged model files are refused, or they are models that work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from _tamper import GROUPS, X, Y, npy, read, write
+
+from skrank.energies import PairwisePotentialEnergy
+from skrank.export import load_model, save_model
+from skrank.rankers import MART, BoltzRank, GERank, RankSVM
+
+_PROGRAM = Path(__file__).parents[1] / "_tamper.py"
+
+
+def run(*arguments):
+    """Run the program that edits files, in a process that may crash."""
+    command = [sys.executable, str(_PROGRAM), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-3:]
+    assert done.returncode == 0, (done.returncode, done.stdout[-3000:], last)
+
+
+def test_edited_files_of_every_ranker_are_refused_or_work():
+    run("all", "0")
+
+
+def test_damaged_files_are_refused_or_work():
+    run("fuzz", "0")
+
+
+@pytest.fixture
+def data():
+    """Rows, grades and queries, as the program has them."""
+    return X, Y, GROUPS
+
+
+def edited(model, path, change=None, array=None, **state):
+    """Save a model, then change the file."""
+    save_model(model, path)
+    document, members = read(path)
+    if array is not None:
+        name, content = array
+        member = document["model"]["state"][name]["member"]
+        members[member] = npy(content)
+    document["model"]["state"].update(state)
+    if change is not None:
+        change(document)
+    write(path, document, members)
+    return path
+
+
+@pytest.mark.parametrize("n", [0, 101, 103, 120, 150, 200, 10_000])
+def test_parameters_of_pairwise_potentials_must_fit(n, data, tmp_path):
+    ranker = BoltzRank(pairwise_potential=True, max_iter=2, random_state=0).fit(*data)
+    assert len(ranker.params_) not in (n, 1)
+    path = edited(ranker, tmp_path / "m", array=("params_", np.zeros(n)))
+    with pytest.raises(ValueError, match="params_ must have shape"):
+        load_model(path)
+    ranker.params_ = np.zeros(n)
+    with pytest.raises(ValueError, match="params_ must have shape"):
+        ranker.predict(X, data[2])
+
+
+def test_the_energy_of_pairs_checks_the_parameters_of_its_output():
+    energy = PairwisePotentialEnergy(n_hidden=2).setup(X)
+    params = np.zeros(energy.n_params(X.shape[1]) + 500)
+    with pytest.raises(ValueError, match="output of 2 hidden units has 3 parameters"):
+        energy.scores(params, X, np.array([0, len(X)]))
+
+
+@pytest.mark.parametrize("version", [2.0, True, "2", None])
+def test_format_versions_are_whole_numbers(version, data, tmp_path):
+    path = edited(
+        RankSVM(),
+        tmp_path / "m",
+        lambda document: document.update(format_version=version),
+    )
+    with pytest.raises(ValueError, match=f"format version {version!r} is unknown"):
+        load_model(path)
+
+
+def test_parameters_are_checked(tmp_path):
+    path = edited(
+        RankSVM(),
+        tmp_path / "m",
+        lambda document: document["model"]["params"].update(alpha="x"),
+    )
+    with pytest.raises(ValueError, match="RankSVM: alpha must be a number >= 0"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["params_", "energy_", "loss_", "n_features_in_"])
+def test_missing_attributes_are_named(name, data, tmp_path):
+    path = edited(
+        RankSVM().fit(*data),
+        tmp_path / "m",
+        lambda document: document["model"]["state"].pop(name),
+    )
+    with pytest.raises(ValueError, match=name):
+        load_model(path)
+
+
+def test_children_of_nodes_stay_in_their_tree(data, tmp_path):
+    ranker = MART(n_estimators=3, min_samples_leaf=5).fit(*data)
+    trees = ranker.ensemble_
+    for wrong in (np.iinfo(np.int32).max, len(trees.left_) - 1, 0):
+        left = trees.left_.copy()
+        left[0] = wrong
+        save_model(ranker, tmp_path / "m")
+        document, members = read(tmp_path / "m")
+        member = document["model"]["state"]["ensemble_"]["state"]["left_"]["member"]
+        write(tmp_path / "m", document, {**members, member: npy(left)})
+        with pytest.raises(ValueError, match="left_ must be later nodes"):
+            load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear", np.arange(5.0)])
+def test_the_gain_of_gerank_is_saved(gain, data, tmp_path):
+    ranker = GERank((4,), n_components=2, gain=gain, query_features=(), max_iter=2)
+    ranker.fit(*data)
+    save_model(ranker, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.predict(X).tobytes() == ranker.predict(X).tobytes()
+    assert repr(loaded.loss_) == repr(ranker.loss_)
+
+
+def test_a_function_as_gain_of_gerank_is_refused(data, tmp_path):
+    ranker = GERank((4,), n_components=2, gain=np.sqrt, query_features=(), max_iter=2)
+    with pytest.raises(TypeError, match=r"GERank\.gain cannot be saved"):
+        save_model(ranker.fit(*data), tmp_path / "m")
