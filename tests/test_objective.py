@@ -1,5 +1,7 @@
 """Energy + loss + data as one objective."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -9,11 +11,13 @@ from skrank._objective import Objective
 from skrank._rows import GroupedRows
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.losses import (
+    BaseLoss,
     HingeLoss,
     ListNetLoss,
     LogisticLoss,
     LogLoss,
     LVQ2Loss,
+    PreparedLoss,
     SquaredLoss,
 )
 
@@ -134,3 +138,57 @@ def test_another_loss_keeps_threads_and_noise(data):
     for other in (objective.smoothed(0.1), objective.relaxed()):
         assert other.rng is noise
         assert (other.n_threads, other.alpha, other.data) == (3, 0.1, data)
+
+
+class Structured(BaseLoss):
+    """A toy loss that names the most violated ranking and measures exactly."""
+
+    unit = "query"
+
+    def _prepare(self, y, ptr, sample_weight, n_threads):
+        return PreparedStructured(y, ptr, sample_weight, n_threads)
+
+
+class PreparedStructured(PreparedLoss):
+    def __init__(self, *rows):
+        super().__init__(*rows)
+        self.total_weight = float(self.n_queries)
+
+    def most_violated(self, raw):
+        """The best wrong document of a query against its best right one."""
+        values, gradient = np.zeros(self.n_queries), np.zeros_like(raw)
+        for q in range(self.n_queries):
+            rows = np.arange(self.ptr[q], self.ptr[q + 1])
+            right = rows[np.argmax(self.y[rows])]
+            wrong = rows[np.argmax(raw[rows] + (rows != right))]
+            values[q] = raw[wrong] + (wrong != right) - raw[right]
+            gradient[wrong] += 1.0
+            gradient[right] -= 1.0
+        return values, gradient
+
+    def measure(self, raw):
+        """Whether the first document has the highest grade."""
+        first = np.array([np.argmax(raw[a:b]) + a for a, b in pairwise(self.ptr)])
+        best = np.array([self.y[a:b].max() for a, b in pairwise(self.ptr)])
+        return (self.y[first] == best).astype(float)
+
+
+def test_room_for_structured_losses_and_exact_measures(data):
+    """Cutting planes and direct search ask an objective for these by name."""
+    objective = Objective(LinearEnergy(), Structured(), data, alpha=0.3)
+    assert not hasattr(objective, "smoothed")
+    params = np.random.default_rng(0).normal(size=data.X.shape[1])
+    value, gradient = objective.most_violated(params)
+    raw = data.X @ params
+    expected = objective.prepared.most_violated(raw)[0].mean()
+    assert value == pytest.approx(expected)
+    step = 1e-6 * np.random.default_rng(1).normal(size=len(params))
+    change = objective.most_violated(params + step)[0] - value
+    assert change == pytest.approx(gradient @ step, rel=1e-4)
+    assert objective.measure(params) == objective.prepared.measure(raw).mean()
+    listnet = Objective(LinearEnergy(), ListNetLoss(), data, 0.1)
+    assert not hasattr(listnet, "most_violated")
+    assert listnet.why_not("most_violated") == (
+        "ListNetLoss cannot name the most violated ranking"
+    )
+    assert listnet.why_not("measure") == "ListNetLoss is not an exact measure"

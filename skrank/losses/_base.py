@@ -303,7 +303,7 @@ def _rows(array, n_documents, name):
     return array
 
 
-def query_weights(y, ptr, sample_weight):
+def informative_query_weights(y, ptr, sample_weight):
     """Weights of queries as the units of a loss.
 
     Parameters

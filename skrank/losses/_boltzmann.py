@@ -16,7 +16,7 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._queries import rows_of_queries
-from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics import get_measure
 from skrank.metrics._registry import MeasureLike
 
@@ -284,7 +284,7 @@ class _PreparedBoltzmann(PreparedLoss):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.samples = samples
         self.mix = mix
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
 
     def subset(self, queries):

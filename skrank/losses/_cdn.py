@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _edge_losses, _pair_losses
 from skrank._core._parameters import PositiveInt, Seed
-from skrank.losses._base import BaseLoss, query_weights
+from skrank.losses._base import BaseLoss, informative_query_weights
 from skrank.losses._pairs import PreparedPairs
 
 
@@ -118,7 +118,7 @@ class _PreparedEdges(PreparedPairs):
         self.unit_weight = unit_weight = self._unit_weight()
         self.scale = None
         if loss.average == "query":
-            weight = query_weights(self.y, self.ptr, self.weight)
+            weight = informative_query_weights(self.y, self.ptr, self.weight)
             some = unit_weight > 0
             self.scale = np.divide(
                 weight, unit_weight, out=np.zeros_like(weight), where=some

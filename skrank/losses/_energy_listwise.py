@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core import _segments
 from skrank._core._parameters import Interval, NonNegative, PositiveInt, Seed
-from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 
 
 class ListwiseEnergyLoss(BaseLoss):
@@ -199,7 +199,7 @@ class _PreparedListwiseEnergy(PreparedLoss):
         self.margin = float(loss.margin)
         self.cap = float(loss.cap)
         self.width = float(loss.width)
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
         order, lower = _segments.label_order(self.y, self.ptr, self.n_threads)
         if loss.ties == "random":

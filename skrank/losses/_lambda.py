@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from skrank._core import _lambda_losses, _segments
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
-from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics import get_measure
 from skrank.metrics._registry import MeasureLike
 
@@ -155,7 +155,7 @@ class _LambdaPairs(PreparedLoss):
         self.truncation = 0 if loss.truncation is None else int(loss.truncation)
         self.normalize = bool(loss.normalize)
         self.damping = 0.0 if loss.damping is None else float(loss.damping)
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
 
     def value_gradient(self, raw):

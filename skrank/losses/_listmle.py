@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed, invalid_parameter
-from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.losses._tied_orders import MAX_TIED, best_order, mean_over_orders
 
 
@@ -178,7 +178,7 @@ class _PreparedListMLE(PreparedLoss):
         self.prior = None if loss.prior is None else tuple(map(float, loss.prior))
         self.stage_weight = _stage_weights(loss.position_weights, self.ptr)
         self.order, self.lower = _segments.label_order(self.y, self.ptr, self.n_threads)
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
         self._fix_ties(loss)
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import rows_of_queries
-from skrank.losses._base import BaseLoss, PreparedLoss, query_weights
+from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics._gain import gain_of_grades
 
 # With n_samples="auto", lists of a query up to which their sum is exact, and the number
@@ -132,7 +132,7 @@ class _PreparedTargets(PreparedLoss):
         super().__init__(y, ptr, sample_weight, n_threads)
         gains = np.ascontiguousarray(gain_of_grades(gain, self.y))
         self.target, _ = _segments.segment_softmax(gains, self.ptr, self.n_threads)
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
 
     def value_gradient(self, raw):
@@ -211,7 +211,7 @@ class _PreparedSamples(PreparedLoss):
         if isinstance(n_samples, str):
             n_samples = _DEFAULT_SAMPLES
         self.top_k = int(loss.top_k)
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
         # Sorting gains plus Gumbel noise draws rankings of the Plackett-Luce model.
         self.orders = [
@@ -263,7 +263,7 @@ class _PreparedLists(PreparedLoss):
 
     def __init__(self, y, ptr, sample_weight, n_threads, loss):
         super().__init__(y, ptr, sample_weight, n_threads)
-        self.query_weight = query_weights(self.y, self.ptr, self.weight)
+        self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
         k = int(loss.top_k)
         self.left_over = self._left_over(k, loss.n_samples)
