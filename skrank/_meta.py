@@ -18,10 +18,10 @@ from skrank._core._inner import (
 )
 from skrank._core._validation import qid_of_index
 from skrank._rows import GroupedRows, named_rows
-from skrank.base import ArrayOrCSR, BaseRanker
+from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 
 
-class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
+class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
     """Base class of rankers that are made of other estimators.
 
     These may be rankers, pipelines or any estimators of scikit-learn. Rows reach them
@@ -31,8 +31,6 @@ class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
     `_inner_scores`, and list the fitted estimators in `_inner_models` if they hold
     others than ``estimator_``.
     """
-
-    __metadata_request__predict = {"groups": True}
 
     @property
     def _accepts_missing(self) -> bool:
@@ -101,9 +99,6 @@ class BaseMetaRanker(MetaEstimatorMixin, BaseRanker):
 
     def _predict(self, X, groups=None) -> np.ndarray:
         raise NotImplementedError
-
-    def _scores(self, X, groups) -> np.ndarray:
-        return self.predict(X, groups)
 
 
 def fit_on(

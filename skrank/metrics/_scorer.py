@@ -34,10 +34,6 @@ def _has_parameter(function, name):
     return name in parameters_of(function)
 
 
-def _as_tuple(names):
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
 class _FunctionMeasure:
     """A metric function with the interface that scorers ask of a measure."""
 

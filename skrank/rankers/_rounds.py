@@ -318,13 +318,11 @@ class AdditiveRun:
 
     def _joined(self, name, curve):
         """Return the curve of all rounds, those of earlier fits included."""
-        done = self.n_done
-        before = np.full(done, np.nan)  # rounds without validation queries
-        if done and len(curve):
-            known = getattr(self.ranker, name)[:done]
-            before[: len(known)] = known
-            return np.concatenate([before, np.asarray(curve, dtype=np.float64)])
-        return np.asarray(getattr(self.ranker, name)[:done] if done else curve)
+        before = getattr(self.ranker, name)[: self.n_done] if self.n_done else ()
+        if not len(curve):
+            return np.asarray(before, dtype=np.float64)
+        unknown = np.full(self.n_done - len(before), np.nan)  # without validation
+        return np.concatenate([before, unknown, np.asarray(curve, dtype=np.float64)])
 
 
 def draw_seed(rng) -> int:
