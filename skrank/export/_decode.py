@@ -101,6 +101,9 @@ class Decoder:
         for attribute, content in self._attributes(value["state"]).items():
             _check_attribute(cls, attribute)
             estimator.__dict__[attribute] = content
+        restore: Any = getattr(estimator, "_restore_state", None)
+        if restore is not None:  # what has been saved is less than what was learned
+            restore()
         _set_requests(estimator, value.get("requests", {}))
         check_loaded(estimator)
         return estimator
@@ -158,6 +161,8 @@ class Decoder:
     def _sparse(self, value):
         cls = _SPARSE[value["format"], value["array"]]
         parts = [self._read_array(value[n]) for n in ("data", "indices", "indptr")]
+        if any(part.dtype.kind not in "iu" for part in parts[1:]):
+            raise ValueError("the indices of a sparse matrix must be whole numbers")
         matrix = cls(tuple(parts), shape=tuple(value["shape"]))
         # SciPy's compiled loops trust the indices: wrong ones read foreign memory.
         matrix.check_format(full_check=True)

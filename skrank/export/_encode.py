@@ -114,7 +114,7 @@ class Encoder:
         if name is None:
             raise TypeError(f"{where} cannot be saved: {_why(estimator)}")
         params = estimator.get_params(deep=False)
-        state = {k: v for k, v in vars(estimator).items() if k not in params}
+        state = _state(estimator, params)
         requests = state.pop(REQUESTS, None)
         encoded = {
             "type": "estimator",
@@ -220,6 +220,14 @@ _ENCODERS: dict[type, Callable] = {
     np.random.Generator: Encoder._generator,
     **dict.fromkeys(_SPARSE, Encoder._sparse),
 }
+
+
+def _state(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Attributes to save: all, unless the class says from which it can learn again."""
+    saved_state = getattr(estimator, "_saved_state", None)
+    if saved_state is not None:
+        return saved_state()
+    return {k: v for k, v in vars(estimator).items() if k not in params}
 
 
 def _dtype_name(dtype, where):

@@ -27,6 +27,8 @@ from skrank._core._validation import (
 
 # As many values are scaled at once as let all temporaries stay in the cache.
 _BLOCK_VALUES = 1 << 16
+# Bounds of a range that float32, too, can hold with all differences.
+_LARGEST_BOUND = 1e30
 
 
 class _BaseQueryScaler(
@@ -52,9 +54,24 @@ class _BaseQueryScaler(
 
     @abstractmethod
     def _location_scale(
-        self, X: np.ndarray, starts: np.ndarray, sizes: np.ndarray
+        self,
+        X: np.ndarray,
+        starts: np.ndarray,
+        sizes: np.ndarray,
+        bounds: np.ndarray,
+        unit: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the subtrahend and the factor, each (n_queries, n_features)."""
+        """Return the subtrahend and the factor, each (n_queries, n_features).
+
+        The array ``bounds`` is that of `_bounds`. Where there are units, X and bounds
+        are measured in them, and values that keep their scale have to be multiplied by
+        them.
+        """
+
+    def _bounds(self, X: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return bounds of the values of each feature in each query, low and high."""
+        largest = np.fmax.reduceat(np.abs(X), starts, axis=0)
+        return np.stack([-largest, largest])
 
     def fit(
         self, X: npt.ArrayLike, y: Any = None, groups: npt.ArrayLike | None = None
@@ -170,10 +187,24 @@ class _BaseQueryScaler(
             rows = slice(ptr[first], ptr[last])
             sizes = np.diff(ptr[first : last + 1])
             starts = ptr[first:last] - ptr[first]
-            location, scale = self._location_scale(X[rows], starts, sizes)
-            np.subtract(X[rows], np.repeat(location, sizes, axis=0), out=scaled[rows])
-            scaled[rows] *= np.repeat(scale, sizes, axis=0)
+            block = X[rows]
+            bounds = self._bounds(block, starts)
+            shift = _shift_within_reach(bounds)
+            unit = None
+            if shift is not None:
+                block = np.ldexp(block, np.repeat(-shift, sizes, axis=0))
+                bounds = np.ldexp(bounds, -shift)
+                unit = np.ldexp(1.0, shift)
+            location, scale = self._location_scale(block, starts, sizes, bounds, unit)
+            np.subtract(block, np.repeat(location, sizes, axis=0), out=scaled[rows])
+            with np.errstate(over="ignore", under="ignore"):  # where there are units
+                scaled[rows] *= np.repeat(scale, sizes, axis=0)
             self._finish(scaled[rows])
+            if unit is not None and np.isinf(scaled[rows]).any():
+                raise ValueError(
+                    "X holds values whose differences from their mean are beyond the "
+                    f"range of {X.dtype}"
+                )
             first = last
         return scaled
 
@@ -199,7 +230,7 @@ class QueryMinMaxScaler(_BaseQueryScaler):
     Parameters
     ----------
     feature_range : tuple (a, b), default=(0, 1)
-        Smallest and largest value of a scaled feature, a < b.
+        Smallest and largest value of a scaled feature, a < b, both within ±1e30.
 
     See Also
     --------
@@ -227,15 +258,16 @@ class QueryMinMaxScaler(_BaseQueryScaler):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         low, high = self.feature_range
-        if not low < high:
-            raise invalid_parameter(
-                self, "feature_range", "(a, b) with a < b", self.feature_range
-            )
+        if not (low < high and max(-low, high) <= _LARGEST_BOUND):
+            accepted = f"(a, b) with a < b, both within ±{_LARGEST_BOUND:g}"
+            raise invalid_parameter(self, "feature_range", accepted, self.feature_range)
 
-    def _location_scale(self, X, starts, sizes):
+    def _bounds(self, X, starts):
         # Unlike minimum and maximum, fmin and fmax pass over missing values.
-        low = np.fmin.reduceat(X, starts, axis=0)
-        high = np.fmax.reduceat(X, starts, axis=0)
+        return np.stack([u.reduceat(X, starts, axis=0) for u in (np.fmin, np.fmax)])
+
+    def _location_scale(self, X, starts, sizes, bounds, unit):
+        low, high = bounds
         width = high - low
         return low, np.divide(1, width, out=np.zeros_like(width), where=width > 0)
 
@@ -285,14 +317,21 @@ class QueryStandardScaler(_BaseQueryScaler):
     def _variants(cls):
         return [{}, {"with_mean": False}, {"with_std": False}]
 
-    def _location_scale(self, X, starts, sizes):
-        present = ~np.isnan(X)
-        count = np.maximum(np.add.reduceat(present, starts, axis=0, dtype=np.intp), 1)
-        mean = _segment_means(np.where(present, X, 0), starts, count)
+    def _location_scale(self, X, starts, sizes, bounds, unit):
+        missing = np.isnan(X)
+        if missing.any():
+            n_missing = np.add.reduceat(missing, starts, axis=0, dtype=np.intp)
+            count = np.maximum(sizes[:, None] - n_missing, 1)
+            values = np.where(missing, 0, X)
+        else:
+            missing, count, values = None, sizes[:, None], X
+        mean = _segment_means(values, starts, count)
         location = mean if self.with_mean else np.zeros_like(mean)
         if not self.with_std:
-            return location, np.ones_like(mean)
-        centred = np.where(present, X - np.repeat(mean, sizes, axis=0), 0)
+            return location, np.ones_like(mean) if unit is None else unit
+        centred = values - np.repeat(mean, sizes, axis=0)
+        if missing is not None:
+            centred[missing] = 0
         std = np.sqrt(_segment_means(centred**2, starts, count))
         # The deviations of a constant column are rounding errors of its mean rather
         # than exact zeros, and must not be blown up to unit variance.
@@ -300,9 +339,23 @@ class QueryStandardScaler(_BaseQueryScaler):
         varies = std > noise
         scale = np.divide(1, std, out=np.zeros_like(std), where=varies)
         if not self.with_mean:
-            scale[~varies] = 1
+            scale[~varies] = 1 if unit is None else unit[~varies]
         return location, scale
 
 
 def _segment_means(values, starts, count):
     return np.add.reduceat(values, starts, axis=0, dtype=np.float64) / count
+
+
+def _shift_within_reach(bounds: np.ndarray) -> np.ndarray | None:
+    """Return the exponents of units in which squares neither over- nor underflow.
+
+    Units are powers of two, one for each feature of each query, so that nothing is
+    rounded but what vanishes beside the largest value. There are none (None) in the
+    usual case that all features can do without.
+    """
+    largest = np.maximum(-bounds[0], bounds[1])
+    largest[np.isnan(largest)] = 0.0  # features without values
+    _, exponent = np.frexp(largest)
+    odd = np.abs(exponent) > 0.4 * np.finfo(bounds.dtype).maxexp
+    return np.where(odd, exponent - 1, 0) if odd.any() else None

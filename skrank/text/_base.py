@@ -13,19 +13,19 @@ query. A new model states these four quantities and nothing else.
 """
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Parameters, PositiveInt
-from skrank._core._validation import check_arguments
+from skrank._core._validation import check_arguments, n_rows
 from skrank.text._index import Documents, InvertedIndex, Postings, as_index
 from skrank.text._matching import TermMatches, check_pairs, match_pairs
+from skrank.text._saving import FittedToIndex
 from skrank.text._segments import segment_reduce
 from skrank.text._tokenizer import Analyzer
 
@@ -33,7 +33,7 @@ from skrank.text._tokenizer import Analyzer
 _BLOCK_SCORES = 4_000_000
 
 
-class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
+class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
     """Base class of the relevance models over an inverted index.
 
     Parameters
@@ -81,9 +81,9 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        documents : sequence of str, mapping of str to sequence of str, or InvertedIndex
-            One text per document, one such sequence for each field, or a fitted
-            index, which several models can share.
+        documents : sequence of str, mapping, data frame or InvertedIndex
+            One text per document, one such sequence for each field (in a data frame,
+            each column is a field), or a fitted index, which several models can share.
         y : None
             Ignored.
 
@@ -96,14 +96,20 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
         ------
         ValueError
             If a parameter is not accepted, or the documents have no such field.
+        TypeError
+            If a document is missing or no string.
         """
         self._check_parameters()
         self.index_ = as_index(documents, self.tokenizer)
         self.postings_ = self.index_.postings(self.field)
-        self.weights_, self.offsets_ = self._weigh_documents(self.postings_)
+        with np.errstate(all="ignore"):
+            self.weights_, self.offsets_ = self._weigh_documents(self.postings_)
+        for weights in (self.weights_, self.offsets_):
+            if weights is not None and not np.isfinite(weights).all():
+                raise ValueError(f"{self!r} gives weights beyond the range of numbers")
         return self
 
-    def score(self, queries: Sequence[str]) -> np.ndarray:
+    def score(self, queries: Iterable[str]) -> np.ndarray:
         """Score all documents for each query.
 
         Parameters
@@ -115,13 +121,18 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
         -------
         ndarray of shape (n_queries, n_documents), dtype float64
             Scores, higher is better.
+
+        Raises
+        ------
+        TypeError
+            If a query is missing or no string.
         """
         check_is_fitted(self, "weights_")
         return self._score_counts(self.index_.count_queries(queries))
 
     def score_pairs(
         self,
-        queries: Sequence[str],
+        queries: Iterable[str],
         query_of: npt.ArrayLike,
         document_of: npt.ArrayLike,
     ) -> np.ndarray:
@@ -144,19 +155,24 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
         ------
         ValueError
             If a number names no query or no document.
+        TypeError
+            If a query is missing or no string.
         """
         check_is_fitted(self, "weights_")
         counts = self.index_.count_queries(queries)
         query_of, document_of = check_pairs(
-            query_of, document_of, len(queries), self.postings_.n_documents
+            query_of, document_of, n_rows(counts), self.postings_.n_documents
         )
         matches = match_pairs(counts, self.postings_, query_of, document_of)
         return self._score_matches(counts, matches, query_of, document_of)
 
     def retrieve(
-        self, queries: Sequence[str], k: PositiveInt
+        self, queries: Iterable[str], k: PositiveInt
     ) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best documents for each query.
+
+        Only documents that contain a term of the query are found. Other documents have
+        scores, too, which `score` tells, but nothing speaks for them.
 
         Parameters
         ----------
@@ -167,32 +183,65 @@ class BaseTextModel(Parameters, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        documents : ndarray of shape (n_queries, min(k, n_documents)), dtype intp
+        documents : ndarray of shape (n_queries, n_found), dtype intp
             Document numbers, best first; of documents with equal scores, the lower
-            number comes first.
-        scores : ndarray of shape (n_queries, min(k, n_documents)), dtype float64
-            Scores of these documents.
+            number comes first. ``n_found`` is the largest number of documents that a
+            query finds, at most k; where a query finds fewer, -1 fills its row.
+        scores : ndarray of shape (n_queries, n_found), dtype float64
+            Scores of these documents, -inf where there is none.
 
         Raises
         ------
         ValueError
             If k is not a whole number >= 1.
+        TypeError
+            If a query is missing or no string.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skrank.text import BM25
+        >>> model = BM25().fit(["sort an array", "invert a matrix", "sort rows"])
+        >>> documents, scores = model.retrieve(["sort", "matrix", "tree"], k=5)
+        >>> documents
+        array([[ 0,  2],
+               [ 1, -1],
+               [-1, -1]])
+        >>> query_of, place = np.nonzero(documents >= 0)
+        >>> query_of, documents[query_of, place]
+        (array([0, 0, 1]), array([0, 2, 1]))
         """
         check_is_fitted(self, "weights_")
         check_arguments(self.retrieve, k=k)
         counts = self.index_.count_queries(queries)
         k = min(k, self.postings_.n_documents)
-        documents = np.empty((len(queries), k), dtype=np.intp)
-        scores = np.empty((len(queries), k))
+        n_queries = n_rows(counts)
+        documents = np.empty((n_queries, k), dtype=np.intp)
+        scores = np.empty((n_queries, k))
         step = max(1, _BLOCK_SCORES // self.postings_.n_documents)
-        for start in range(0, len(queries), step):
+        for start in range(0, n_queries, step):
             block = slice(start, start + step)
             dense = self._score_counts(counts[block])
+            dense[~self._matches(counts[block])] = -np.inf
             # A stable sort keeps equal scores in the order of the document numbers; a
             # partition would be faster but leaves ties in any order.
             documents[block] = np.argsort(-dense, axis=1, kind="stable")[:, :k]
             scores[block] = np.take_along_axis(dense, documents[block], axis=1)
-        return documents, scores
+        found = scores > -np.inf
+        documents[~found] = -1
+        n_found = int(found.sum(axis=1).max(initial=0))
+        return documents[:, :n_found].copy(), scores[:, :n_found].copy()
+
+    def _matches(self, counts: sparse.csr_array) -> np.ndarray:
+        """Return whether each document contains a term of each query."""
+        queries, documents = (
+            type(matrix)(
+                (np.ones(matrix.nnz, bool), matrix.indices, matrix.indptr),
+                shape=matrix.shape,
+            )
+            for matrix in (counts, self.postings_.counts)
+        )
+        return (queries @ documents.T).toarray()
 
     def _score_counts(self, counts: sparse.csr_array) -> np.ndarray:
         """Return the scores of all documents, by one sparse product."""

@@ -8,6 +8,9 @@ from skrank._core._parameters import Interval, NonNegative
 from skrank.text._base import BaseTextModel
 from skrank.text._idf import IdfVariant, inverse_document_frequency
 
+# The score of larger k1 and k3 is its limit, which products with them would overflow.
+_INFINITE = 1e100
+
 
 class BM25(BaseTextModel):
     r"""Okapi BM25, the probabilistic relevance model.
@@ -69,12 +72,13 @@ class BM25(BaseTextModel):
             postings.document_frequency, postings.n_documents, self.idf
         )
         mean = postings.average_length or 1.0  # 0 if all documents are empty
-        norm = self.k1 * (1 - self.b + self.b * postings.lengths / mean)
+        k1 = min(self.k1, _INFINITE)
+        norm = k1 * (1 - self.b + self.b * postings.lengths / mean)
         tf = postings.counts.data
-        saturated = (self.k1 + 1) * tf / (tf + norm[postings.document_of])
+        saturated = (k1 + 1) * tf / (tf + norm[postings.document_of])
         return idf[postings.term_of] * saturated, None
 
     def _weigh_queries(self, counts):
-        if np.isinf(self.k3):
+        if self.k3 >= _INFINITE:
             return counts.data, None
         return (self.k3 + 1) * counts.data / (self.k3 + counts.data), None

@@ -1,14 +1,15 @@
 """Feature vectors of (query, document) pairs, as in the LETOR data sets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Parameters, invalid_parameter
+from skrank._core._validation import n_rows
 from skrank.text._base import BaseTextModel
 from skrank.text._bm25 import BM25
 from skrank.text._idf import inverse_document_frequency
@@ -17,6 +18,7 @@ from skrank.text._lm_absolute import LMAbsoluteDiscount
 from skrank.text._lm_dirichlet import LMDirichlet
 from skrank.text._lm_jelinek_mercer import LMJelinekMercer
 from skrank.text._matching import TermMatches, check_pairs, match_pairs
+from skrank.text._saving import FittedToIndex
 from skrank.text._tokenizer import Analyzer
 from skrank.text._vsm import VectorSpace
 
@@ -35,7 +37,7 @@ def _default_models() -> dict[str, BaseTextModel]:
     }
 
 
-class LetorFeatures(Parameters, BaseEstimator):
+class LetorFeatures(Parameters, FittedToIndex):
     """Extract the text features of LETOR and MSLR from (query, document) pairs.
 
     For every field, and for whole documents when there are several fields:
@@ -110,8 +112,9 @@ class LetorFeatures(Parameters, BaseEstimator):
 
         Parameters
         ----------
-        documents : sequence of str, mapping of str to sequence of str, or InvertedIndex
-            One text per document, or for each field one text per document.
+        documents : sequence of str, mapping, data frame or InvertedIndex
+            One text per document, or for each field one text per document; the fields
+            of a data frame are its columns, and its documents are its rows.
         y : None
             Ignored.
 
@@ -124,6 +127,8 @@ class LetorFeatures(Parameters, BaseEstimator):
         ------
         ValueError
             If a parameter is not accepted, or the documents lack one of the fields.
+        TypeError
+            If a document is missing or no string.
         """
         self._check_parameters()
         self.index_ = as_index(documents, self.tokenizer)
@@ -144,7 +149,7 @@ class LetorFeatures(Parameters, BaseEstimator):
 
     def extract(
         self,
-        queries: Sequence[str],
+        queries: Iterable[str],
         query_of: npt.ArrayLike,
         document_of: npt.ArrayLike,
         *,
@@ -158,7 +163,7 @@ class LetorFeatures(Parameters, BaseEstimator):
             One text per query.
         query_of, document_of : array-like of shape (n_pairs,), dtype int
             The number of the query and of the document of each pair.
-        dtype : numpy dtype, default=float64
+        dtype : {float64, float32}, default=float64
             Type of the features.
 
         Returns
@@ -171,12 +176,15 @@ class LetorFeatures(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If a number names no query or no document.
+            If a number names no query or no document, or the dtype is another one.
+        TypeError
+            If a query is missing or no string.
         """
         check_is_fitted(self, "models_")
+        _check_dtype(dtype)
         counts = self.index_.count_queries(queries)
         query_of, document_of = check_pairs(
-            query_of, document_of, len(queries), self.index_.n_documents_
+            query_of, document_of, n_rows(counts), self.index_.n_documents_
         )
         X = np.empty((len(query_of), len(self.feature_names_)), dtype=dtype)
         column = 0
@@ -216,14 +224,37 @@ class LetorFeatures(Parameters, BaseEstimator):
                 raise invalid_parameter(
                     self, f"models[{name!r}]", "a model of skrank.text", model
                 )
+            if not isinstance(name, str) or name in _term_feature_names():
+                accepted = "a mapping whose keys are strings and name no other feature"
+                raise invalid_parameter(self, "models", accepted, self.models)
+        if self.fields is not None and (
+            len(self.fields) == 0 or len(set(self.fields)) < len(self.fields)
+        ):
+            raise invalid_parameter(
+                self, "fields", "different names, at least one", self.fields
+            )
 
     def _resolve_fields(self) -> tuple[str, ...]:
         known = self.index_.fields_
+        if WHOLE in known:
+            raise ValueError(
+                f"documents must have no field {WHOLE!r}, which is the name of the "
+                "features of whole documents; rename it"
+            )
         if self.fields is None:
             return known if len(known) == 1 else (*known, WHOLE)
         for field in self.fields:
             self.index_.postings(_of_index(field))  # raises if there is no such field
         return tuple(self.fields)
+
+
+def _check_dtype(dtype: Any) -> None:
+    try:
+        accepted = np.dtype(dtype) in (np.float64, np.float32) and dtype is not None
+    except TypeError:  # no type of NumPy
+        accepted = False
+    if not accepted:
+        raise ValueError(f"dtype must be float64 or float32, got {dtype!r:.80}")
 
 
 def _fitted(model: BaseTextModel, field: str, index: InvertedIndex) -> BaseTextModel:

@@ -1,10 +1,11 @@
 """Inverse document frequencies."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._parameters import Interval
 from skrank._core._validation import check_arguments
 
 IdfVariant = Literal["log", "robertson", "smooth"]
@@ -28,7 +29,7 @@ _VARIANTS = {"log": _log, "smooth": _smooth, "robertson": _robertson}
 
 def inverse_document_frequency(
     document_frequency: npt.ArrayLike,
-    n_documents: int,
+    n_documents: Annotated[int, Interval(1, None)],
     variant: IdfVariant = "log",
 ) -> np.ndarray:
     r"""Compute the inverse document frequency of terms.
@@ -42,10 +43,10 @@ def inverse_document_frequency(
 
     Parameters
     ----------
-    document_frequency : ndarray of shape (n_terms,)
-        Number of documents that contain each term, n(t).
+    document_frequency : array-like of shape (n_terms,)
+        Number of documents that contain each term, n(t), from 0 to N.
     n_documents : int
-        Number of all documents, N.
+        Number of all documents, N, at least 1.
     variant : {"log", "robertson", "smooth"}, default="log"
         Formula to use. ``"log"`` treats a term that no document contains as if one did.
 
@@ -57,7 +58,8 @@ def inverse_document_frequency(
     Raises
     ------
     ValueError
-        If the variant is unknown.
+        If the variant is unknown, there are no documents, or a frequency is no number
+        from 0 to N.
 
     Examples
     --------
@@ -66,5 +68,21 @@ def inverse_document_frequency(
     >>> inverse_document_frequency(np.array([1.0, 10.0]), 10).round(3)
     array([2.303, 0.   ])
     """
-    check_arguments(inverse_document_frequency, variant=variant)
-    return _VARIANTS[variant](n_documents, np.asarray(document_frequency, dtype=float))
+    check_arguments(
+        inverse_document_frequency, n_documents=n_documents, variant=variant
+    )
+    try:
+        frequency = np.asarray(document_frequency)
+        numeric = frequency.dtype.kind in "biuf"
+    except ValueError:  # lists of different lengths
+        numeric = False
+    if not numeric:
+        raise ValueError(
+            f"document_frequency must hold numbers, got {document_frequency!r:.100}"
+        )
+    frequency = frequency.astype(np.float64)
+    if not np.all((frequency >= 0) & (frequency <= n_documents)):
+        raise ValueError(
+            f"document_frequency must hold numbers from 0 to n_documents={n_documents}"
+        )
+    return _VARIANTS[variant](n_documents, frequency)

@@ -13,6 +13,7 @@ from scipy import sparse
 from skrank._core._queries import rows_of_queries
 from skrank.text._index import Postings
 from skrank.text._segments import segment_reduce
+from skrank.text._texts import check_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,26 +84,11 @@ def check_pairs(
     n_documents: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Check the two arrays that name (query, document) pairs."""
-    queries = _check_numbers(query_of, n_queries, "query_of")
-    documents = _check_numbers(document_of, n_documents, "document_of")
+    queries = check_numbers(query_of, n_queries, "query_of", "queries")
+    documents = check_numbers(document_of, n_documents, "document_of", "documents")
     if len(queries) != len(documents):
         raise ValueError(
             "query_of and document_of must name one query and one document per pair, "
             f"got {len(queries)} queries and {len(documents)} documents"
         )
     return queries, documents
-
-
-def _check_numbers(numbers, bound, name):
-    numbers = np.asarray(numbers)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ValueError(
-            f"{name} must be a one-dimensional array of integers, got an array of "
-            f"shape {numbers.shape} and dtype {numbers.dtype}"
-        )
-    if numbers.size and not (numbers.min() >= 0 and numbers.max() < bound):
-        raise ValueError(
-            f"{name} must hold numbers from 0 to {bound - 1}, "
-            f"found {numbers.min()} to {numbers.max()}"
-        )
-    return numbers.astype(np.intp)

@@ -23,6 +23,11 @@ def stem_plural(word: str) -> str:
     str
         Stem of the word.
 
+    Raises
+    ------
+    TypeError
+        If the word is not a string.
+
     References
     ----------
     [Harman1991]_, table 1 (the "S" stemmer).
@@ -32,6 +37,8 @@ def stem_plural(word: str) -> str:
     >>> [stem_plural(w) for w in ["matrices", "queries", "values", "class", "bias"]]
     ['matrice', 'query', 'value', 'class', 'bia']
     """
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string, got {word!r:.80}")
     if len(word) <= 3 or not word.endswith("s"):
         return word
     if word.endswith("ies"):

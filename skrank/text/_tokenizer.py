@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from skrank._core._parameters import NonNegativeInt, Parameters
 from skrank.text._stem import stem_plural
 from skrank.text._stopwords import ENGLISH_STOP_WORDS
+from skrank.text._texts import as_texts
 
 Analyzer = Callable[[str], list[str]]
 
@@ -24,7 +25,9 @@ class _Words:
     """Limit of a collection: of words, not the letters of a single string."""
 
     def __contains__(self, value) -> bool:
-        return not isinstance(value, str)
+        return not isinstance(value, str) and all(
+            isinstance(word, str) for word in value
+        )
 
     def __str__(self) -> str:
         return "of words"
@@ -106,7 +109,16 @@ class Tokenizer(Parameters, BaseEstimator):
         -------
         list of str
             Terms in the order of the text.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not accepted.
+        TypeError
+            If the text is not a string.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, got {text!r:.80}")
         return self.tokenize_all([text])[0]
 
     def tokenize_all(self, texts: Iterable[str]) -> list[list[str]]:
@@ -130,18 +142,12 @@ class Tokenizer(Parameters, BaseEstimator):
         ValueError
             If a parameter is not accepted.
         TypeError
-            If a text is not a string, or a single string is given.
+            If a text is missing or not a string, or a single string is given.
         """
         self._check_parameters()
-        if isinstance(texts, str):
-            raise TypeError("texts must be an iterable of strings, got one string")
         terms_of = _TermsOfWord(self._word_analyser())
         tokenized = []
-        for i, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise TypeError(
-                    f"texts must hold strings, item {i} is a {type(text).__name__}"
-                )
+        for text in as_texts(texts, "texts"):
             terms: list[str] = []
             for word in _WORD.findall(text):
                 terms += terms_of[word]
@@ -192,6 +198,11 @@ def tokenize(text: str) -> list[str]:
     -------
     list of str
         Lower-case terms without stop words, plurals as singulars.
+
+    Raises
+    ------
+    TypeError
+        If the text is not a string.
 
     Examples
     --------

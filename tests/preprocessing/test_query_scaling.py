@@ -1,5 +1,8 @@
 """Scaling within queries: a loop over queries, scikit-learn's scalers and pipelines."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -179,3 +182,84 @@ def _expected_failures(estimator):
 def test_scikit_learn_checks(estimator, check):
     with skrank.config_context(assume_single_query=True), np.errstate(all="warn"):
         check(estimator)
+
+
+def exact(scaler, column):
+    """Scale one column of one query by fractions, rounded at the end."""
+    numbers = [Fraction(float(value)) for value in column]
+    mean = sum(numbers) / len(numbers)
+    width = max(numbers) - min(numbers)
+    if isinstance(scaler, QueryMinMaxScaler):
+        return [float((v - min(numbers)) / width) for v in numbers]
+    if not scaler.with_std:
+        return [float(v - mean) for v in numbers]
+    # In units of the width, the variance is neither too large nor too small.
+    variance = sum(((v - mean) / width) ** 2 for v in numbers) / len(numbers)
+    location = mean if scaler.with_mean else 0
+    return [float((v - location) / width) / math.sqrt(variance) for v in numbers]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        QueryMinMaxScaler(),
+        QueryStandardScaler(),
+        QueryStandardScaler(with_mean=False),
+        QueryStandardScaler(with_std=False),
+    ],
+    ids=str,
+)
+def test_features_of_any_size_are_scaled_exactly(scaler, dtype):
+    limits = np.finfo(dtype)
+    steps = np.array([0.0, 1.0, 0.5, 0.25], dtype=dtype)
+    columns = [
+        limits.max * steps,
+        limits.max * (steps - dtype(0.5)),
+        np.sqrt(limits.max) * steps,
+        limits.tiny * steps,
+        limits.smallest_subnormal * 4 * steps,
+        dtype(limits.max) ** dtype(-0.7) * (steps + 3),
+        np.array([0, -1, 1, 2], dtype=dtype),
+    ]
+    X = np.column_stack(columns).astype(dtype)
+    rows = np.concatenate([X, X[:1]])  # and a query of one document
+    scaled = scaler.fit_transform(rows, groups=[1, 1, 1, 1, 2])
+    expected = np.column_stack([exact(scaler, column) for column in X.T])
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    keeps_units = scaler.get_params().get("with_std") is False
+    with np.errstate(under="ignore"):
+        np.testing.assert_allclose(
+            scaled[:4],
+            expected.astype(dtype),
+            rtol=tolerance,
+            atol=2 * limits.smallest_subnormal if keeps_units else tolerance,
+        )
+    assert scaled.dtype == dtype
+    # What neighbours do does not matter.
+    alone = [scaler.fit_transform(c[:, None], groups=[1] * 4) for c in X.T]
+    np.testing.assert_array_equal(np.hstack(alone), scaled[:4])
+
+
+def test_missing_values_among_features_of_any_size():
+    X = np.array([[1e300, np.nan], [np.nan, 1e-300], [-1e300, 3e-300], [0, np.nan]])
+    for scaler in (QueryMinMaxScaler(), QueryStandardScaler()):
+        scaled = scaler.fit_transform(X, groups=[0] * 4)
+        for j in (0, 1):
+            there = ~np.isnan(X[:, j])
+            np.testing.assert_allclose(scaled[there, j], exact(scaler, X[there, j]))
+        np.testing.assert_array_equal(np.isnan(scaled), np.isnan(X))
+
+
+def test_centred_values_beyond_the_range_are_named():
+    X = np.array([[1.7e308]] * 9 + [[-1.7e308]])
+    with pytest.raises(
+        ValueError, match="X holds values .* beyond the range of float6"
+    ):
+        QueryStandardScaler(with_std=False).fit_transform(X, groups=[0] * 10)
+
+
+@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, np.inf), (0, 1e31)])
+def test_ranges_beyond_single_precision_are_named(bounds):
+    with pytest.raises(ValueError, match="feature_range must be "):
+        QueryMinMaxScaler(bounds).fit(np.ones((2, 1)))

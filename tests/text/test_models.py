@@ -86,6 +86,13 @@ class Reference:
 
 
 REFERENCE = Reference(DOCUMENTS)
+MODELS = [
+    BM25(),
+    VectorSpace(),
+    LMDirichlet(),
+    LMJelinekMercer(),
+    LMAbsoluteDiscount(),
+]
 
 
 def jelinek_mercer(smoothing):
@@ -157,11 +164,15 @@ def test_all_three_ways_of_scoring_are_the_formula(model, reference):
     )
 
     documents, scores = model.retrieve(QUERIES, k=7)
-    full = model.score(QUERIES)
-    np.testing.assert_array_equal(
-        documents, np.argsort(-full, axis=1, kind="stable")[:, :7]
-    )
-    np.testing.assert_array_equal(scores, np.take_along_axis(full, documents, 1))
+    for query, found, values, full in zip(
+        QUERIES, documents, scores, model.score(QUERIES)
+    ):
+        terms = set(words(query))
+        matching = [d for d, text in enumerate(DOCUMENTS) if terms & set(words(text))]
+        best = sorted(matching, key=lambda d: (-full[d], d))[:7]
+        n_absent = documents.shape[1] - len(best)
+        assert found.tolist() == best + [-1] * n_absent
+        assert values.tolist() == full[best].tolist() + [-inf] * n_absent
 
 
 def test_bm25_by_hand():
@@ -217,10 +228,38 @@ def test_blocks_of_retrieval_do_not_matter(monkeypatch):
     np.testing.assert_array_equal(model.retrieve(QUERIES, 5), whole)
 
 
-def test_k_is_at_most_the_number_of_documents():
-    documents, scores = BM25().fit(["sort", "rows"]).retrieve(["rows"], k=10)
-    assert documents.tolist() == [[1, 0]]
-    assert scores.shape == (1, 2)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_only_documents_with_a_term_of_the_query_are_found(model):
+    model = clone(model).fit(["sort", "rows", "", "sort sort of rows"])
+    for queries in (["zzz"], [""], ["of the"], ["zzz", "", "of"], []):
+        documents, scores = model.retrieve(queries, k=3)
+        assert documents.shape == scores.shape == (len(queries), 0)
+    documents, scores = model.retrieve(["zzz", "rows"], k=10)
+    assert documents.shape == (2, 2)
+    assert documents[0].tolist() == [-1, -1]
+    assert sorted(documents[1]) == [1, 3]
+    np.testing.assert_array_equal(scores[0], -inf)
+    np.testing.assert_array_equal(scores[1], model.score(["rows"])[0, documents[1]])
+    assert model.retrieve(["rows"], k=1)[0].shape == (1, 1)
+
+
+def test_documents_of_negative_and_of_zero_scores_are_found():
+    # "a" is in two documents of three, so that its weight is log(1.5 / 2.5) < 0.
+    model = BM25(idf="robertson", tokenizer=words).fit(["a", "b", "a a"])
+    documents, scores = model.retrieve(["a"], k=3)
+    assert documents.tolist() == [[0, 2]]
+    assert (scores < 0).all()
+    # A term that all documents contain has the weight log(3 / 3) = 0.
+    model = VectorSpace(tokenizer=words).fit(["a", "a b", "a"])
+    documents, scores = model.retrieve(["a"], k=2)
+    assert documents.tolist() == [[0, 1]]
+    assert scores.tolist() == [[0, 0]]
+
+
+def test_collections_without_a_term_find_nothing():
+    for model in MODELS:
+        documents, scores = clone(model).fit(["", "the"]).retrieve(["sort"], k=1)
+        assert documents.shape == scores.shape == (1, 0)
 
 
 def test_collections_without_a_term_score_zero():
@@ -264,12 +303,51 @@ def test_bad_parameters_are_named(model, message):
         model.fit(["sort rows"])
 
 
+def test_extreme_parameters_give_the_limit_or_an_error():
+    documents, query = ["a b", "b b c c c c"], ["b b a"]
+    limits = (
+        (BM25(k1=1e300), BM25(k1=1e30)),
+        (BM25(k3=1e308), BM25()),
+        (BM25(k1=1e-320), BM25(k1=0.0)),
+    )
+    for model, other in limits:
+        np.testing.assert_allclose(
+            model.set_params(tokenizer=words).fit(documents).score(query),
+            other.set_params(tokenizer=words).fit(documents).score(query),
+        )
+    for model in (LMDirichlet(mu=5e-324), LMAbsoluteDiscount(delta=5e-324)):
+        with pytest.raises(ValueError, match="gives weights beyond the range of num"):
+            model.fit(documents)
+
+
+@pytest.mark.parametrize(
+    ("frequency", "n", "message"),
+    [
+        (["a"], 3, r"document_frequency must hold numbers, got \['a'\]"),
+        ([[1], [1, 2]], 3, "document_frequency must hold numbers, got"),
+        ([1j], 3, "document_frequency must hold numbers, got"),
+        ([4.0], 3, "document_frequency must hold numbers from 0 to n_documents=3"),
+        ([-1], 3, "document_frequency must hold numbers from 0 to n_documents=3"),
+        ([np.nan], 3, "document_frequency must hold numbers from 0 to n_documents=3"),
+        ([0], 0, "n_documents must be a whole number >= 1, got 0"),
+        ([1], 2.5, "n_documents must be a whole number >= 1, got 2.5"),
+    ],
+)
+def test_bad_frequencies_are_named(frequency, n, message):
+    with pytest.raises(ValueError, match=message):
+        inverse_document_frequency(frequency, n)
+
+
 def test_bad_calls_are_named():
     model = BM25().fit(["sort", "rows"])
     with pytest.raises(ValueError, match="document_of must hold numbers from 0 to 1"):
         model.score_pairs(["rows"], [0], [2])
     with pytest.raises(ValueError, match="query_of must be a one-dimensional array of"):
         model.score_pairs(["rows"], [0.5], [1])
+    with pytest.raises(ValueError, match="query_of must be a one-dimensional array of"):
+        model.score_pairs(["rows"], [[0], [0, 1]], [1])
+    with pytest.raises(ValueError, match="query_of must hold nothing: no queries, fou"):
+        model.score_pairs([], [0], [1])
     with pytest.raises(ValueError, match="got 2 queries and 1 documents"):
         model.score_pairs(["rows"], [0, 0], [1])
     with pytest.raises(ValueError, match="retrieve: k must be a whole number >= 1, go"):

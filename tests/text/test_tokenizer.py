@@ -78,8 +78,15 @@ def test_terms_are_never_empty_stop_words_or_split_again(text):
 def test_bad_input_is_named():
     with pytest.raises(TypeError, match="got one string"):
         Tokenizer().tokenize_all("text")
-    with pytest.raises(TypeError, match="item 1 is a float"):
+    with pytest.raises(TypeError, match="texts must hold strings; item 1 is of type"):
         Tokenizer().tokenize_all(["text", 2.0])
+    for function in (Tokenizer(), tokenize):
+        with pytest.raises(TypeError, match="text must be a string, got None"):
+            function(None)
+    with pytest.raises(TypeError, match="word must be a string, got b'words'"):
+        stem_plural(b"words")
+    with pytest.raises(ValueError, match="stop_words must be 'english', a Collection"):
+        Tokenizer(stop_words=["the", None])("text")
     with pytest.raises(ValueError, match=r"stop_words must be 'english'.*'german'"):
         Tokenizer(stop_words="german")("text")
     with pytest.raises(ValueError, match="stemmer must be 'plural', a function"):

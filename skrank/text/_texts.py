@@ -1,0 +1,147 @@
+"""Texts and the numbers of texts, as users pass them: checked and named in errors."""
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def as_texts(texts: Any, name: str) -> list[str]:
+    """Return texts as a list.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        A list, a column of a data frame, a one-dimensional array, a generator …
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    list of str
+        The texts; strings of NumPy stay as they are.
+
+    Raises
+    ------
+    TypeError
+        If there is one text instead of several, the texts have no order or more than
+        one dimension, or one of them is missing or no string.
+    """
+    found = _why_not_texts(texts)
+    if found is not None:
+        raise TypeError(f"{name} must be a sequence of strings, got {found}")
+    listed = list(texts)
+    for place, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise TypeError(f"{name} must hold strings; item {place} {_describe(text)}")
+    return listed
+
+
+def _why_not_texts(texts) -> str | None:
+    """Return what is wrong with a container of texts; None if nothing is."""
+    if isinstance(texts, str):
+        return "one string"
+    if isinstance(texts, bytes | bytearray | memoryview):
+        return "bytes; decode them first"
+    if is_frame(texts):
+        return "a data frame; pass one of its columns"
+    if isinstance(texts, Mapping):
+        return "a mapping"
+    if isinstance(texts, Set) and not hasattr(texts, "mapping"):  # views have an order
+        return "a set, which has no order"
+    if not isinstance(texts, Iterable) or isinstance(texts, type):
+        return f"{texts!r:.80}"
+    n_dimensions = getattr(texts, "ndim", 1)
+    if n_dimensions != 1:
+        return f"an array of {n_dimensions} dimensions"
+    return None
+
+
+def _describe(text) -> str:
+    if isinstance(text, bytes):
+        return "is bytes; decode them first"
+    if is_missing(text):
+        return f"is missing ({text!r}); put an empty string where there is no text"
+    return f"is of type {type(text).__name__}"
+
+
+def is_missing(value) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, NaT or pandas.NA."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def is_frame(value) -> bool:
+    """Return whether a value is a data frame, of pandas or of another library."""
+    return hasattr(value, "columns") and hasattr(value, "__getitem__")
+
+
+def columns_of(frame: Any) -> dict[str, Any]:
+    """Return the columns of a data frame by name.
+
+    Parameters
+    ----------
+    frame : data frame
+        One text per row in every column.
+
+    Returns
+    -------
+    dict of str to column
+
+    Raises
+    ------
+    ValueError
+        If columns share a name.
+    """
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"documents must have columns of different names, got {names!r:.200}"
+        )
+    return {name: frame[name] for name in names}
+
+
+def check_numbers(
+    numbers: npt.ArrayLike, bound: int, name: str, kind: str
+) -> np.ndarray:
+    """Return numbers of queries, documents or terms as an array.
+
+    Parameters
+    ----------
+    numbers : array-like of int
+        Numbers to check.
+    bound : int
+        How many there are to choose from.
+    name : str
+        Name of the argument in error messages.
+    kind : str
+        What is numbered, such as "queries".
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype intp
+
+    Raises
+    ------
+    ValueError
+        If they are no integers from 0 to ``bound - 1`` in one dimension.
+    """
+    try:
+        found = np.asarray(numbers)
+    except ValueError:  # lists of different lengths
+        found = np.empty((0, 0), dtype=object)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{name} must be a one-dimensional array of integers, got {numbers!r:.100}"
+            if found.dtype == object
+            else f"{name} must be a one-dimensional array of integers, got an array of "
+            f"shape {found.shape} and dtype {found.dtype}"
+        )
+    if found.size and not (found.min() >= 0 and found.max() < bound):
+        accepted = f"numbers from 0 to {bound - 1}" if bound else f"nothing: no {kind}"
+        raise ValueError(
+            f"{name} must hold {accepted}, found {found.min()} to {found.max()}"
+        )
+    return found.astype(np.intp)
