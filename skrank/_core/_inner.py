@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
@@ -73,16 +74,67 @@ def needs_groups(estimator) -> bool:
 
 def allows_missing(estimator) -> bool:
     """Return whether an estimator takes missing values, as far as it says."""
-    if not hasattr(estimator, "__sklearn_tags__"):
+    if not _has_tags(estimator):
         return True  # libraries without tags check for themselves
     return bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def allows_sparse(estimator) -> bool:
     """Return whether an estimator takes sparse rows, as far as it says."""
-    if not hasattr(estimator, "__sklearn_tags__"):
+    if not _has_tags(estimator):
         return True
     return bool(get_tags(estimator).input_tags.sparse)
+
+
+def _has_tags(estimator) -> bool:
+    # A class given in place of an estimator is reported when it is to be fitted.
+    return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+
+
+def check_scores_documents(estimator, owner: str) -> None:
+    """Raise an error unless an estimator can be fitted and can score documents.
+
+    Parameters
+    ----------
+    estimator : object
+        What the user gave as an estimator.
+    owner : str
+        Name of the parameter that holds it, for error messages.
+
+    Raises
+    ------
+    TypeError
+        If it has no ``fit``, or none of the methods that score documents.
+    """
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise TypeError(
+            f"{owner} must be an estimator with fit, got {estimator!r:.200}"
+        )
+    if not any(hasattr(estimator, method) for method in RESPONSES):
+        raise TypeError(
+            f"{owner} must score documents by one of {', '.join(RESPONSES)}, which "
+            f"{estimator!r:.200} does not have; a transformer goes before a ranker, as "
+            "in make_pipeline(transformer, ranker)"
+        )
+
+
+def protected(estimator, values: Any) -> Any:
+    """Return data that an estimator may hold, but cannot change for their owner.
+
+    The estimators of this package never write into what they are given; of others,
+    some do, such as a scaler with ``copy=False``. Arrays become read-only views, of
+    which scikit-learn makes copies where it writes; data frames and sparse matrices,
+    whose parts can be written to in many ways, are copied.
+    """
+    if type(estimator).__module__.startswith("skrank."):
+        return values
+    if isinstance(values, np.ndarray):
+        view = values.view()
+        view.flags.writeable = False
+        return view
+    if sparse.issparse(values) or hasattr(values, "iloc"):
+        return values.copy()
+    return values
 
 
 def fit_inner(
@@ -127,11 +179,12 @@ def fit_inner(
     Raises
     ------
     TypeError
-        If the estimator cannot be fitted, or something is given that it does not take.
+        If the estimator cannot be fitted or does not score documents, or something is
+        given that it does not take.
     """
-    if not hasattr(estimator, "fit") or isinstance(estimator, type):
-        raise TypeError(f"{owner} must be an estimator with fit, got {estimator!r}")
+    check_scores_documents(estimator, owner)
     model = clone(estimator)
+    X, y, groups = protected(model, X), protected(model, y), protected(model, groups)
     if rng is not None:
         _seed(model, rng)
     given = {name: value for name, value in (given or {}).items() if value is not None}
@@ -145,7 +198,12 @@ def fit_inner(
             )
     if groups is not None:
         given["groups"] = groups
-    held_out = {k: v for k, v in (validation or {}).items() if v is not None}
+    given = {name: protected(model, value) for name, value in given.items()}
+    held_out = {
+        name: protected(model, value)
+        for name, value in (validation or {}).items()
+        if value is not None
+    }
     return _fit(model, X, y, given, held_out)
 
 
@@ -234,9 +292,8 @@ def scores_of(
         # A search scores by its best estimator, but has no way to pass the groups on.
         estimator = getattr(estimator, "best_estimator_", estimator)
     known = groups is not None and accepts(estimator, method, "groups")
-    response = np.asarray(
-        _call(estimator, method, X, **({"groups": groups} if known else {}))
-    )
+    given = {"groups": protected(estimator, groups)} if known else {}
+    response = np.asarray(_call(estimator, method, protected(estimator, X), **given))
     if method == "predict_proba":
         return response @ _numeric_classes(estimator)
     return column_or_1d(response)

@@ -6,11 +6,16 @@ from typing import Annotated, Literal, overload
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core._parameters import Interval, NonNegative, PositiveInt, Seed
+from skrank._core._parameters import Interval, PositiveInt, Seed
 from skrank._core._validation import check_arguments
+
+# Larger standard deviations would overflow, and leave nothing of the utility anyway.
+_Spread = Annotated[float, Interval(0, 1e100)]
 
 # Each grade is this many times as frequent as the grade below.
 _GRADE_RATIO = 0.45
+# Sums of larger weights could overflow.
+_LARGEST_SHARE = 1e100
 
 
 @overload
@@ -22,9 +27,9 @@ def make_ranking(
     n_informative: PositiveInt = ...,
     n_grades: Annotated[int, Interval(2, None)] = ...,
     grade_weights: Sequence[float] | np.ndarray | None = ...,
-    noise: NonNegative = ...,
+    noise: _Spread = ...,
     nonlinearity: Annotated[float, Interval(0, 1)] = ...,
-    query_effect: NonNegative = ...,
+    query_effect: _Spread = ...,
     missing: Annotated[float, Interval(0, 1, "left")] = ...,
     shuffle: bool = ...,
     return_utility: Literal[False] = ...,
@@ -41,9 +46,9 @@ def make_ranking(
     n_informative: PositiveInt = ...,
     n_grades: Annotated[int, Interval(2, None)] = ...,
     grade_weights: Sequence[float] | np.ndarray | None = ...,
-    noise: NonNegative = ...,
+    noise: _Spread = ...,
     nonlinearity: Annotated[float, Interval(0, 1)] = ...,
-    query_effect: NonNegative = ...,
+    query_effect: _Spread = ...,
     missing: Annotated[float, Interval(0, 1, "left")] = ...,
     shuffle: bool = ...,
     return_utility: Literal[True],
@@ -59,9 +64,9 @@ def make_ranking(
     n_informative: PositiveInt = 10,
     n_grades: Annotated[int, Interval(2, None)] = 5,
     grade_weights: Sequence[float] | np.ndarray | None = None,
-    noise: NonNegative = 0.5,
+    noise: _Spread = 0.5,
     nonlinearity: Annotated[float, Interval(0, 1)] = 0.0,
-    query_effect: NonNegative = 0.5,
+    query_effect: _Spread = 0.5,
     missing: Annotated[float, Interval(0, 1, "left")] = 0.0,
     shuffle: bool = False,
     return_utility: bool = False,
@@ -157,6 +162,8 @@ def make_ranking(
         nonlinearity=nonlinearity,
         query_effect=query_effect,
         missing=missing,
+        shuffle=shuffle,
+        return_utility=return_utility,
         random_state=random_state,
     )
     if n_informative > n_features:
@@ -225,10 +232,17 @@ def _shares(
     """Return the share of each grade, scaled to sum 1."""
     if grade_weights is None:
         grade_weights = _GRADE_RATIO ** np.arange(n_grades)
-    shares = np.asarray(grade_weights, dtype=np.float64)
-    if shares.shape != (n_grades,) or not (shares.min() >= 0 and shares.sum() > 0):
+    try:
+        shares = np.asarray(grade_weights)
+        numeric = shares.dtype.kind in "biuf" and shares.shape == (n_grades,)
+    except ValueError:  # lists of different lengths
+        numeric = False
+    if not numeric or not (shares.min() >= 0 and 0 < shares.max() < np.inf):
         raise ValueError(
             f"grade_weights must hold {n_grades} numbers >= 0, not all zero, "
-            f"got {grade_weights!r}"
+            f"got {grade_weights!r:.100}"
         )
+    shares = shares.astype(np.float64)
+    if shares.max() > _LARGEST_SHARE:
+        shares /= shares.max()
     return shares / shares.sum()

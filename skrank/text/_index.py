@@ -148,7 +148,7 @@ class Postings:
         ValueError
             If a number names no term or no document, or the lengths differ.
         """
-        n_terms = self.counts.shape[1]
+        n_terms = len(self.counts.indptr) - 1
         terms = check_numbers(terms, n_terms, "terms", "terms")
         documents = check_numbers(documents, self.n_documents, "documents", "documents")
         if len(terms) != len(documents):
@@ -173,7 +173,7 @@ def _check_counts(counts: Any) -> None:
             f"counts must be a csc_array of float64, got {type(counts).__name__}"
             + (f" of {counts.dtype}" if hasattr(counts, "dtype") else "")
         )
-    if counts.shape[0] == 0:
+    if n_rows(counts) == 0:
         raise ValueError("counts must have at least one row, a document")
     # Not by has_canonical_format, which is remembered and may be out of date.
     ends = np.diff(counts.indptr)

@@ -1,13 +1,16 @@
 """Estimators inside others: what reaches them, how they score."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, clone
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.svm import LinearSVR
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import (
@@ -21,11 +24,12 @@ from skrank._core._inner import (
 )
 from skrank.datasets import make_ranking
 from skrank.metrics import make_ranking_scorer
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import BoltzRank, ListNet, RankSVM
 
 X, Y, GROUPS = make_ranking(n_queries=20, random_state=0)
+X_POSITIVE = np.abs(X)
 WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, size=len(Y))
 PAIRWISE = BoltzRank(pairwise_potential=True, max_iter=2, random_state=0)
 SEARCH = GridSearchCV(
@@ -217,3 +221,74 @@ def test_a_search_hands_groups_to_its_best_estimator():
     expected = model.best_estimator_.predict(X, groups=GROUPS)
     np.testing.assert_array_equal(scores_of(model, X, GROUPS), expected)
     assert np.isfinite(make_ranking_scorer("ndcg")(model, X, Y, groups=GROUPS))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        StandardScaler(),
+        make_pipeline(StandardScaler()),
+        StandardScaler,
+        RankSVM,
+        BaseEstimator(),
+        "RankSVM",
+        None,
+    ],
+    ids=str,
+)
+def test_what_is_no_ranker_is_named(estimator):
+    with pytest.raises(
+        TypeError, match=r"^owner must (score documents|be an estimator)"
+    ):
+        fit_inner(estimator, X, Y, groups=GROUPS, owner="owner")
+    with pytest.raises(TypeError, match=r"^estimator must (score doc|be an estimator)"):
+        QuerySubsample(estimator).fit(X, Y, groups=GROUPS)
+
+
+class InPlace(TransformerMixin, BaseEstimator):
+    """A step that writes into the rows that it is given."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        X *= 2
+        return X
+
+
+@pytest.mark.parametrize("kind", ["array", "column order", "frame", "csr"])
+@pytest.mark.parametrize(
+    "last", [RankSVM(), Ridge(), LinearSVR(max_iter=10_000, random_state=0)]
+)
+def test_steps_that_write_do_not_change_the_data(kind, last):
+    X, y, groups = (a.copy() for a in (X_POSITIVE, Y, GROUPS))
+    form = {
+        "array": np.array,
+        "column order": np.asfortranarray,
+        "frame": pd.DataFrame,
+        "csr": sparse.csr_matrix,
+    }[kind]
+    rows, kept = form(X), form(X.copy())
+    pipeline = make_pipeline(MaxAbsScaler(copy=False), last)
+    validation = {"X_val": rows, "y_val": y, "groups_val": groups}
+    expected, model = (
+        fit_inner(estimator, rows, y, groups=groups, validation=validation)
+        for estimator in (make_pipeline(MaxAbsScaler(), last), pipeline)
+    )
+    np.testing.assert_array_equal(
+        scores_of(model, rows, groups), scores_of(expected, rows, groups)
+    )
+    after = rows.toarray() if kind == "csr" else np.asarray(rows)
+    before = kept.toarray() if kind == "csr" else np.asarray(kept)
+    np.testing.assert_array_equal(after, before)
+    for array, owned in ((y, Y), (groups, GROUPS)):
+        np.testing.assert_array_equal(array, owned)
+        assert array.flags.writeable
+    if kind in ("array", "column order"):
+        assert rows.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            fit_inner(make_pipeline(InPlace(), last), rows, y, groups=groups)
+        np.testing.assert_array_equal(rows, before)
+    if kind == "frame":
+        fit_inner(make_pipeline(InPlace(), last), rows, y, groups=groups)
+        np.testing.assert_array_equal(np.asarray(rows), before)

@@ -119,9 +119,17 @@ def test_same_seed_same_data():
         ({"docs_per_query": (1, 2, 3)}, "a sequence of 2 values, each a whole number"),
         ({"grade_weights": [1, 2]}, "grade_weights must hold 5 numbers >= 0"),
         ({"grade_weights": [0] * 5}, "not all zero"),
-        ({"noise": -1}, "noise must be a number >= 0, got -1"),
+        ({"grade_weights": list("abcde")}, "grade_weights must hold 5 numbers >= 0"),
+        ({"grade_weights": [[1], [1, 2]]}, "grade_weights must hold 5 numbers >= 0"),
+        ({"grade_weights": [1, 1, 1, 1, np.inf]}, "grade_weights must hold 5 numbers"),
+        ({"grade_weights": [1, 1, 1, 1, np.nan]}, "grade_weights must hold 5 numbers"),
+        ({"grade_weights": [1j] * 5}, "grade_weights must hold 5 numbers >= 0"),
+        ({"noise": -1}, r"noise must be a number in \[0, 1e\+100\], got -1"),
+        ({"noise": 1e308}, r"noise must be a number in \[0, 1e\+100\], got 1e\+308"),
+        ({"shuffle": "no"}, "shuffle must be True or False, got 'no'"),
+        ({"return_utility": 1}, "return_utility must be True or False, got 1"),
         ({"nonlinearity": 2}, r"nonlinearity must be a number in \[0, 1\], got 2"),
-        ({"query_effect": np.inf}, "query_effect must be a number >= 0, got inf"),
+        ({"query_effect": np.inf}, r"query_effect must be a number in \[0, 1e\+100"),
         ({"missing": 1}, r"missing must be a number in \[0, 1\), got 1"),
         ({"random_state": "a"}, "random_state must be a whole number in"),
     ],
@@ -129,3 +137,13 @@ def test_same_seed_same_data():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_ranking(**parameters)
+
+
+def test_large_weights_and_spreads_give_the_shares_that_they_ask_for():
+    small = make_ranking(grade_weights=[4, 3, 2, 1, 1], random_state=0)[1]
+    large = make_ranking(
+        grade_weights=[4e307, 3e307, 2e307, 1e307, 1e307], random_state=0
+    )
+    np.testing.assert_array_equal(small, large[1])
+    _, y, _ = make_ranking(noise=1e100, query_effect=1e100, random_state=0)
+    assert set(y) == {0, 1, 2, 3, 4}
