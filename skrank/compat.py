@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skrank._core._inner import parameters_of
+from skrank._core._validation import n_rows
 from skrank._meta import BaseMetaRanker
 from skrank._rows import GroupedRows
 from skrank.metrics import query_weights
@@ -70,7 +71,9 @@ _WANTED = {"qid": _by_numbers, "group_id": _by_ids, "group": _by_sizes}
 def _convention(estimator) -> Callable[..., dict[str, Any]]:
     """Return the function that makes the arguments of ``estimator.fit``."""
     name = type(estimator).__name__
-    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+    if isinstance(estimator, type) or not (
+        hasattr(estimator, "fit") and hasattr(estimator, "predict")
+    ):
         raise TypeError(f"estimator must have fit and predict, got {estimator!r}")
     parameters = parameters_of(estimator.fit)
     if "groups" in parameters:
@@ -139,7 +142,13 @@ class PeerRanker(BaseMetaRanker):
         self.estimator_ = clone(self.estimator).fit(data.X, data.y, **arguments)
 
     def _predict(self, X, groups=None) -> np.ndarray:
-        return np.asarray(self.estimator_.predict(X))
+        scores = column_or_1d(self.estimator_.predict(X))
+        if len(scores) != n_rows(X):
+            raise ValueError(
+                f"{type(self.estimator_).__name__}.predict must return one score for "
+                f"each of {n_rows(X)} rows, got {len(scores)}"
+            )
+        return scores
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Parameters
-from skrank._core._validation import n_rows
+from skrank._core._validation import check_arguments, n_rows
 from skrank.text._saving import (
     check_not_fitted,
     join_terms,
@@ -278,6 +278,7 @@ class InvertedIndex(Parameters, BaseEstimator):
             If there is no such field.
         """
         check_is_fitted(self, "vocabulary_")
+        check_arguments(self.postings, field=field)
         if field is None and len(self.fields_) == 1:
             field = self.fields_[0]
         if field is None and None not in self._postings:

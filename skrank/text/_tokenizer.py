@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from skrank._core._parameters import NonNegativeInt, Parameters
 from skrank.text._stem import stem_plural
 from skrank.text._stopwords import ENGLISH_STOP_WORDS
-from skrank.text._texts import as_texts
+from skrank.text._texts import as_texts, is_frame
 
 Analyzer = Callable[[str], list[str]]
 
@@ -25,9 +25,9 @@ class _Words:
     """Limit of a collection: of words, not the letters of a single string."""
 
     def __contains__(self, value) -> bool:
-        return not isinstance(value, str) and all(
-            isinstance(word, str) for word in value
-        )
+        if isinstance(value, str) or is_frame(value):
+            return False
+        return all(isinstance(word, str) for word in value)
 
     def __str__(self) -> str:
         return "of words"
@@ -183,7 +183,7 @@ def _identifier_parts(word: str) -> list[str]:
 def _resolve_stop_words(stop_words: Collection[str] | None) -> frozenset[str]:
     if isinstance(stop_words, str):
         return ENGLISH_STOP_WORDS
-    return frozenset(stop_words or ())
+    return frozenset(() if stop_words is None else stop_words)
 
 
 def tokenize(text: str) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -261,3 +262,25 @@ def test_centred_values_beyond_the_range_are_named():
 def test_ranges_beyond_single_precision_are_named(bounds):
     with pytest.raises(ValueError, match="feature_range must be "):
         QueryMinMaxScaler(bounds).fit(np.ones((2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[1, 2], [3]], "^X must be a table of numbers: setting an array element"),
+        ({"a": 1}, r"^X must be a table of numbers: float\(\) argument"),
+        (
+            np.array([[1.0, pd.NA]], dtype=object),
+            "^X must be a table of numbers: float",
+        ),
+        (np.array([[10**400]], dtype=object), "^X must be a table of numbers: int too"),
+        (np.array([["a"]]), "^X must be a table of numbers: could not convert string"),
+        (np.array([[np.inf]]), "X contains infinity"),
+        (np.ones((1, 1, 1)), "X|dim 3"),
+        (sparse.csr_array(np.eye(2)), "Sparse data was passed for X"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_named(X, message):
+    for scaler in (QueryMinMaxScaler(), QueryStandardScaler()):
+        with pytest.raises((TypeError, ValueError), match=message):
+            scaler.fit_transform(X, groups=[0])

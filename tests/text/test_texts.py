@@ -213,3 +213,20 @@ def test_parameters_of_features_are_checked():
     for dtype in (np.int64, "U3", complex, np.float16, "word", None):
         with pytest.raises(ValueError, match="dtype must be float64 or float32, got"):
             LetorFeatures().fit(FRAME).extract(["rows"], [0], [0], dtype=dtype)
+
+
+def test_stop_words_in_every_form():
+    for stop_words in (["rows"], np.array(["rows"]), pd.Series(["rows"]), {"rows"}):
+        assert Tokenizer(stop_words=stop_words, stemmer=None)("the rows") == ["the"]
+    assert Tokenizer(stop_words=np.array([], dtype=str))("the") == ["the"]
+    for stop_words in (FRAME, b"rows", [1]):
+        with pytest.raises(ValueError, match="stop_words must be 'english', a Collect"):
+            Tokenizer(stop_words=stop_words)("the rows")
+
+
+def test_names_of_fields_are_strings():
+    for field in (["text"], 3, np.array(["text"])):
+        with pytest.raises(
+            ValueError, match="postings: field must be a string or None"
+        ):
+            InvertedIndex().fit(TEXTS).postings(field)
