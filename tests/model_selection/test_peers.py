@@ -383,3 +383,17 @@ def test_arguments_of_catboost(uneven, monkeypatch):
     np.testing.assert_array_equal(pool.data, uneven[1][0])
     np.testing.assert_array_equal(pool.label, uneven[1][1])
     assert ranker.feature_importances_.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_classes_and_odd_predictions_of_other_libraries_are_named():
+    X, y, groups = np.ones((4, 2)), np.array([0, 1, 0, 1]), [0, 0, 1, 1]
+    with pytest.raises(TypeError, match="estimator must have fit and predict, got <cl"):
+        PeerRanker(FakeLightGBM).fit(X, y, groups=groups)
+    ranker = PeerRanker(FakeLightGBM()).fit(X, y, groups=groups)
+    for found, message in (
+        (np.ones(3), "predict must return one score for each of 4 rows, got 3"),
+        (np.ones((4, 2)), r"1d array.* got an array of shape \(4, 2\)"),
+    ):
+        ranker.estimator_.predict = lambda X, found=found: found
+        with pytest.raises(ValueError, match=message):
+            ranker.predict(X)
