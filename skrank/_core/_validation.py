@@ -24,8 +24,10 @@ _TWO_WAYS = (
     "Pass groups=, one query id per row. Inside scikit-learn's tools either enable "
     "metadata routing (sklearn.set_config(enable_metadata_routing=True)) and pass "
     "groups to the outermost fit (params={'groups': groups} for cross_val_score and "
-    "its relatives), or give y a pandas index with a level named 'qid'. To treat all "
-    "rows as one single query use skrank.config_context(assume_single_query=True)."
+    "its relatives), or give y a pandas index with a level named 'qid'. Steps of a "
+    "pipeline that return arrays drop the index of X; set_output(transform='pandas') "
+    "keeps it. To treat all rows as one single query use "
+    "skrank.config_context(assume_single_query=True)."
 )
 
 
