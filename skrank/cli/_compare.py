@@ -157,6 +157,7 @@ def _read_runs(args, systems):
         keys = zip(run.groups.tolist(), run.docids.tolist())
         # Positions, not scores: trec_eval's order of ties is settled already.
         position = -np.arange(len(run.y), dtype=np.float64)
+        position[~run.retrieved] = -np.inf
         scores[name][[rows[key] for key in keys]] = position
     return scores, y, groups
 
@@ -167,11 +168,12 @@ def _union(qrels, judged):
     for query, docid, grade in zip(
         qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
     ):
-        # A negative judgement means pooled but not judged, which is not relevant here.
-        grades[query, docid] = max(grade, 0.0)
+        grades[query, docid] = grade
     for run in judged.values():
         for key in zip(run.groups.tolist(), run.docids.tolist()):
-            grades.setdefault(key, 0.0)
+            grades.setdefault(key, -1.0)
     rows = {key: row for row, key in enumerate(grades)}
     y = np.fromiter(grades.values(), np.float64, len(grades))
+    # A negative judgement means pooled but not judged, which is not relevant.
+    y = np.ma.MaskedArray(np.maximum(y, 0.0), mask=y < 0)
     return rows, y, np.array([query for query, _ in grades])

@@ -206,16 +206,18 @@ class BaseMeasure(Parameters, BaseEstimator):
         Parameters
         ----------
         y : ndarray of shape (n_documents,), dtype float64
-            Grades, grouped by query.
+            Grades, grouped by query. In a masked array, masked documents were not
+            judged: they are not relevant, and `Bpref` leaves them out.
         y_score : ndarray of shape (n_documents,), dtype float64
-            Scores, higher is better.
+            Scores, higher is better; −inf means that the document is not retrieved.
         ptr : ndarray of shape (n_queries + 1,), dtype intp
             Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
         docids : ndarray of shape (n_documents,), default=None
             Document ids, needed by ``ties="docid"``.
         retrieved : ndarray of shape (n_documents,), dtype bool, default=None
             False marks judged documents that the ranking does not contain: they count
-            as relevant documents and in the ideal ranking only.
+            as relevant documents and in the ideal ranking only. None takes those whose
+            score is not −inf.
         n_threads : int, default=None
             Number of threads; None asks for all CPUs.
 
@@ -231,13 +233,17 @@ class BaseMeasure(Parameters, BaseEstimator):
             ``empty_query`` is "raise", or if document ids are missing.
         """
         self._check_parameters()
+        is_masked = np.ma.isMaskedArray(y)
         documents = RankedDocuments(
-            np.ascontiguousarray(y, dtype=np.float64),
+            np.ascontiguousarray(
+                np.ma.filled(y, 0.0) if is_masked else y, dtype=np.float64
+            ),
             np.ascontiguousarray(y_score, dtype=np.float64),
             np.ascontiguousarray(ptr, dtype=np.intp),
             ties=getattr(self, "ties", "average"),
             docids=docids,
             retrieved=retrieved,
+            judged=~np.ma.getmaskarray(y) if is_masked else None,
             random_state=getattr(self, "random_state", None),
             greater_is_better=self.greater_is_better,
             n_threads=effective_n_threads(n_threads),

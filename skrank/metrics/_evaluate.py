@@ -22,6 +22,31 @@ def _by_query_id(values, ids):
         return values
 
 
+def check_judgements(
+    y: npt.ArrayLike, *, name: str = "y", n_samples: int | None = None
+) -> np.ndarray:
+    """Check grades that may be masked where nobody judged the document.
+
+    Parameters
+    ----------
+    y : array-like or masked array of shape (n_documents,)
+        Grades.
+    name : str, default="y"
+        Name of the argument in error messages.
+    n_samples : int, default=None
+        Expected number of grades, if it is known.
+
+    Returns
+    -------
+    ndarray or masked array of shape (n_documents,), dtype float64
+        Grades, masked as they were, with 0 below the mask.
+    """
+    if not np.ma.isMaskedArray(y):
+        return check_grades(y, name=name, n_samples=n_samples)
+    grades = check_grades(np.ma.filled(y, 0), name=name, n_samples=n_samples)
+    return np.ma.MaskedArray(grades, mask=np.ma.getmaskarray(y).ravel())
+
+
 def _check_docids(docids, n_samples):
     if docids is None:
         return None
@@ -54,9 +79,9 @@ def evaluate_measure(
     measure : str or BaseMeasure
         A measure or its name, such as ``"ndcg@10"``; see `get_measure`.
     y_true : array-like of shape (n_documents,)
-        Grades, finite and not negative.
+        Grades, finite and not negative; masked where nobody judged the document.
     y_score : array-like of shape (n_documents,)
-        Scores, higher is better.
+        Scores, higher is better; −inf for documents that were not retrieved.
     groups : array-like of shape (n_documents,), default=None
         Query id of each row. None reads a pandas index level "qid" of ``y_true``.
     sample_weight : array-like of shape (n_documents,), default=None
@@ -89,7 +114,7 @@ def evaluate_measure(
     1.0
     """
     measure = get_measure(measure, preset)
-    y = check_grades(y_true, name="y_true")
+    y = check_judgements(y_true, name="y_true")
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))
     names = _check_docids(docids, len(y))

@@ -47,7 +47,10 @@ class RankedDocuments:
     docids : ndarray of shape (n_documents,) or None
         Needed by ``ties="docid"``.
     retrieved : ndarray of shape (n_documents,) or None
-        False marks judged documents that the ranking does not contain.
+        False marks judged documents that the ranking does not contain; None takes those
+        whose score is not −inf.
+    judged : ndarray of shape (n_documents,) or None
+        False marks documents without a grade; None if all have one.
     random_state : int, RandomState instance or None
         Seed of ``ties="random"``.
     greater_is_better : bool, default=True
@@ -65,6 +68,7 @@ class RankedDocuments:
         ties: TiesOrThreshold,
         docids: npt.ArrayLike | None = None,
         retrieved: npt.ArrayLike | None = None,
+        judged: np.ndarray | None = None,
         random_state: int | np.random.RandomState | None = None,
         greater_is_better: bool = True,
         n_threads: int = 1,
@@ -73,6 +77,9 @@ class RankedDocuments:
         self.ptr = ptr
         self.ties = ties
         self.n_threads = n_threads
+        self.judged = judged
+        if retrieved is None and len(y_score) and y_score.min() == -np.inf:
+            retrieved = y_score > -np.inf
         self.retrieved = (
             None if retrieved is None else np.asarray(retrieved, dtype=bool)
         )
@@ -97,6 +104,13 @@ class RankedDocuments:
     def max_size(self) -> int:
         """Number of documents of the longest query."""
         return int(np.diff(self.ptr).max())
+
+    @property
+    def n_retrieved(self) -> np.ndarray:
+        """Number of documents of each query that the ranking contains."""
+        if self.retrieved is None:
+            return np.diff(self.ptr).astype(np.float64)
+        return self.sum_by_query(self.retrieved.astype(np.float64))
 
     def _key(self, value):
         """Second key of the sort, ascending; None keeps the order of the rows."""

@@ -15,8 +15,9 @@ _SMALLEST_GEOMETRIC = 1e-5
 # What trec_eval reports where there is no mean and deviation to compare with.
 _MISSING_ZSCORE = -1e6
 
-Run = Mapping[Any, Mapping[Any, float]] | Sequence
-Qrels = Mapping[Any, Mapping] | Sequence
+# `skrank.datasets` has classes for both, of which the attributes are all that counts.
+Run = Mapping[Any, Mapping[Any, float]] | Sequence | Any
+Qrels = Mapping[Any, Mapping] | Sequence | Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +147,26 @@ _LAYOUTS = {
 _WORDS = {3: "three", 4: "four", 5: "five"}
 
 
+def _is_loaded(table, numbers):
+    """Whether this is an object with ids and these numbers, as `load_run` returns."""
+    return all(hasattr(table, name) for name in ("groups", "docids", numbers))
+
+
+def _in_order(run, qrels):
+    """Run and judgements; objects of the package tell which they are."""
+    if _is_loaded(run, "y") or _is_loaded(qrels, "scores"):
+        return qrels, run
+    return run, qrels
+
+
 def _as_dicts(table, what, layout):
     """Nested dictionaries from nested mappings or from one array per field."""
     names = _LAYOUTS[layout]
     if isinstance(table, Mapping):
         return table
+    numbers = "scores" if what == "run" else "y"
+    if _is_loaded(table, numbers) and len(names) == 3:
+        table = table.groups, table.docids, getattr(table, numbers)
     try:
         arrays = [np.asarray(column) for column in table]
     except (TypeError, ValueError):
@@ -159,7 +175,7 @@ def _as_dicts(table, what, layout):
         nested = names[-1]
         for name in reversed(names[:-1]):
             nested = f"{{{name}: {nested}}}"
-        fields = ", ".join(f"{name}s" for name in names)
+        fields = ", ".join("queries" if n == "query" else f"{n}s" for n in names)
         raise TypeError(
             f"{what} must be a mapping {nested} or {_WORDS[len(names)]} arrays "
             f"({fields}), got {type(table).__name__}"
@@ -296,11 +312,14 @@ def trec_measures(
 
     Parameters
     ----------
-    run : mapping {query: {document: score}} or three arrays
-        The retrieved documents; the arrays hold query ids, document ids and scores.
-    qrels : mapping {query: {document: grade}} or three arrays
-        The judgements. A negative grade means "in the pool, not judged". Other formats
-        have further levels of mappings, or further arrays, between query and document.
+    run : Run, mapping {query: {document: score}} or three arrays
+        The retrieved documents, as from `skrank.datasets.load_run`; the arrays hold
+        query ids, document ids and scores.
+    qrels : Qrels, mapping {query: {document: grade}} or three arrays
+        The judgements, as from `skrank.datasets.load_qrels`. A negative grade means "in
+        the pool, not judged". Other formats have further levels of mappings, or further
+        arrays, between query and document. If one of the first two arguments is a `Run`
+        or a `Qrels`, they may come in either order, as in `skrank.datasets.judge_run`.
     measures : str or list of str, default="official"
         trec_eval's names with its parameters, such as ``"map"``, ``"P.5,10"``,
         ``"ndcg_cut_10"``, ``"ndcg.1=3,2=9"``, or the groups "official", "set",
@@ -362,6 +381,7 @@ def trec_measures(
         raise ValueError(f"max_results must be None or at least 1, got {max_results}")
     form = FORMATS[judgement_format]
     wanted = columns(measures, form)
+    run, qrels = _in_order(run, qrels)
     scores = _as_dicts(run, "run", "run")
     judgements = _as_dicts(qrels, "qrels", judgement_format)
     if judgement_format == "qrels_prefs":  # every group is one subgroup

@@ -108,9 +108,15 @@ MODELS = {
         regressed,
     ),
     "search": (search(PIPELINE), by_ranksvm),
-    "search last": (make_pipeline(QueryStandardScaler(), search(RankSVM())), by_ranksvm),
+    "search last": (
+        make_pipeline(QueryStandardScaler(), search(RankSVM())),
+        by_ranksvm,
+    ),
     "search of searches": (search(search(PIPELINE)), by_ranksvm),
-    "search in a pipeline": (make_pipeline("passthrough", search(PIPELINE)), by_ranksvm),
+    "search in a pipeline": (
+        make_pipeline("passthrough", search(PIPELINE)),
+        by_ranksvm,
+    ),
 }
 models = pytest.mark.parametrize(
     ("model", "scores_by_hand"), MODELS.values(), ids=list(MODELS)
