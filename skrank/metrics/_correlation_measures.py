@@ -285,7 +285,7 @@ class RankBiasedOverlap(_TieAwareMeasure):
 
     Notes
     -----
-    Complexity O(m²) for a query of m documents.
+    Complexity O(m log m) for a query of m documents: O(m) after sorting.
 
     References
     ----------

@@ -5,7 +5,6 @@ any per-document value in the order that the scores give, with equal scores trea
 the measure asks. The functions below it work on rows grouped by query.
 """
 
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -194,16 +193,6 @@ def _blocks(ranked_scores, ptr):
     new[ptr[:-1]] = True
     starts = np.flatnonzero(new)
     return starts, np.diff(np.append(starts, len(ranked_scores)))
-
-
-def segment_cumsum(values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
-    """Return cumulative sums that start anew with each query."""
-    # One sum over all rows, less what came before, would be faster for short queries,
-    # but then the rounding of a query depended on the other queries.
-    sums = np.empty(len(values))
-    for start, stop in pairwise(ptr.tolist()):
-        np.cumsum(values[start:stop], out=sums[start:stop])
-    return sums
 
 
 def positions(ptr: np.ndarray) -> np.ndarray:
