@@ -7,7 +7,7 @@ Blank lines and lines whose first character is ``#`` are passed over, as trec_ev
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +19,11 @@ from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    as_ids,
+    as_numbers,
     check_arguments,
     check_groups,
+    check_no_missing_id,
     check_scores,
     n_rows,
 )
@@ -228,6 +231,8 @@ def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     for values, name in ((groups, "groups"), (docids, "docids")):
         if len(values) != n_rows:
             raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows")
+        what = "query id" if name == "groups" else "document id"
+        check_no_missing_id(as_ids(values, name), name, what)
         as_text_list(values, name, r"\s|^$|^#")
         columns.append([str(value) for value in values])
     return columns
@@ -280,7 +285,7 @@ def dump_qrels(
     301 0 a 2
     301 0 b 0
     """
-    y = np.asarray(y, dtype=np.float64)
+    y = as_numbers(y, "y", "numeric relevance grades")
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
     queries, names = _check_fields(groups, docids, len(y))
@@ -571,10 +576,12 @@ def judge_run(
         qrels, run = run, qrels
     _check_kind(qrels, "qrels", Qrels)
     _check_kind(run, "run", Run)
-    check_scores(run.scores, n_rows(run.groups), name="run.scores")
-    if np.isnan(qrels.y).any():
-        row = int(np.flatnonzero(np.isnan(qrels.y))[0])
-        raise ValueError(f"qrels.y must hold grades; row {row} has NaN")
+    scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
+    grades = as_numbers(qrels.y, "qrels.y", "numeric relevance grades")
+    if np.isnan(grades).any():
+        row = int(np.flatnonzero(np.isnan(grades))[0])
+        raise ValueError(f"qrels.y must hold grades; row {row} has none")
+    qrels, run = replace(qrels, y=grades), replace(run, scores=scores)
     judged_rows = _rows_by_query(qrels.groups, "qrels.groups")
     run_rows = _rows_by_query(run.groups, "run.groups")
     common = sorted(judged_rows.keys() & run_rows.keys())

@@ -12,7 +12,7 @@ from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_scores, n_rows, resolve_groups
 from skrank.metrics._base import BaseMeasure
-from skrank.metrics._evaluate import check_judgements
+from skrank.metrics._evaluate import check_docids, check_judgements
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 from skrank.metrics._significance import (
@@ -143,7 +143,7 @@ def compare(
         random_state,
     )
     resolved = _resolve(measures, preset)
-    ids_of_ties = None if docids is None else index.take(np.asarray(docids))
+    ids_of_ties = index.take(check_docids(docids, n))
     values = _per_query(resolved, grades, scores, index.ptr, ids_of_ties, n_jobs)
     analysed = [design.analyse(columns) for columns in values]
     return ComparisonTable(

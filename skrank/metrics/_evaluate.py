@@ -5,7 +5,9 @@ import numpy.typing as npt
 
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    as_ids,
     check_grades,
+    check_no_missing_id,
     check_scores,
     check_weights,
     resolve_groups,
@@ -47,16 +49,18 @@ def check_judgements(
     return np.ma.MaskedArray(grades, mask=np.ma.getmaskarray(y).ravel())
 
 
-def _check_docids(docids, n_samples):
+def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | None:
+    """Return one document id per row as an array, or None if there are none."""
     if docids is None:
         return None
-    docids = np.asarray(docids)
-    if docids.shape != (n_samples,):
+    if np.shape(docids) != (n_samples,):
         raise ValueError(
-            f"docids must hold one id per row: found shape {docids.shape} for "
+            f"docids must hold one id per row: found shape {np.shape(docids)} for "
             f"{n_samples} rows"
         )
-    return docids
+    ids = as_ids(docids, "docids")
+    check_no_missing_id(ids, "docids", "document id")
+    return ids
 
 
 def evaluate_measure(
@@ -117,7 +121,7 @@ def evaluate_measure(
     y = check_judgements(y_true, name="y_true")
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))
-    names = _check_docids(docids, len(y))
+    names = check_docids(docids, len(y))
     ids = resolve_groups(groups, y_true, y_score, n_samples=len(y), caller=caller)
     queries = QueryIndex.from_groups(ids)
     values = measure.per_query(

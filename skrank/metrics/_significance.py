@@ -13,6 +13,8 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.utils import check_random_state
 
+from skrank._core._validation import as_numbers
+
 _BLOCK = 1 << 22  # so many numbers are drawn at a time: 32 MB of float64
 _MOST_EXACT_RANKS = 50  # as in SciPy
 
@@ -38,7 +40,7 @@ class SignificanceResult(NamedTuple):
 
 
 def _check_values(values, name, ndim=(1,)):
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(values, name)
     if values.ndim not in ndim:
         raise ValueError(
             f"{name} must hold one value per query, got shape {values.shape}"
@@ -444,7 +446,7 @@ def holm_correction(pvalues: npt.ArrayLike) -> np.ndarray:
     >>> holm_correction([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = np.asarray(pvalues, dtype=np.float64)
+    p = as_numbers(pvalues, "pvalues")
     if p.ndim != 1 or not np.all((p >= 0) & (p <= 1)):
         raise ValueError(
             f"pvalues must be a vector of numbers in [0, 1], got {pvalues!r}"

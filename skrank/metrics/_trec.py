@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._validation import as_ids, as_numbers, check_no_missing_id
 from skrank.metrics._trec_names import FORMATS, Column, Format, Summary, columns
 from skrank.metrics._trec_preferences import PreferenceTopic
 from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
@@ -168,7 +169,8 @@ def _as_dicts(table, what, layout):
     if _is_loaded(table, numbers) and len(names) == 3:
         table = table.groups, table.docids, getattr(table, numbers)
     try:
-        arrays = [np.asarray(column) for column in table]
+        *ids, numbers = table
+        arrays = [*(as_ids(column, what) for column in ids), np.asarray(numbers)]
     except (TypeError, ValueError):
         arrays = []
     if len(arrays) != len(names) or any(column.ndim != 1 for column in arrays):
@@ -186,6 +188,9 @@ def _as_dicts(table, what, layout):
             f"{what}: the {_WORDS[len(names)]} arrays must be of equal length, got "
             f"{', '.join(lengths[:-1])} and {lengths[-1]}"
         )
+    for column, name in zip(arrays[:-1], names):
+        check_no_missing_id(column, f"{what} ({name})", "id")
+    arrays[-1] = _checked_numbers(arrays[-1], what, names[-1])
     result: dict = {}
     for *keys, document, value in zip(*(column.tolist() for column in arrays)):
         documents = result
@@ -199,13 +204,24 @@ def _as_dicts(table, what, layout):
     return result
 
 
+def _checked_numbers(values, what, name, where=""):
+    """Numbers, none of them missing."""
+    numbers = as_numbers(values, what, f"numeric {name}s")
+    if np.isnan(numbers).any():
+        raise ValueError(f"{what} holds a NaN {name}{where}")
+    return numbers
+
+
+def _numbers_of(documents, what, name, qid):
+    """Numbers of the documents of a query in their order."""
+    return _checked_numbers(list(documents.values()), what, name, f" for query {qid!r}")
+
+
 def _ranked_documents(scores, qid, *, last_id_first=True):
     """Documents by decreasing score; equal scores by decreasing or increasing id."""
     # trec_eval keeps scores in single precision: what it cannot tell apart is a tie.
     with np.errstate(over="ignore"):
-        single = np.fromiter(scores.values(), np.float32, len(scores))
-    if np.isnan(single).any():
-        raise ValueError(f"run holds a NaN score for query {qid!r}")
+        single = _numbers_of(scores, "run", "score", qid).astype(np.float32)
     if last_id_first:
         ranking = sorted(zip(single.tolist(), scores), reverse=True)
     else:
@@ -225,26 +241,29 @@ class _Options:
     def qrels(self, scores, judged, qid):
         """Topic of one set of judgements."""
         documents = _ranked_documents(scores, qid)[: self.max_results]
-        return self._judged(documents, judged)
+        return self._judged(documents, judged, qid)
 
     def groups(self, scores, judged, qid):
         """Topics of several groups of judgements."""
         documents = _ranked_documents(scores, qid)[: self.max_results]
-        return [self._judged(documents, judged[group]) for group in sorted(judged)]
+        return [self._judged(documents, judged[group], qid) for group in sorted(judged)]
 
     def preferences(self, scores, judged, qid):
         """Topic of judged preferences."""
         # Among equal scores, trec_eval ranks the first id first here, and only here.
         documents = _ranked_documents(scores, qid, last_id_first=False)
+        for subgroups in judged.values():
+            for levels in subgroups.values():
+                _numbers_of(levels, "qrels", "level", qid)
         return PreferenceTopic(documents[: self.max_results], judged)
 
-    def _judged(self, documents, judged):
+    def _judged(self, documents, judged, qid):
+        grades = _numbers_of(judged, "qrels", "grade", qid)
         ranked = np.array(
             [_known(judged.get(document)) for document in documents], dtype=np.float64
         )
         if self.judged_only:
             ranked = ranked[ranked >= 0]
-        grades = np.fromiter(judged.values(), np.float64, len(judged))
         return Topic(
             ranked, grades[grades >= 0], self.relevance_level, self.n_collection
         )

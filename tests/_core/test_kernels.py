@@ -533,6 +533,6 @@ def test_running_sums_start_anew_with_each_query(rng):
     values = rng.normal(size=9)
     values[:3] = [1e300, 1.0, -1e300]
     got = _segments.segment_cumsum(values, ptr)
-    expected = [np.cumsum(values[a:b]) for a, b in zip(ptr[:-1], ptr[1:])]
+    expected = [np.cumsum(values[a:b]) for a, b in pairwise(ptr)]
     np.testing.assert_array_equal(got, np.concatenate(expected))
     assert _segments.segment_cumsum(np.empty(0), np.array([0])).shape == (0,)

@@ -145,7 +145,7 @@ def test_selection_refuses_more_than_its_limit():
         )
 
 
-# The reach of the cascade --------------------------------------------------------------
+# The reach of the cascade -------------------------------------------------------------
 
 
 def cascade(stop, scores, discount, ptr=None):
@@ -203,7 +203,7 @@ def test_blocks_of_graded_documents_in_random_order(k, level, rng):
     np.testing.assert_allclose(behind, np.prod(1 - stop[:40]), rtol=1e-13)
 
 
-# Rank-biased overlap -------------------------------------------------------------------
+# Rank-biased overlap ------------------------------------------------------------------
 
 
 def blocks(values):

@@ -4,6 +4,7 @@ import gzip
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,7 +174,7 @@ def test_missing_ids_scores_and_grades_are_named():
         judge_run(replace(qrels, groups=holes), run)
     with pytest.raises(ValueError, match=r"run\.scores contains NaN"):
         judge_run(qrels, replace(run, scores=np.array([1.0, np.nan])))
-    with pytest.raises(ValueError, match=r"qrels\.y must hold grades; row 1 has NaN"):
+    with pytest.raises(ValueError, match=r"qrels\.y must hold grades; row 1 has none"):
         judge_run(replace(qrels, y=np.array([1.0, np.nan])), run)
 
 
@@ -320,3 +321,15 @@ def test_long_files_with_other_characters():
     assert isinstance(run, Run)
     assert run.docids[2999] == "dokument-ü-2999"
     assert run.scores.tolist() == [i / 7 for i in range(3000)]
+
+
+@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA])
+def test_missing_ids_are_not_written(tmp_path, hole):
+    path = tmp_path / "run"
+    with pytest.raises(ValueError, match="groups must hold one query id per row; row"):
+        dump_run(["q", hole], ["a", "b"], [1.0, 2.0], path)
+    with pytest.raises(ValueError, match="docids must hold one document id per row; r"):
+        dump_qrels(["q", "q"], ["a", hole], [1, 2], path)
+    with pytest.raises(ValueError, match="y must hold finite grades"):
+        dump_qrels(["q", "q"], ["a", "b"], [1, hole], path)
+    assert not path.exists()

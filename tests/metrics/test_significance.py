@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -291,3 +292,16 @@ def test_tukey_of_systems_without_any_difference():
 def test_tukey_needs_two_systems():
     with pytest.raises(ValueError, match="at least 2 queries"):
         tukey_hsd([[0.1], [0.2]])
+
+
+def test_missing_values_are_named():
+    holes = [0.1, pd.NA, 0.2]
+    for run_test in (paired_t_test, wilcoxon_test, fisher_randomization_test):
+        with pytest.raises(ValueError, match="b has 1 values that are not finite"):
+            run_test([0.1, 0.2, 0.3], holes)
+    with pytest.raises(ValueError, match="values has 1 values that are not finite"):
+        bootstrap_interval(holes)
+    with pytest.raises(ValueError, match=r"pvalues must be a vector of numbers in \[0"):
+        holm_correction(holes)
+    with pytest.raises(ValueError, match="a must hold numbers, got dtype <U1"):
+        paired_t_test(["x", "y"], [1, 2])

@@ -1,10 +1,11 @@
 """trec_measures: input forms, options, error messages and printed lines."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank.datasets import Qrels, Run, judge_run, load_qrels, load_run
-from skrank.metrics import evaluate_measure, get_measure, trec_measures
+from skrank.metrics import compare, evaluate_measure, get_measure, trec_measures
 
 RUN = {"b": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "a": {"d1": 1.0, "d9": 1.0}}
 QRELS = {"a": {"d1": 1, "d2": 1}, "b": {"d3": 2, "d1": 0, "d2": -1}, "c": {"d1": 1}}
@@ -307,6 +308,59 @@ def test_runs_and_judgements_in_either_order():
         trec_measures(run, run)
     with pytest.raises(TypeError, match=r"run must be a mapping .* got Qrels"):
         trec_measures(qrels, qrels)
+
+
+HOLES = [None, np.nan, pd.NA]
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_missing_ids_and_numbers_are_named(hole):
+    run = [["q", "q"], ["a", "b"], [2.0, 1.0]]
+    qrels = [["q", "q"], ["a", "b"], [1, 0]]
+    for field, (part, message) in enumerate(
+        [
+            (run, r"run \(query\) must hold one id per row; row 1 has none"),
+            (qrels, r"qrels \(document\) must hold one id per row; row 1 has none"),
+            (run, "run holds a NaN score"),
+        ]
+    ):
+        kept = part[field]
+        part[field] = [kept[0], hole]
+        with pytest.raises(ValueError, match=message):
+            trec_measures(run, qrels)
+        part[field] = kept
+    with pytest.raises(ValueError, match="qrels holds a NaN grade"):
+        trec_measures(run, [*qrels[:2], [1, hole]])
+    with pytest.raises(ValueError, match="qrels holds a NaN grade for query 'q'"):
+        trec_measures({"q": {"a": 1.0}}, {"q": {"a": hole}})
+    with pytest.raises(ValueError, match="run holds a NaN score for query 'q'"):
+        trec_measures({"q": {"a": hole}}, {"q": {"a": 1}})
+    levels = {"q": {"ann": {"1": {"a": 1, "b": hole}}}}
+    with pytest.raises(ValueError, match="qrels holds a NaN level for query 'q'"):
+        trec_measures({"q": {"a": 1.0}}, levels, "prefs", judgement_format="prefs")
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_missing_ids_of_documents_are_named(hole):
+    arguments = [1, 0], [2.0, 1.0]
+    with pytest.raises(ValueError, match="docids must hold one document id per row; r"):
+        evaluate_measure(
+            "map", *arguments, groups=[0, 0], preset="trec_eval", docids=["a", hole]
+        )
+    with pytest.raises(ValueError, match="docids must hold one document id per row; r"):
+        compare({"a": arguments[1]}, [1, 0], [0, 0], docids=["a", hole])
+
+
+def test_ids_that_do_not_compare_are_ordered_as_text():
+    values = evaluate_measure(
+        "mrr",
+        [1, 0, 0],
+        [0.0, 0, 0],
+        groups=[0, 0, 0],
+        preset="trec_eval",
+        docids=np.array([20, "100", 3], dtype=object),
+    )
+    assert values == 1 / 2  # "3", "20", "100"
 
 
 @pytest.mark.parametrize(
