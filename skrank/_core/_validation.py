@@ -402,6 +402,10 @@ def check_scores(
     return scores
 
 
+# The square of the largest weight, too, is far from the ends of the range of doubles.
+_LEAST_WEIGHT = 1e-100
+
+
 def _numeric_weights(weight, name):
     """Weights with NaN for what is missing; sparse ones are left to scikit-learn."""
     if sparse.issparse(weight):
@@ -455,4 +459,10 @@ def check_weights(
         )
     if weight.min() < 0 or not weight.any():
         raise ValueError(f"{name} must not be negative, nor zero everywhere")
+    if not _LEAST_WEIGHT <= weight.max() <= 1 / _LEAST_WEIGHT:
+        raise ValueError(
+            f"the largest {name} must lie from {_LEAST_WEIGHT:g} to "
+            f"{1 / _LEAST_WEIGHT:g}, because sums of weights would overflow or vanish; "
+            f"got {weight.max():g}"
+        )
     return np.ascontiguousarray(weight)

@@ -70,6 +70,14 @@ def query_weights(
     return np.add.reduceat(sample_weight, ptr[:-1]) / np.diff(ptr)
 
 
+def _scaled_down(weights):
+    """Weights whose sums neither overflow nor vanish, by an exact factor."""
+    largest = weights.max(initial=0)
+    if largest == 0 or 1e-250 < largest < 1e250:
+        return weights
+    return np.ldexp(weights, -np.frexp(largest)[1])
+
+
 def _undo_rounding(values, low, high, n_terms):
     """Put values on a bound that rounding alone carried beyond it.
 
@@ -278,22 +286,32 @@ class BaseMeasure(Parameters, BaseEstimator):
         if isinstance(self.empty_query, str):
             keep = ~np.isnan(values)
             values, weights = values[keep], weights[keep]
+        weights = _scaled_down(weights)
         total = weights.sum()
         if total == 0:
-            left_out = (
-                f" (empty_query='skip' leaves out queries without "
-                f"{self.undefined_without})"
-                if self.undefined_without
-                else ""
-            )
-            warnings.warn(
-                f"{self.name} is undefined: no query carries information{left_out}",
-                UndefinedMetricWarning,
-                stacklevel=2,
-            )
+            self._warn_undefined(stacklevel=3)
             return float("nan")
-        mean = np.dot(values, weights) / total
+        with np.errstate(over="ignore"):
+            mean = np.dot(values, weights) / total
+        if np.isinf(mean):
+            mean = np.dot(values, weights / total)
         return float(_undo_rounding(mean, values.min(), values.max(), len(values)))
+
+    def _warn_undefined(self, stacklevel):
+        """Warn that not a single query has a value."""
+        rule = self.empty_query
+        treated = "leaves out" if rule == "skip" else "is the value of"
+        left_out = (
+            f" (empty_query={rule!r} {treated} queries without "
+            f"{self.undefined_without})"
+            if self.undefined_without
+            else ""
+        )
+        warnings.warn(
+            f"{self.name} is undefined: no query carries information{left_out}",
+            UndefinedMetricWarning,
+            stacklevel=stacklevel + 1,
+        )
 
     def swap_deltas(self, y: npt.ArrayLike, ranks: npt.ArrayLike) -> np.ndarray:
         """Return what swapping the ranks of two documents changes, for all pairs.

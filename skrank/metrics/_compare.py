@@ -12,7 +12,7 @@ from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_scores, n_rows, resolve_groups
 from skrank.metrics._base import BaseMeasure
-from skrank.metrics._evaluate import check_docids, check_judgements
+from skrank.metrics._evaluate import check_docids, check_judgements, values_of_queries
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 from skrank.metrics._significance import (
@@ -31,7 +31,9 @@ def _per_query(measures, grades, scores, ptr, docids, n_threads):
     return [
         np.column_stack(
             [
-                m.per_query(grades, run, ptr, docids=docids, n_threads=n_threads)
+                values_of_queries(
+                    m, grades, run, ptr, docids=docids, n_threads=n_threads
+                )
                 for run in scores.values()
             ]
         )

@@ -1,5 +1,7 @@
 """Evaluate a measure on grades, scores and queries as users hold them."""
 
+import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -47,6 +49,40 @@ def check_judgements(
         return check_grades(y, name=name, n_samples=n_samples)
     grades = check_grades(np.ma.filled(y, 0), name=name, n_samples=n_samples)
     return np.ma.MaskedArray(grades, mask=np.ma.getmaskarray(y).ravel())
+
+
+def values_of_queries(
+    measure: BaseMeasure, y: np.ndarray, y_score: np.ndarray, ptr: np.ndarray, **options
+) -> np.ndarray:
+    """Evaluate a measure on each query, and warn if its rule for empty ones is all.
+
+    Parameters
+    ----------
+    measure : BaseMeasure
+        Measure. If its ``empty_query`` is a number, it would otherwise be returned
+        without a sign that no query was measured.
+    y, y_score, ptr, **options
+        As in `BaseMeasure.per_query`.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        Values, as from `BaseMeasure.per_query`.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If there are several queries, none of which carries information.
+    """
+    if isinstance(measure.empty_query, str):
+        return measure.per_query(y, y_score, ptr, **options)
+    measure._check_parameters()
+    skipping = copy.copy(measure)
+    skipping.empty_query = "skip"
+    values = skipping.per_query(y, y_score, ptr, **options)
+    if len(values) > 1 and np.isnan(values).all():
+        measure._warn_undefined(stacklevel=4)
+    return measure._fill_empty(values)
 
 
 def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | None:
@@ -111,6 +147,12 @@ def evaluate_measure(
     ValueError
         If lengths differ, grades or scores are not valid, or groups are missing.
 
+    Warns
+    -----
+    UndefinedMetricWarning
+        If no query carries information, such as when no grade reaches the relevance
+        level.
+
     Examples
     --------
     >>> from skrank.metrics import evaluate_measure
@@ -124,7 +166,8 @@ def evaluate_measure(
     names = check_docids(docids, len(y))
     ids = resolve_groups(groups, y_true, y_score, n_samples=len(y), caller=caller)
     queries = QueryIndex.from_groups(ids)
-    values = measure.per_query(
+    values = values_of_queries(
+        measure,
         queries.take(y),
         queries.take(scores),
         queries.ptr,
@@ -132,5 +175,7 @@ def evaluate_measure(
         n_threads=n_jobs,
     )
     if per_query:
+        if measure.empty_query == "skip" and np.isnan(values).all():
+            measure._warn_undefined(stacklevel=3)
         return _by_query_id(values, queries.ids)
     return measure.mean(values, query_weights(queries.take(weight), queries.ptr))

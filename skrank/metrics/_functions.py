@@ -66,6 +66,11 @@ Raises
 ValueError
     If lengths differ, grades or scores are not valid, or groups are missing.
 
+Warns
+-----
+UndefinedMetricWarning
+    If no query carries information.
+
 See Also
 --------
 {cls} : The same measure as an object.

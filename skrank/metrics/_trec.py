@@ -15,6 +15,7 @@ from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
 _SMALLEST_GEOMETRIC = 1e-5
 # What trec_eval reports where there is no mean and deviation to compare with.
 _MISSING_ZSCORE = -1e6
+_LARGEST_GRADE = 1e100
 
 # `skrank.datasets` has classes for both, of which the attributes are all that counts.
 Run = Mapping[Any, Mapping[Any, float]] | Sequence | Any
@@ -209,6 +210,11 @@ def _checked_numbers(values, what, name, where=""):
     numbers = as_numbers(values, what, f"numeric {name}s")
     if np.isnan(numbers).any():
         raise ValueError(f"{what} holds a NaN {name}{where}")
+    if name != "score" and np.abs(numbers).max(initial=0.0) > _LARGEST_GRADE:
+        raise ValueError(
+            f"{what} holds a {name} beyond {_LARGEST_GRADE:g}, whose sums would "
+            f"overflow{where}"
+        )
     return numbers
 
 
