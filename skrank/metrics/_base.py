@@ -55,7 +55,7 @@ def query_weights(
     Returns
     -------
     ndarray of shape (n_queries,) or None
-        None if there are no row weights.
+        0 for a query without rows; None if there are no row weights.
 
     Examples
     --------
@@ -67,7 +67,13 @@ def query_weights(
     if sample_weight is None:
         return None
     sample_weight, ptr = np.asarray(sample_weight), np.asarray(ptr)
-    return np.add.reduceat(sample_weight, ptr[:-1]) / np.diff(ptr)
+    sizes = np.diff(ptr)
+    held = sizes > 0
+    weights = np.zeros(len(sizes))
+    if held.any():
+        sums = np.add.reduceat(sample_weight, ptr[:-1][held])
+        weights[held] = sums / sizes[held]
+    return weights
 
 
 def _scaled_down(weights):
@@ -232,7 +238,8 @@ class BaseMeasure(Parameters, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_queries,)
-            NaN for queries without information if ``empty_query`` is "skip".
+            NaN for queries without information, such as those without documents, if
+            ``empty_query`` is "skip".
 
         Raises
         ------
@@ -242,26 +249,28 @@ class BaseMeasure(Parameters, BaseEstimator):
         """
         self._check_parameters()
         is_masked = np.ma.isMaskedArray(y)
-        documents = RankedDocuments(
-            np.ascontiguousarray(
-                np.ma.filled(y, 0.0) if is_masked else y, dtype=np.float64
-            ),
-            np.ascontiguousarray(y_score, dtype=np.float64),
-            np.ascontiguousarray(ptr, dtype=np.intp),
-            ties=getattr(self, "ties", "average"),
-            docids=docids,
-            retrieved=retrieved,
-            judged=~np.ma.getmaskarray(y) if is_masked else None,
-            random_state=getattr(self, "random_state", None),
-            greater_is_better=self.greater_is_better,
-            n_threads=effective_n_threads(n_threads),
-        )
-        values = np.asarray(self._values(documents), dtype=np.float64)
-        low, high = self.bounds
-        if not ((values >= low) & (values <= high)).all():  # NaN included
-            values = _undo_rounding(values, low, high, np.diff(documents.ptr))
-            values = self._fill_empty(values)
-        return values
+        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        # Sums over segments, as NumPy has them, take the first document of the next
+        # query for one of an empty query.
+        held = ptr[1:] > ptr[:-1]
+        values = np.full(len(held), np.nan)
+        if held.any():
+            documents = RankedDocuments(
+                np.ascontiguousarray(
+                    np.ma.filled(y, 0.0) if is_masked else y, dtype=np.float64
+                ),
+                np.ascontiguousarray(y_score, dtype=np.float64),
+                ptr if held.all() else np.append(ptr[0], ptr[1:][held]),
+                ties=getattr(self, "ties", "average"),
+                docids=docids,
+                retrieved=retrieved,
+                judged=~np.ma.getmaskarray(y) if is_masked else None,
+                random_state=getattr(self, "random_state", None),
+                greater_is_better=self.greater_is_better,
+                n_threads=effective_n_threads(n_threads),
+            )
+            values[held] = self._values_in_bounds(documents)
+        return self._fill_empty(values)
 
     def mean(
         self, per_query: npt.ArrayLike, weights: npt.ArrayLike | None = None
@@ -375,6 +384,13 @@ class BaseMeasure(Parameters, BaseEstimator):
                 "scores themselves, not on the order they give; choose a measure of "
                 "rankings such as 'ndcg@10'"
             )
+
+    def _values_in_bounds(self, documents):
+        values = np.asarray(self._values(documents), dtype=np.float64)
+        low, high = self.bounds
+        if ((values >= low) & (values <= high)).all():  # none is NaN either
+            return values
+        return _undo_rounding(values, low, high, np.diff(documents.ptr))
 
     def _values(self, documents: RankedDocuments) -> np.ndarray:
         raise NotImplementedError

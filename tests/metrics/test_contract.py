@@ -23,6 +23,7 @@ from skrank.metrics import (
     known_measures,
     make_ranking_scorer,
     mean_ndcg_score,
+    query_weights,
 )
 from skrank.metrics._base import RankedMeasure
 from skrank.metrics._registry import measure_names
@@ -343,3 +344,20 @@ def test_the_mean_ndcg_of_a_query_beside_one_of_high_grades():
         per_query=True,
     )
     np.testing.assert_array_equal(beside, [1.0, alone])
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+@pytest.mark.parametrize("measure", MEASURES, ids=label)
+def test_a_query_without_documents_has_no_value(measure, empty, rng):
+    y, scores = np.array([0, 1, 2, 0, 3, 1.0]), rng.normal(size=6)
+    expected = measure.per_query(y, scores, np.array([0, 3, 6]))
+    ptr = np.insert([0, 3, 6], empty, [0, 3, 6][empty])
+    got = measure.per_query(y, scores, ptr)
+    np.testing.assert_array_equal(got, np.insert(expected, empty, np.nan))
+    filled = clone(measure).set_params(empty_query=0.5).per_query(y, scores, ptr)
+    assert filled[empty] == 0.5
+    nothing = measure.per_query(np.empty(0), np.empty(0), np.array([0, 0]))
+    np.testing.assert_array_equal(nothing, [np.nan])
+    np.testing.assert_array_equal(
+        query_weights(np.arange(6.0), ptr), np.insert([1.0, 4.0], empty, 0.0)
+    )
