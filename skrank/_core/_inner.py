@@ -5,6 +5,7 @@ chose. They call the functions here, so that groups, weights and validation quer
 reach a ranker, a pipeline, a search and a plain scikit-learn estimator alike.
 """
 
+import copy
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -288,9 +289,9 @@ def scores_of(
             f"{type(estimator).__name__} has none of the response methods "
             f"{', '.join(names)}"
         )
-    if groups is not None and not accepts(estimator, method, "groups"):
+    if groups is not None and needs_groups(estimator):
         # A search scores by its best estimator, but has no way to pass the groups on.
-        estimator = getattr(estimator, "best_estimator_", estimator)
+        estimator = without_searches(estimator)
     known = groups is not None and accepts(estimator, method, "groups")
     given = {"groups": protected(estimator, groups)} if known else {}
     response = np.asarray(_call(estimator, method, protected(estimator, X), **given))
@@ -299,12 +300,40 @@ def scores_of(
     return column_or_1d(response)
 
 
+def without_searches(estimator) -> Any:
+    """Return a fitted estimator in which the winner of a search stands for the search.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; a search, or a pipeline that ends in one, at any depth.
+
+    Returns
+    -------
+    estimator
+        One that gives the same scores; the estimator itself if it holds no search.
+    """
+    chosen = getattr(estimator, "best_estimator_", None)
+    if chosen is not None:
+        return without_searches(chosen)
+    steps = getattr(estimator, "steps", None)
+    if not steps:
+        return estimator
+    name, last = steps[-1]
+    opened = without_searches(last)
+    if opened is last:
+        return estimator
+    estimator = copy.copy(estimator)
+    estimator.steps = [*steps[:-1], (name, opened)]
+    return estimator
+
+
 def name_of(estimator) -> str:
     """Return the name of the estimator that does the ranking, inside others or not."""
     steps = getattr(estimator, "steps", None)
     if steps:
         return name_of(steps[-1][1])
-    for inner in ("best_estimator_", "estimator"):  # searches and wrappers
+    for inner in ("best_estimator_", "estimator", "regressor"):  # searches, wrappers
         held = getattr(estimator, inner, None)
         if held is not None and hasattr(held, "fit"):
             return name_of(held)

@@ -209,6 +209,16 @@ inline double threshold_precision_sum(const double* relevant, const double* scor
     return total;
 }
 
+// A depth from which on nobody is left, as far as doubles can tell, of the users who
+// read a block in random order: by Maclaurin's inequality, the share of those who get
+// past i documents is at most (1 - the mean of stop)^i.
+inline Index depth_of_interest(const double* stop, Index n, Index depth) {
+    const double stopped = sum(stop, 0, n) / double(n);
+    if (!(stopped > 0 && stopped < 1)) return depth;
+    const double needed = (std::log(stopped) - 42.0) / std::log1p(-stopped);
+    return needed < double(depth) ? std::max(Index(needed), Index(1)) : depth;
+}
+
 // Mean over the subsets of size i of the products of `pass` over the subset, for
 // i = 0..depth, divided into `mean`: the chance to get past i documents of a block
 // whose order is random.
@@ -245,13 +255,15 @@ inline double cascade(const double* stop, const double* score, Index m,
             total += reach * stop[i] * discount[i];
             reach *= 1 - stop[i];
         } else {
-            const Index depth = std::min(j, end) - i;
+            Index depth = std::min(j, end) - i;
             bool sure = true;
             for (Index p = i; p < j; p++) sure = sure && (stop[p] == 0 || stop[p] == 1);
-            if (sure)
+            if (sure) {
                 hypergeometric_means(double(j - i), sum(stop, i, j), depth, pass);
-            else
+            } else {
+                depth = depth_of_interest(stop + i, j - i, depth);
                 symmetric_means(stop + i, j - i, depth, pass);
+            }
             for (Index p = 0; p < depth; p++)
                 total += reach * (pass[p] - pass[p + 1]) * discount[i + p];
             for (Index p = i; p < j; p++) reach *= 1 - stop[p];
@@ -462,22 +474,80 @@ inline PairCounts count_pairs(const double* grade, const double* score, Index m)
     return pairs;
 }
 
-// Chance that the document at block [from, to) is among the first d.
-inline double inclusion(double from, double to, double d) {
-    return std::clamp((d - from) / (to - from), 0.0, 1.0);
-}
+// A walk down a ranking that consists of blocks of documents of equal value. A document
+// lies ahead, in the block of the present depth, or behind.
+struct BlockWalk {
+    enum Place : unsigned char { AHEAD, PRESENT, BEHIND };
+
+    const double *from, *to;  // block [from, to) of positions of every document
+    std::vector<Index> order;
+    std::vector<Place> place;
+    Index first, end;  // the present block
+
+    void start(const double* block_from, const double* block_to, Index m) {
+        from = block_from;
+        to = block_to;
+        first = end = 0;
+        place.assign(m, AHEAD);
+        order.assign(m, 0);
+        next.resize(m);  // the next free position of the block that begins here
+        for (Index i = 0; i < m; i++) next[Index(from[i])] = Index(from[i]);
+        for (Index i = 0; i < m; i++) order[next[Index(from[i])]++] = i;
+    }
+
+    // Go on to the block that holds depth d; `moved(i, before, after)` is told of every
+    // document whose place changes.
+    template <class Moved>
+    void reach(Index d, Moved moved) {
+        if (d <= end) return;
+        for (Index r = first; r < end; r++) set(order[r], BEHIND, moved);
+        first = end;
+        end = Index(to[order[first]]);
+        for (Index r = first; r < end; r++) set(order[r], PRESENT, moved);
+    }
+
+    // Chance that a document of the present block is among the first d.
+    double share(Index d) const { return double(d - first) / double(end - first); }
+
+private:
+    std::vector<Index> next;
+
+    template <class Moved>
+    void set(Index i, Place after, Moved moved) {
+        const Place before = place[i];
+        place[i] = after;
+        moved(i, before, after);
+    }
+};
 
 // Extrapolated rank-biased overlap of two rankings of the same documents, each given
-// as the block [from, to) of positions of every document.
+// as the block [from, to) of positions of every document. The overlap at a depth follows
+// from how many documents are where in the two rankings; every document changes its
+// place twice in each, so that all depths together take O(m).
 inline double rank_biased_overlap(const double* from1, const double* to1,
                                   const double* from2, const double* to2, Index m,
                                   double p) {
+    static thread_local BlockWalk one, two;
+    one.start(from1, to1, m);
+    two.start(from2, to2, m);
+    double count[3][3] = {};  // documents by place in the one and in the other ranking
+    count[BlockWalk::AHEAD][BlockWalk::AHEAD] = double(m);
     double total = 0, weight = 1, agreement = 0;
     for (Index d = 1; d <= m; d++) {
-        double overlap = 0;
-        for (Index i = 0; i < m; i++)
-            overlap += inclusion(from1[i], to1[i], double(d))
-                       * inclusion(from2[i], to2[i], double(d));
+        one.reach(d, [&](Index i, int before, int after) {
+            count[before][two.place[i]] -= 1;
+            count[after][two.place[i]] += 1;
+        });
+        two.reach(d, [&](Index i, int before, int after) {
+            count[one.place[i]][before] -= 1;
+            count[one.place[i]][after] += 1;
+        });
+        const double f1 = one.share(d), f2 = two.share(d);
+        const double overlap =
+            count[BlockWalk::BEHIND][BlockWalk::BEHIND]
+            + f1 * count[BlockWalk::PRESENT][BlockWalk::BEHIND]
+            + f2 * count[BlockWalk::BEHIND][BlockWalk::PRESENT]
+            + f1 * f2 * count[BlockWalk::PRESENT][BlockWalk::PRESENT];
         agreement = overlap / double(d);
         total += (1 - p) * weight * agreement;
         weight *= p;

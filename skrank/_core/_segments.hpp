@@ -16,6 +16,15 @@ static void segment_sums(const Queries &queries, const double *x, double *sums) 
     }
 }
 
+// Sums of the rows of a query up to each row.
+static void segment_running_sums(const Queries &queries, const double *x, double *sums) {
+    for (Index q = 0; q < queries.count; q++) {
+        double total = 0.0;
+        for (Index i = queries.ptr[q]; i < queries.ptr[q + 1]; i++)
+            sums[i] = total += x[i];
+    }
+}
+
 // The logarithm of the denominator of an empty query stays as it is.
 inline void segment_softmaxes(const Queries &queries, const double *x,
                               double *probabilities, double *logsumexp, int n_threads) {

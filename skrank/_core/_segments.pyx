@@ -13,6 +13,7 @@ from skrank._core._for_each_query cimport (
 
 cdef extern from "_segments.hpp" namespace "skrank" nogil:
     void segment_sums(Queries, const double *x, double *sums)
+    void segment_running_sums(Queries, const double *x, double *sums)
     void segment_softmaxes(Queries, const double *x, double *probabilities,
                            double *logsumexp, int n_threads) except +
     void segment_orders(Queries, const double *x, int *order, int n_threads) except +
@@ -48,6 +49,32 @@ def segment_sum(const double[::1] x, const Py_ssize_t[::1] ptr):
     cdef double *out = out_doubles(sums)
     with nogil:
         segment_sums(queries, values, out)
+    return sums
+
+
+def segment_cumsum(const double[::1] x, const Py_ssize_t[::1] ptr):
+    """Cumulative sums that start anew with each query.
+
+    One sum over all rows, less what came before, would give the rounding errors of
+    large queries to the small ones behind them.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_documents,)
+        Values.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+    """
+    cdef Queries queries = queries_of(ptr)
+    sums = np.empty(x.shape[0])
+    cdef const double *values = doubles(x)
+    cdef double *out = out_doubles(sums)
+    with nogil:
+        segment_running_sums(queries, values, out)
     return sums
 
 

@@ -24,8 +24,10 @@ _TWO_WAYS = (
     "Pass groups=, one query id per row. Inside scikit-learn's tools either enable "
     "metadata routing (sklearn.set_config(enable_metadata_routing=True)) and pass "
     "groups to the outermost fit (params={'groups': groups} for cross_val_score and "
-    "its relatives), or give y a pandas index with a level named 'qid'. To treat all "
-    "rows as one single query use skrank.config_context(assume_single_query=True)."
+    "its relatives), or give y a pandas index with a level named 'qid'. Steps of a "
+    "pipeline that return arrays drop the index of X; set_output(transform='pandas') "
+    "keeps it. To treat all rows as one single query use "
+    "skrank.config_context(assume_single_query=True)."
 )
 
 
@@ -101,8 +103,20 @@ def _sizes_hint(groups, n_samples) -> str:
     return ""
 
 
-def _as_id_array(groups, name) -> np.ndarray:
-    """Return a one-dimensional array of hashable ids, in which tuples stay whole."""
+def as_ids(groups: npt.ArrayLike, name: str = "groups") -> np.ndarray:
+    """Return a one-dimensional array of ids, in which each keeps its type.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        Ids; tuples stay whole.
+    name : str, default="groups"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
     if isinstance(groups, (list, tuple)):
@@ -124,22 +138,92 @@ def _as_id_array(groups, name) -> np.ndarray:
     return ids
 
 
-def _check_no_missing_id(ids, name) -> None:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or ``pandas.NA``."""
+    if value is None:
+        return True
+    # Only NaN, of any type, differs from itself, and comparisons with NA give NA.
+    differs = value != value
+    if isinstance(differs, bool):
+        return differs
+    return differs is value or (np.ndim(differs) == 0 and bool(differs))
+
+
+def _where_missing(values) -> np.ndarray:
+    """Return which objects are missing, as `is_missing` tells."""
+    try:  # without a call for each of them
+        return np.array([v is None or v != v for v in values], dtype=bool)
+    except (TypeError, ValueError):
+        return np.fromiter(map(is_missing, values), bool, len(values))
+
+
+def check_no_missing_id(
+    ids: np.ndarray, name: str = "groups", what: str = "query id"
+) -> None:
+    """Check that there is an id in every row.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_samples,)
+        Ids of any type.
+    name : str, default="groups"
+        Name of the argument in error messages.
+    what : str, default="query id"
+        What the ids are.
+
+    Raises
+    ------
+    ValueError
+        If an id is None, NaN, infinite, NaT or ``pandas.NA``.
+    """
     if ids.dtype.kind == "f":
         missing = ~np.isfinite(ids)
     elif ids.dtype.kind in "mM":
         missing = np.isnat(ids)
     elif ids.dtype == object:
-        # Only NaN, of any type, differs from itself.
-        missing = np.array([v is None or v != v for v in ids], dtype=bool)
+        missing = _where_missing(ids)
     else:
         return
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"{name} must hold one query id per row; row {first} has none "
-            f"({ids[first]!r})"
+            f"{name} must hold one {what} per row; row {first} has none ({ids[first]})"
         )
+
+
+def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.ndarray:
+    """Return an array of floats in which a missing value of any kind is NaN.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers, with missing values as NumPy, pandas or Python have them.
+    name : str
+        Name of the argument in error messages.
+    what : str, default="numbers"
+        What the argument must hold.
+
+    Returns
+    -------
+    ndarray of dtype float64
+
+    Raises
+    ------
+    ValueError
+        If a value is no number.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64, copy=False)
+    if array.dtype == object:
+        missing = _where_missing(array.ravel()).reshape(array.shape)
+        array = np.where(missing, np.nan, array)
+    try:
+        if array.dtype.kind not in "OSU":  # dates would become numbers
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must hold {what}, got dtype {array.dtype}") from None
 
 
 def check_groups(
@@ -168,13 +252,13 @@ def check_groups(
     TypeError
         If ids are not hashable or not an array.
     """
-    ids = _as_id_array(groups, name)
+    ids = as_ids(groups, name)
     if len(ids) != n_samples:
         raise ValueError(
             f"{name} must hold one query id per row: found {len(ids)} ids for "
             f"{n_samples} rows.{_sizes_hint(groups, n_samples)}"
         )
-    _check_no_missing_id(ids, name)
+    check_no_missing_id(ids, name)
     if ids.dtype == object:
         try:
             for value in ids:
@@ -255,15 +339,8 @@ def check_grades(
     ValueError
         If a grade is NaN, infinite, negative or not a number, or the length differs.
     """
-    grades = np.asarray(column_or_1d(y, warn=warn))
-    if grades.dtype.kind not in "biuf":
-        try:
-            grades = grades.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name} must hold numeric relevance grades, got dtype {grades.dtype}"
-            ) from None
-    grades = np.ascontiguousarray(grades, dtype=np.float64)
+    grades = as_numbers(column_or_1d(y, warn=warn), name, "numeric relevance grades")
+    grades = np.ascontiguousarray(grades)
     if n_samples is not None and len(grades) != n_samples:
         raise ValueError(f"{name} has {len(grades)} grades for {n_samples} rows")
     if len(grades) == 0:
@@ -311,8 +388,8 @@ def check_scores(
     ValueError
         If a score is NaN or the length differs.
     """
-    scores = column_or_1d(y_score)
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    scores = as_numbers(column_or_1d(y_score), name, "numeric scores")
+    scores = np.ascontiguousarray(scores)
     if len(scores) != n_samples:
         raise ValueError(f"{name} has {len(scores)} scores for {n_samples} documents")
     missing = np.isnan(scores)
@@ -323,6 +400,17 @@ def check_scores(
             "score cannot be ranked"
         )
     return scores
+
+
+# The square of the largest weight, too, is far from the ends of the range of doubles.
+_LEAST_WEIGHT = 1e-100
+
+
+def _numeric_weights(weight, name):
+    """Weights with NaN for what is missing; sparse ones are left to scikit-learn."""
+    if sparse.issparse(weight):
+        return weight
+    return as_numbers(weight, name, "numeric weights")
 
 
 def check_weights(
@@ -357,9 +445,8 @@ def check_weights(
     else:
         # The stated type of dtype is str alone, which is narrower than what it takes.
         dtype: Any = np.float64
-        weight = check_array(
-            sample_weight, ensure_2d=False, dtype=dtype, input_name=name
-        )
+        numbers = _numeric_weights(sample_weight, name)
+        weight = check_array(numbers, ensure_2d=False, dtype=dtype, input_name=name)
     # The wording of scikit-learn, which its checks of estimators look for.
     if weight.ndim != 1:
         raise ValueError(
@@ -372,4 +459,10 @@ def check_weights(
         )
     if weight.min() < 0 or not weight.any():
         raise ValueError(f"{name} must not be negative, nor zero everywhere")
+    if not _LEAST_WEIGHT <= weight.max() <= 1 / _LEAST_WEIGHT:
+        raise ValueError(
+            f"the largest {name} must lie from {_LEAST_WEIGHT:g} to "
+            f"{1 / _LEAST_WEIGHT:g}, because sums of weights would overflow or vanish; "
+            f"got {weight.max():g}"
+        )
     return np.ascontiguousarray(weight)

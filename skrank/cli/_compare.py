@@ -12,7 +12,7 @@ from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import check_writable, read_letor, read_scores, report
 from skrank.datasets import judge_run, load_qrels, load_run
-from skrank.metrics import BaseMeasure, compare
+from skrank.metrics import compare
 
 
 def run(args: argparse.Namespace) -> None:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
         preset = "trec_eval"
     measures = _measures.parse_metrics(args.metrics, preset).values()
     if args.qrels is not None:
-        measures = [_OfRetrieved(measure) for measure in measures]
+        measures = [_in_order_of_run(measure) for measure in measures]
     table = compare(
         scores,
         y,
@@ -92,34 +92,11 @@ def print_table(
     report(render[args.format](), document, command, args.json)
 
 
-class _OfRetrieved(BaseMeasure):
-    """A measure of a run, in which documents of score -inf were not retrieved."""
-
-    def __init__(self, measure):
-        self.measure = measure
-
-    @property
-    def name(self):
-        """Name of the measure that is restricted."""
-        return self.measure.name
-
-    @property
-    def empty_query(self):
-        """Rule of the measure for queries without information."""
-        return self.measure.empty_query
-
-    @property
-    def greater_is_better(self):
-        """Whether the measure is to be maximised."""
-        return self.measure.greater_is_better
-
-    def per_query(self, y, y_score, ptr, **options):
-        """Return the value of each query; the scores of a run have no ties left."""
-        retrieved = np.isfinite(y_score)
-        measure: Any = clone(self.measure)
-        if "ties" in measure.get_params(deep=False):
-            measure.set_params(ties="stable")
-        return measure.per_query(y, y_score, ptr, **{**options, "retrieved": retrieved})
+def _in_order_of_run(measure):
+    """Return the measure for the scores of a run, which have no ties left."""
+    if "ties" not in measure.get_params(deep=False):
+        return measure
+    return clone(measure).set_params(ties="stable")
 
 
 def _named_files(texts):
@@ -157,6 +134,7 @@ def _read_runs(args, systems):
         keys = zip(run.groups.tolist(), run.docids.tolist())
         # Positions, not scores: trec_eval's order of ties is settled already.
         position = -np.arange(len(run.y), dtype=np.float64)
+        position[~run.retrieved] = -np.inf
         scores[name][[rows[key] for key in keys]] = position
     return scores, y, groups
 
@@ -167,11 +145,12 @@ def _union(qrels, judged):
     for query, docid, grade in zip(
         qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
     ):
-        # A negative judgement means pooled but not judged, which is not relevant here.
-        grades[query, docid] = max(grade, 0.0)
+        grades[query, docid] = grade
     for run in judged.values():
         for key in zip(run.groups.tolist(), run.docids.tolist()):
-            grades.setdefault(key, 0.0)
+            grades.setdefault(key, -1.0)
     rows = {key: row for row, key in enumerate(grades)}
     y = np.fromiter(grades.values(), np.float64, len(grades))
+    # A negative judgement means pooled but not judged, which is not relevant.
+    y = np.ma.MaskedArray(np.maximum(y, 0.0), mask=y < 0)
     return rows, y, np.array([query for query, _ in grades])

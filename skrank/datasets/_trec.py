@@ -6,11 +6,11 @@ Blank lines and lines whose first character is ``#`` are passed over, as trec_ev
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,15 @@ import numpy.typing as npt
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_arguments, check_scores, n_rows
+from skrank._core._validation import (
+    as_ids,
+    as_numbers,
+    check_arguments,
+    check_groups,
+    check_no_missing_id,
+    check_scores,
+    n_rows,
+)
 from skrank.datasets._container import as_text_list
 from skrank.datasets._letor import line_of
 from skrank.datasets._source import Source, open_for_writing, open_text, source_name
@@ -223,6 +231,8 @@ def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     for values, name in ((groups, "groups"), (docids, "docids")):
         if len(values) != n_rows:
             raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows")
+        what = "query id" if name == "groups" else "document id"
+        check_no_missing_id(as_ids(values, name), name, what)
         as_text_list(values, name, r"\s|^$|^#")
         columns.append([str(value) for value in values])
     return columns
@@ -275,7 +285,7 @@ def dump_qrels(
     301 0 a 2
     301 0 b 0
     """
-    y = np.asarray(y, dtype=np.float64)
+    y = as_numbers(y, "y", "numeric relevance grades")
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
     queries, names = _check_fields(groups, docids, len(y))
@@ -381,34 +391,32 @@ def trec_order(codes: np.ndarray, scores: np.ndarray, docids: np.ndarray) -> np.
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """A run with its judgements, in trec_eval's sense and order.
+    """A run with its judgements, in the form that measures take.
 
-    The retrieved documents of evaluated query ``q`` are rows ``ptr[q]:ptr[q + 1]`` of
-    the first arrays, best first. The documents that were judged for it but not
-    retrieved are rows ``missing_ptr[q]:missing_ptr[q + 1]`` of the ``missing`` arrays.
+    The documents of evaluated query ``q`` are rows ``ptr[q]:ptr[q + 1]``: the retrieved
+    ones, best first in trec_eval's order, and after them those that were judged but not
+    retrieved. With ``y``, ``scores`` and ``groups``, every measure gives trec_eval's
+    value: a document of score −inf is outside of the ranking, so that it earns nothing
+    but counts as a relevant document and in the ideal ranking, and a document with a
+    masked grade is not relevant, and unknown to measures that compare judged documents
+    only, such as bpref.
 
     Attributes
     ----------
     queries : ndarray of shape (n_queries,), dtype str
         Evaluated queries in ascending order.
     ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Pointers to the rows of each query; a query may have none under ``complete``.
-    y : ndarray of shape (n_retrieved,), dtype float64
-        Relevance grades; 0 for a document that was not judged.
-    scores : ndarray of shape (n_retrieved,), dtype float64
-        Scores of the run.
-    groups : ndarray of shape (n_retrieved,), dtype str
-        Query id of each retrieved document.
-    docids : ndarray of shape (n_retrieved,), dtype object
+        Pointers to the rows of each query.
+    y : masked array of shape (n_documents,), dtype float64
+        Relevance grades; masked, with 0 below the mask, where a document was not
+        judged, which means no grade or a negative one in the qrels.
+    scores : ndarray of shape (n_documents,), dtype float64
+        Scores of the run, equal where trec_eval, which keeps single precision, cannot
+        tell them apart; −inf where the document was not retrieved.
+    groups : ndarray of shape (n_documents,), dtype str
+        Query id of each document.
+    docids : ndarray of shape (n_documents,), dtype object
         Document ids.
-    judged : ndarray of shape (n_retrieved,), dtype bool
-        Whether the document was judged, which means a grade of at least 0 in the qrels.
-    missing_ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Pointers to the rows of each query among the documents not retrieved.
-    missing_y : ndarray of shape (n_missing,), dtype float64
-        Grades of documents that were judged but not retrieved.
-    missing_docids : ndarray of shape (n_missing,), dtype object
-        Document ids of these documents.
     unjudged_queries : ndarray of str
         Queries of the run that have no judgements; they are not evaluated.
     unretrieved_queries : ndarray of str
@@ -417,26 +425,47 @@ class JudgedRun:
 
     queries: np.ndarray
     ptr: np.ndarray
-    y: np.ndarray
+    y: np.ma.MaskedArray
     scores: np.ndarray
     groups: np.ndarray
     docids: np.ndarray
-    judged: np.ndarray
-    missing_ptr: np.ndarray
-    missing_y: np.ndarray
-    missing_docids: np.ndarray
     unjudged_queries: np.ndarray
     unretrieved_queries: np.ndarray
 
     @property
+    def judged(self) -> np.ndarray:
+        """Whether each document was judged, shape (n_documents,), dtype bool."""
+        return ~np.ma.getmaskarray(self.y)
+
+    @property
+    def retrieved(self) -> np.ndarray:
+        """Whether the run has each document, shape (n_documents,), dtype bool."""
+        return self.scores > -np.inf
+
+    @property
+    def missing_y(self) -> np.ndarray:
+        """Grades of the documents that were judged but not retrieved."""
+        return self.y.data[~self.retrieved]
+
+    @property
+    def missing_docids(self) -> np.ndarray:
+        """Ids of the documents that were judged but not retrieved."""
+        return self.docids[~self.retrieved]
+
+    @property
     def missing_groups(self) -> np.ndarray:
         """Query id of each document that was judged but not retrieved."""
-        return np.repeat(self.queries, np.diff(self.missing_ptr))
+        return self.groups[~self.retrieved]
+
+    @property
+    def missing_ptr(self) -> np.ndarray:
+        """Pointers to the documents of each query among those not retrieved."""
+        return np.append(0, np.cumsum(_count(~self.retrieved, self.ptr)))
 
     @property
     def n_retrieved(self) -> np.ndarray:
         """Number of retrieved documents of each query, shape (n_queries,)."""
-        return np.diff(self.ptr)
+        return _count(self.retrieved, self.ptr)
 
     def n_relevant(self, level: float = 1.0) -> np.ndarray:
         """Count the relevant documents of each query, retrieved or not.
@@ -451,72 +480,56 @@ class JudgedRun:
         ndarray of shape (n_queries,), dtype intp
             Number of relevant documents.
         """
-        return _count(self.y >= level, self.ptr) + _count(
-            self.missing_y >= level, self.missing_ptr
-        )
+        return _count(self.y.data >= level, self.ptr)
 
     def with_missing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the retrieved documents and, after them, the other judged ones.
+        """Return the arrays that measures take, and which documents were retrieved.
 
-        Ideal rankings and recall need all of them. Documents that were not retrieved
-        get the score −inf; a measure that gives credit at any rank must leave them out.
+        Deprecated: the attributes hold all documents.
 
         Returns
         -------
-        y, scores, groups : ndarrays of shape (n_retrieved + n_missing,)
-            Grades, scores and query ids, sorted by query, best first.
-        retrieved : ndarray of shape (n_retrieved + n_missing,), dtype bool
+        y, scores, groups : ndarrays of shape (n_documents,)
+            The attributes of these names.
+        retrieved : ndarray of shape (n_documents,), dtype bool
             Whether the run has the document.
         """
-        n_missing = len(self.missing_y)
-        codes = np.r_[_codes(self.ptr), _codes(self.missing_ptr)]
-        order = np.argsort(codes, kind="stable")
-        retrieved = np.r_[np.ones(len(self.y), bool), np.zeros(n_missing, bool)]
-        scores = np.r_[self.scores, np.full(n_missing, -np.inf)]
-        y = np.r_[self.y, self.missing_y]
-        return y[order], scores[order], self.queries[codes[order]], retrieved[order]
-
-
-def _codes(ptr: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        warnings.warn(
+            "JudgedRun.with_missing is deprecated: y, scores, groups and retrieved "
+            "hold the documents that were not retrieved, too",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.y.data, self.scores, self.groups, self.retrieved
 
 
 def _count(mask: np.ndarray, ptr: np.ndarray) -> np.ndarray:
     return np.diff(np.r_[0, np.cumsum(mask, dtype=np.intp)][ptr])
 
 
-def _rows_by_query(groups: np.ndarray) -> dict[str, np.ndarray]:
+def _rows_by_query(groups: np.ndarray, name: str) -> dict[str, np.ndarray]:
     """Return the row numbers of each query id."""
-    index = QueryIndex.from_groups(groups)
+    index = QueryIndex.from_groups(check_groups(groups, n_rows(groups), name=name))
     rows = np.arange(len(groups)) if index.order is None else index.order
     bounds = zip(index.ptr[:-1], index.ptr[1:])
     return {query: rows[a:b] for query, (a, b) in zip(index.ids.tolist(), bounds)}
 
 
-def _pointer(pieces: Sequence[np.ndarray]) -> np.ndarray:
-    return np.cumsum([0, *map(len, pieces)], dtype=np.intp)
-
-
-def _concatenate(pieces: Sequence[np.ndarray], empty: np.ndarray) -> np.ndarray:
-    # NumPy refuses to concatenate nothing.
-    return np.concatenate([empty, *pieces])
-
-
 def judge_run(
     qrels: Qrels, run: Run, *, complete: bool = False, depth: PositiveInt | None = None
 ) -> JudgedRun:
-    """Join a run with judgements for evaluation in trec_eval's sense.
+    """Join a run with judgements, so that measures give the values of trec_eval.
 
     Retrieved documents without a judgement, or with a negative one, count as not
-    relevant. Judged documents that were not retrieved are kept apart, because recall
-    and ideal rankings need them.
+    relevant. Judged documents that were not retrieved stand below all others and earn
+    nothing, but recall and ideal rankings count them.
 
     Parameters
     ----------
     qrels : Qrels
         Judgements.
     run : Run
-        Retrieved documents.
+        Retrieved documents. The two objects may come in either order.
     complete : bool, default=False
         Whether judged queries that the run lacks are evaluated as well, with nothing
         retrieved (trec_eval's ``-c``).
@@ -527,13 +540,16 @@ def judge_run(
     Returns
     -------
     JudgedRun
-        Retrieved documents with their grades, sorted by query and then in the order in
-        which trec_eval ranks them.
+        Documents with grades and scores, sorted by query and then in the order in which
+        trec_eval ranks them.
 
     Raises
     ------
     ValueError
-        If ``depth`` is not accepted, or no query is both judged and in the run.
+        If ``depth`` is not accepted, an id is missing, or no query is both judged and
+        in the run.
+    TypeError
+        If there are not one `Qrels` and one `Run`.
 
     Notes
     -----
@@ -542,18 +558,32 @@ def judge_run(
     Examples
     --------
     >>> from skrank.datasets import judge_run, load_qrels, load_run
+    >>> from skrank.metrics import average_precision
     >>> qrels = load_qrels(b"q1 0 a 1\\nq1 0 b 2\\nq2 0 a 1\\n")
     >>> run = load_run(b"q1 Q0 c 1 0.9 x\\nq1 Q0 a 2 0.8 x\\n")
     >>> judged = judge_run(qrels, run)
-    >>> judged.docids.tolist(), judged.y.tolist(), judged.judged.tolist()
-    (['c', 'a'], [0.0, 1.0], [False, True])
-    >>> judged.missing_docids.tolist(), judged.n_relevant().tolist()
-    (['b'], [2])
+    >>> judged.docids.tolist(), judged.scores.tolist()
+    (['c', 'a', 'b'], [0.9, 0.8, -inf])
+    >>> judged.y.tolist(), judged.n_relevant().tolist()
+    ([None, 1.0, 2.0], [2])
+    >>> average_precision(judged.y, judged.scores, groups=judged.groups)
+    0.25
     >>> judged.unretrieved_queries.tolist()
     ['q2']
     """
     check_arguments(judge_run, depth=depth)
-    judged_rows, run_rows = _rows_by_query(qrels.groups), _rows_by_query(run.groups)
+    if isinstance(qrels, Run) and isinstance(run, Qrels):
+        qrels, run = run, qrels
+    _check_kind(qrels, "qrels", Qrels)
+    _check_kind(run, "run", Run)
+    scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
+    grades = as_numbers(qrels.y, "qrels.y", "numeric relevance grades")
+    if np.isnan(grades).any():
+        row = int(np.flatnonzero(np.isnan(grades))[0])
+        raise ValueError(f"qrels.y must hold grades; row {row} has none")
+    qrels, run = replace(qrels, y=grades), replace(run, scores=scores)
+    judged_rows = _rows_by_query(qrels.groups, "qrels.groups")
+    run_rows = _rows_by_query(run.groups, "run.groups")
     common = sorted(judged_rows.keys() & run_rows.keys())
     if not common:
         raise ValueError(
@@ -561,31 +591,30 @@ def judge_run(
             f"{_sample(judged_rows)}, the run has {_sample(run_rows)}"
         )
     queries = sorted(judged_rows) if complete else common
-    ranked = [
-        _ranked(run_rows.get(query, np.empty(0, np.intp)), run, depth)
+    none = np.empty(0, np.intp)
+    parts = [
+        _join(qrels, judged_rows[query], run, run_rows.get(query, none), depth)
         for query in queries
     ]
-    joined = [
-        _join(qrels, judged_rows[query], run, rows)
-        for query, rows in zip(queries, ranked)
-    ]
-    rows = _concatenate(ranked, np.empty(0, np.intp))
-    grades = _concatenate([grade for grade, _ in joined], np.empty(0))
-    missing = _concatenate([left for _, left in joined], np.empty(0, np.intp))
+    sizes = [len(part.grades) for part in parts]
     return JudgedRun(
         queries=np.array(queries),
-        ptr=_pointer(ranked),
-        y=np.maximum(grades, 0.0),
-        scores=run.scores[rows],
-        groups=run.groups[rows],
-        docids=run.docids[rows],
-        judged=grades >= 0,
-        missing_ptr=_pointer([left for _, left in joined]),
-        missing_y=qrels.y[missing],
-        missing_docids=qrels.docids[missing],
+        ptr=np.cumsum([0, *sizes], dtype=np.intp),
+        y=np.ma.concatenate([part.grades for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
+        groups=np.repeat(np.array(queries), sizes),
+        docids=np.concatenate([part.docids for part in parts]),
         unjudged_queries=np.array(sorted(run_rows.keys() - judged_rows.keys()), str),
         unretrieved_queries=np.array(sorted(judged_rows.keys() - run_rows.keys()), str),
     )
+
+
+def _check_kind(table: Any, name: str, kind: type) -> None:
+    if not isinstance(table, kind):
+        raise TypeError(
+            f"judge_run: {name} must be a {kind.__name__}, as load_{name} returns it, "
+            f"got {type(table).__name__}"
+        )
 
 
 def _sample(rows: dict) -> str:
@@ -593,21 +622,43 @@ def _sample(rows: dict) -> str:
     return ", ".join(map(repr, names)) + (", ..." if len(rows) > 3 else "")
 
 
-def _ranked(rows: np.ndarray, run: Run, depth: int | None) -> np.ndarray:
-    """Return the rows of one query in the order in which trec_eval ranks them."""
-    same_query = np.zeros(len(rows), np.intp)
-    order = trec_order(same_query, run.scores[rows], run.docids[rows])
-    return rows[order][:depth]
+class _Joined(NamedTuple):
+    """The documents of one query: the retrieved ones, then the other judged ones."""
+
+    grades: np.ma.MaskedArray
+    scores: np.ndarray
+    docids: np.ndarray
 
 
 def _join(
-    qrels: Qrels, judged: np.ndarray, run: Run, retrieved: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return grades of retrieved rows, −1 if unjudged, and the other judged rows."""
+    qrels: Qrels, judged: np.ndarray, run: Run, rows: np.ndarray, depth: int | None
+) -> _Joined:
+    """Join one query; ``judged`` and ``rows`` are its rows in the qrels and the run."""
+    order = trec_order(np.zeros(len(rows), np.intp), run.scores[rows], run.docids[rows])
+    retrieved = rows[order][:depth]
+    scores = _tied_in_single_precision(run.scores[retrieved])
     # Every judged row that is found is taken out, so that the rest was not retrieved.
     row_of = dict(zip(qrels.docids[judged].tolist(), judged.tolist()))
     found = [row_of.pop(docid, -1) for docid in run.docids[retrieved].tolist()]
-    row = np.array(found, dtype=np.intp)
-    grades = np.where(row >= 0, qrels.y[row], -1.0)
     left = np.fromiter(row_of.values(), np.intp, len(row_of))
-    return grades, left[qrels.y[left] >= 0]
+    left = left[qrels.y[left] >= 0]
+    row = np.array(found, dtype=np.intp)
+    grades = np.r_[np.where(row >= 0, qrels.y[row], -1.0), qrels.y[left]]
+    return _Joined(
+        np.ma.MaskedArray(np.maximum(grades, 0.0), mask=grades < 0),
+        np.r_[scores, np.full(len(left), -np.inf)],
+        np.r_[run.docids[retrieved], qrels.docids[left]],
+    )
+
+
+def _tied_in_single_precision(scores: np.ndarray) -> np.ndarray:
+    """Replace scores in trec_eval's order that it takes for equal by their maximum."""
+    if not len(scores):
+        return scores
+    with np.errstate(over="ignore"):
+        single = scores.astype(np.float32)
+    starts = np.flatnonzero(np.r_[True, single[1:] != single[:-1]])
+    sizes = np.diff(np.append(starts, len(scores)))
+    tied = np.repeat(np.maximum.reduceat(scores, starts), sizes)
+    # Minus infinity stands for documents that were not retrieved.
+    return np.maximum(tied, -np.finfo(np.float64).max)

@@ -4,7 +4,7 @@ from typing import Any
 
 import sklearn
 
-from skrank._core._inner import accepts
+from skrank._core._inner import accepts, without_searches
 
 
 def last_step(estimator: Any) -> Any:
@@ -12,14 +12,18 @@ def last_step(estimator: Any) -> Any:
 
     Parameters
     ----------
-    estimator : estimator or Pipeline
-        Fitted or not.
+    estimator : estimator, Pipeline or search
+        Fitted or not; a pipeline may end in another one, or in a fitted search, whose
+        best estimator counts.
 
     Returns
     -------
     estimator
     """
-    return estimator[-1] if hasattr(estimator, "steps") else estimator
+    estimator = without_searches(estimator)
+    while hasattr(estimator, "steps"):
+        estimator = estimator[-1]
+    return estimator
 
 
 def rows_of_last_step(estimator: Any, X, groups) -> Any:
@@ -27,8 +31,8 @@ def rows_of_last_step(estimator: Any, X, groups) -> Any:
 
     Parameters
     ----------
-    estimator : estimator or Pipeline
-        Fitted.
+    estimator : estimator, Pipeline or search
+        Fitted; a pipeline may end in another one or in a search.
     X : array-like or CSR matrix of shape (n_documents, n_features)
         One row per document.
     groups : array-like of shape (n_documents,)
@@ -39,9 +43,15 @@ def rows_of_last_step(estimator: Any, X, groups) -> Any:
     array-like of shape (n_documents, n_features_of_last_step)
         ``X`` itself if nothing comes before the last step.
     """
-    if not hasattr(estimator, "steps") or len(estimator) == 1:
-        return X
-    before = estimator[:-1]
+    estimator = without_searches(estimator)
+    while hasattr(estimator, "steps"):
+        if len(estimator) > 1:
+            X = _transformed(estimator[:-1], X, groups)
+        estimator = estimator[-1]
+    return X
+
+
+def _transformed(before, X, groups):
     metadata = {"groups": groups} if accepts(before, "transform", "groups") else {}
     # Pipelines pass arguments on to their steps by routing and by nothing else.
     with sklearn.config_context(enable_metadata_routing=True):

@@ -55,7 +55,7 @@ def query_weights(
     Returns
     -------
     ndarray of shape (n_queries,) or None
-        None if there are no row weights.
+        0 for a query without rows; None if there are no row weights.
 
     Examples
     --------
@@ -67,7 +67,21 @@ def query_weights(
     if sample_weight is None:
         return None
     sample_weight, ptr = np.asarray(sample_weight), np.asarray(ptr)
-    return np.add.reduceat(sample_weight, ptr[:-1]) / np.diff(ptr)
+    sizes = np.diff(ptr)
+    held = sizes > 0
+    weights = np.zeros(len(sizes))
+    if held.any():
+        sums = np.add.reduceat(sample_weight, ptr[:-1][held])
+        weights[held] = sums / sizes[held]
+    return weights
+
+
+def _scaled_down(weights):
+    """Weights whose sums neither overflow nor vanish, by an exact factor."""
+    largest = weights.max(initial=0)
+    if largest == 0 or 1e-250 < largest < 1e250:
+        return weights
+    return np.ldexp(weights, -np.frexp(largest)[1])
 
 
 def _undo_rounding(values, low, high, n_terms):
@@ -206,23 +220,26 @@ class BaseMeasure(Parameters, BaseEstimator):
         Parameters
         ----------
         y : ndarray of shape (n_documents,), dtype float64
-            Grades, grouped by query.
+            Grades, grouped by query. In a masked array, masked documents were not
+            judged: they are not relevant, and `Bpref` leaves them out.
         y_score : ndarray of shape (n_documents,), dtype float64
-            Scores, higher is better.
+            Scores, higher is better; −inf means that the document is not retrieved.
         ptr : ndarray of shape (n_queries + 1,), dtype intp
             Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
         docids : ndarray of shape (n_documents,), default=None
             Document ids, needed by ``ties="docid"``.
         retrieved : ndarray of shape (n_documents,), dtype bool, default=None
             False marks judged documents that the ranking does not contain: they count
-            as relevant documents and in the ideal ranking only.
+            as relevant documents and in the ideal ranking only. None takes those whose
+            score is not −inf.
         n_threads : int, default=None
             Number of threads; None asks for all CPUs.
 
         Returns
         -------
         ndarray of shape (n_queries,)
-            NaN for queries without information if ``empty_query`` is "skip".
+            NaN for queries without information, such as those without documents, if
+            ``empty_query`` is "skip".
 
         Raises
         ------
@@ -231,23 +248,29 @@ class BaseMeasure(Parameters, BaseEstimator):
             ``empty_query`` is "raise", or if document ids are missing.
         """
         self._check_parameters()
-        documents = RankedDocuments(
-            np.ascontiguousarray(y, dtype=np.float64),
-            np.ascontiguousarray(y_score, dtype=np.float64),
-            np.ascontiguousarray(ptr, dtype=np.intp),
-            ties=getattr(self, "ties", "average"),
-            docids=docids,
-            retrieved=retrieved,
-            random_state=getattr(self, "random_state", None),
-            greater_is_better=self.greater_is_better,
-            n_threads=effective_n_threads(n_threads),
-        )
-        values = np.asarray(self._values(documents), dtype=np.float64)
-        low, high = self.bounds
-        if not ((values >= low) & (values <= high)).all():  # NaN included
-            values = _undo_rounding(values, low, high, np.diff(documents.ptr))
-            values = self._fill_empty(values)
-        return values
+        is_masked = np.ma.isMaskedArray(y)
+        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        # Sums over segments, as NumPy has them, take the first document of the next
+        # query for one of an empty query.
+        held = ptr[1:] > ptr[:-1]
+        values = np.full(len(held), np.nan)
+        if held.any():
+            documents = RankedDocuments(
+                np.ascontiguousarray(
+                    np.ma.filled(y, 0.0) if is_masked else y, dtype=np.float64
+                ),
+                np.ascontiguousarray(y_score, dtype=np.float64),
+                ptr if held.all() else np.append(ptr[0], ptr[1:][held]),
+                ties=getattr(self, "ties", "average"),
+                docids=docids,
+                retrieved=retrieved,
+                judged=~np.ma.getmaskarray(y) if is_masked else None,
+                random_state=getattr(self, "random_state", None),
+                greater_is_better=self.greater_is_better,
+                n_threads=effective_n_threads(n_threads),
+            )
+            values[held] = self._values_in_bounds(documents)
+        return self._fill_empty(values)
 
     def mean(
         self, per_query: npt.ArrayLike, weights: npt.ArrayLike | None = None
@@ -272,22 +295,32 @@ class BaseMeasure(Parameters, BaseEstimator):
         if isinstance(self.empty_query, str):
             keep = ~np.isnan(values)
             values, weights = values[keep], weights[keep]
+        weights = _scaled_down(weights)
         total = weights.sum()
         if total == 0:
-            left_out = (
-                f" (empty_query='skip' leaves out queries without "
-                f"{self.undefined_without})"
-                if self.undefined_without
-                else ""
-            )
-            warnings.warn(
-                f"{self.name} is undefined: no query carries information{left_out}",
-                UndefinedMetricWarning,
-                stacklevel=2,
-            )
+            self._warn_undefined(stacklevel=3)
             return float("nan")
-        mean = np.dot(values, weights) / total
+        with np.errstate(over="ignore"):
+            mean = np.dot(values, weights) / total
+        if np.isinf(mean):
+            mean = np.dot(values, weights / total)
         return float(_undo_rounding(mean, values.min(), values.max(), len(values)))
+
+    def _warn_undefined(self, stacklevel):
+        """Warn that not a single query has a value."""
+        rule = self.empty_query
+        treated = "leaves out" if rule == "skip" else "is the value of"
+        left_out = (
+            f" (empty_query={rule!r} {treated} queries without "
+            f"{self.undefined_without})"
+            if self.undefined_without
+            else ""
+        )
+        warnings.warn(
+            f"{self.name} is undefined: no query carries information{left_out}",
+            UndefinedMetricWarning,
+            stacklevel=stacklevel + 1,
+        )
 
     def swap_deltas(self, y: npt.ArrayLike, ranks: npt.ArrayLike) -> np.ndarray:
         """Return what swapping the ranks of two documents changes, for all pairs.
@@ -351,6 +384,13 @@ class BaseMeasure(Parameters, BaseEstimator):
                 "scores themselves, not on the order they give; choose a measure of "
                 "rankings such as 'ndcg@10'"
             )
+
+    def _values_in_bounds(self, documents):
+        values = np.asarray(self._values(documents), dtype=np.float64)
+        low, high = self.bounds
+        if ((values >= low) & (values <= high)).all():  # none is NaN either
+            return values
+        return _undo_rounding(values, low, high, np.diff(documents.ptr))
 
     def _values(self, documents: RankedDocuments) -> np.ndarray:
         raise NotImplementedError

@@ -230,7 +230,7 @@ class RR(CutOffMixin, BinaryMeasure):
     def _values(self, documents):
         relevant = self._relevant(documents.y)
         ranked, scores = documents.rank(relevant)
-        discount = discount_of_ranks("reciprocal", documents.max_size, self.k)
+        discount = discount_of_ranks("reciprocal", documents.max_size, self.k)[: self.k]
         value = _measures.cascade(
             ranked, scores, documents.ptr, discount, documents.n_threads
         )

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from skrank._core._inner import scores_of
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, check_scores, n_rows, resolve_groups
+from skrank._core._validation import check_scores, n_rows, resolve_groups
 from skrank.metrics._base import BaseMeasure
+from skrank.metrics._evaluate import check_docids, check_judgements, values_of_queries
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 from skrank.metrics._significance import (
@@ -30,7 +31,9 @@ def _per_query(measures, grades, scores, ptr, docids, n_threads):
     return [
         np.column_stack(
             [
-                m.per_query(grades, run, ptr, docids=docids, n_threads=n_threads)
+                values_of_queries(
+                    m, grades, run, ptr, docids=docids, n_threads=n_threads
+                )
                 for run in scores.values()
             ]
         )
@@ -67,10 +70,10 @@ def compare(
     Parameters
     ----------
     runs : dict of str to array-like of shape (n_samples,), or to fitted ranker
-        Scores of each system, higher is better, or a fitted estimator whose ``predict``
-        gives the scores for ``X``.
+        Scores of each system, higher is better, −inf for documents that it did not
+        retrieve; or a fitted estimator whose ``predict`` gives the scores for ``X``.
     y : array-like of shape (n_samples,)
-        Grades of the documents.
+        Grades of the documents; masked where nobody judged the document.
     groups : array-like of shape (n_samples,), default=None
         Query of each row; None reads a pandas index level ``qid`` of ``y`` or ``X``.
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
@@ -126,7 +129,7 @@ def compare(
     n = n_rows(y)
     ids = resolve_groups(groups, y, X, n_samples=n, caller="compare")
     index = QueryIndex.from_groups(ids, canonical=True)
-    grades = index.take(check_grades(y, n_samples=n))
+    grades = index.take(check_judgements(y, n_samples=n))
     scores = {
         str(name): index.take(_scores_of(name, run, X, ids, n))
         for name, run in runs.items()
@@ -142,7 +145,7 @@ def compare(
         random_state,
     )
     resolved = _resolve(measures, preset)
-    ids_of_ties = None if docids is None else index.take(np.asarray(docids))
+    ids_of_ties = index.take(check_docids(docids, n))
     values = _per_query(resolved, grades, scores, index.ptr, ids_of_ties, n_jobs)
     analysed = [design.analyse(columns) for columns in values]
     return ComparisonTable(

@@ -221,7 +221,13 @@ def _weighted_agreement(y, scores, weight_of_pairs):
     i, j = np.triu_indices(len(y), 1)
     swap = y[i] < y[j]
     i, j = np.where(swap, j, i), np.where(swap, i, j)
-    weight = np.asarray(weight_of_pairs(y[i], y[j]), dtype=np.float64)
+    with np.errstate(over="ignore"):
+        weight = np.asarray(weight_of_pairs(y[i], y[j]), dtype=np.float64)
+    largest = np.abs(weight).max(initial=0.0)
+    if not np.isfinite(largest):
+        raise ValueError("weight must be finite for all pairs of grades in y")
+    if largest > 1e250:  # an exact factor keeps the sums finite
+        weight = np.ldexp(weight, -np.frexp(largest)[1])
     agreement = (1 + np.sign(scores[i] - scores[j])) / 2
     agreement[y[i] == y[j]] = 1.0
     total = weight.sum()
@@ -285,7 +291,7 @@ class RankBiasedOverlap(_TieAwareMeasure):
 
     Notes
     -----
-    Complexity O(m²) for a query of m documents.
+    Complexity O(m log m) for a query of m documents: O(m) after sorting.
 
     References
     ----------
@@ -328,11 +334,15 @@ class RankBiasedOverlap(_TieAwareMeasure):
         return np.where(one_block, np.nan, overlap)
 
 
+# Squares of such differences can be summed.
+_LARGEST_ERROR = 1e145
+
+
 class MeanSquaredError(_TieAwareMeasure):
     """Mean squared difference of scores and grades within a query; lower is better.
 
     ``MSE = (1/m) Σ_i (y_i - s_i)²``. It depends on the scores, not only on their order,
-    and therefore has no swap deltas.
+    and therefore has no swap deltas. Scores must be finite.
 
     Parameters
     ----------
@@ -355,5 +365,13 @@ class MeanSquaredError(_TieAwareMeasure):
     has_swap_deltas: ClassVar[bool] = False
 
     def _values(self, documents):
-        error = np.square(documents.y - documents.y_score)
+        with np.errstate(over="ignore"):
+            difference = documents.y - documents.y_score
+        largest = np.abs(difference).max(initial=0.0)
+        if largest > _LARGEST_ERROR:
+            raise ValueError(
+                f"{self.name} needs scores within {_LARGEST_ERROR:g} of the grades, "
+                f"because it sums squares; y_score and y differ by {largest:g}"
+            )
+        error = np.square(difference)
         return np.add.reduceat(error, documents.ptr[:-1]) / np.diff(documents.ptr)

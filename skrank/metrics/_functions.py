@@ -35,9 +35,9 @@ from skrank.metrics._set_measures import (
 
 _DATA = """\
 y_true : array-like of shape (n_documents,)
-    Grades, finite and not negative.
+    Grades, finite and not negative; masked where nobody judged the document.
 y_score : array-like of shape (n_documents,)
-    Scores, higher is better.
+    Scores, higher is better; −inf for documents that were not retrieved.
 groups : array-like of shape (n_documents,), default=None
     Query id of each row, in any row order. None reads a pandas index level "qid" of
     ``y_true``; without it, `config_context` decides whether all rows are one query.
@@ -65,6 +65,11 @@ Raises
 ------
 ValueError
     If lengths differ, grades or scores are not valid, or groups are missing.
+
+Warns
+-----
+UndefinedMetricWarning
+    If no query carries information.
 
 See Also
 --------

@@ -21,8 +21,10 @@ Discount = (
     | Numbers
 )
 
-# 2^1024 is the first power that a double cannot hold.
-_LARGEST_EXP2_GRADE = 1023.0
+# Sums of so many gains as fit into memory stay within the range of doubles, and gains
+# within their full precision.
+_LARGEST_GAIN, _SMALLEST_GAIN = 1e290, 1e-290
+_LARGEST_EXP2_GRADE = 960.0  # 2^960 is about 1e289
 
 
 def _table_gain(table, y):
@@ -30,18 +32,18 @@ def _table_gain(table, y):
     table = np.asarray(table, dtype=np.float64)
     if table.ndim != 1:
         raise ValueError(f"gain as a table must be one-dimensional, got {table.ndim}D")
-    index = y.astype(np.intp)
-    if (index != y).any():
+    whole = np.floor(y) == y
+    if not whole.all():
         raise ValueError(
             "gain as a table needs integer grades; use a callable for real grades "
-            f"(found {y[index != y][0]:g})"
+            f"(found {y[~whole][0]:g})"
         )
-    if len(y) and index.max() >= len(table):
+    if len(y) and y.max() >= len(table):
         raise ValueError(
             f"gain has {len(table)} entries, for grades 0 to {len(table) - 1}, "
-            f"but y holds grade {index.max()}"
+            f"but y holds grade {y.max():g}"
         )
-    return table[index]
+    return table[y.astype(np.intp)]
 
 
 def _mapped_gain(mapping, y):
@@ -57,11 +59,29 @@ def _exp2_gain(y):
     return np.exp2(y) - 1
 
 
-_GAINS = {"exp2": _exp2_gain, "linear": lambda y: y}
+def _linear_gain(y):
+    _check_range(y)
+    return y
+
+
+_GAINS = {"exp2": _exp2_gain, "linear": _linear_gain}
+
+
+def _check_range(gains):
+    """Raise an error if sums of gains overflow or lose precision near zero."""
+    if not len(gains):
+        return
+    bad = gains > _LARGEST_GAIN
+    bad |= (gains < _SMALLEST_GAIN) & (gains > 0)
+    if bad.any():
+        raise ValueError(
+            f"gain must be 0 or from {_SMALLEST_GAIN:g} to {_LARGEST_GAIN:g} for every "
+            f"grade in y, got {gains[bad][0]:g}; multiply the grades by a constant"
+        )
 
 
 def check_exp2_gain(y: np.ndarray) -> None:
-    """Raise an error if ``2^y - 1`` overflows for the highest grade."""
+    """Raise an error if sums of ``2^y - 1`` overflow for the highest grade."""
     if len(y) and y.max() > _LARGEST_EXP2_GRADE:
         raise ValueError(
             f"gain='exp2' overflows for grade {y.max():g}; use gain='linear' or a "
@@ -87,7 +107,8 @@ def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
     Raises
     ------
     ValueError
-        If a gain is unknown, negative or not finite.
+        If a gain is unknown, negative, not finite, or beyond the range of doubles when
+        it is summed.
     """
     if isinstance(gain, str):
         if gain not in _GAINS:
@@ -104,6 +125,7 @@ def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
         raise ValueError(f"gain returned shape {values.shape} for grades of {y.shape}")
     if not np.isfinite(values).all() or (len(values) and values.min() < 0):
         raise ValueError("gain must be finite and not negative for every grade")
+    _check_range(values)
     return np.ascontiguousarray(values)
 
 

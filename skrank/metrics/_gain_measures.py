@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from skrank._core import _measures
+from skrank._core._segments import segment_cumsum
 from skrank.metrics._base import CutOffMixin, RankedMeasure
 from skrank.metrics._gain import (
     Discount,
@@ -13,7 +14,7 @@ from skrank.metrics._gain import (
     discount_of_ranks,
     gain_of_grades,
 )
-from skrank.metrics._ranked_documents import expected_values, positions, segment_cumsum
+from skrank.metrics._ranked_documents import expected_values, positions
 from skrank.metrics._swap_deltas import DeltaTerms
 
 _SELECT_LIMIT = _measures.select_limit()
@@ -248,7 +249,8 @@ class ERR(CutOffMixin, RankedMeasure):
     Notes
     -----
     Complexity O(n log m) for queries of m documents; with ``ties="average"`` a block of
-    ``b`` documents of equal score costs O(b k) on top.
+    ``b`` documents of equal score costs O(b d) on top, with ``d`` the least of ``b``,
+    ``k`` and about 50 over the mean of ``R`` in the block.
 
     References
     ----------
@@ -286,7 +288,7 @@ class ERR(CutOffMixin, RankedMeasure):
     def _values(self, documents):
         stop = self._stop(documents.y)
         ranked, scores = documents.rank(stop)
-        discount = discount_of_ranks("reciprocal", documents.max_size, self.k)
+        discount = discount_of_ranks("reciprocal", documents.max_size, self.k)[: self.k]
         value = _measures.cascade(
             ranked, scores, documents.ptr, discount, documents.n_threads
         )

@@ -9,6 +9,8 @@ from skrank._core._config import get_config
 from skrank._core._queries import QueryIndex
 
 _SHOWN = 3  # so many shared queries are named in the warning
+# Where searches and wrappers keep the estimator that they have fitted.
+_WRAPPED = ("best_estimator_", "estimator_", "regressor_")
 
 
 class QueryLeakageWarning(UserWarning):
@@ -26,15 +28,15 @@ def fitted_ranker(estimator: Any) -> Any:
     Returns
     -------
     estimator
-        The innermost one found through ``steps``, ``best_estimator_``, ``estimator_``;
-        the first on the way that keeps its training queries.
+        The innermost one found through ``steps``, ``best_estimator_``, ``estimator_``
+        or ``regressor_``; the first on the way that keeps its training queries.
     """
     while not hasattr(estimator, "query_ids_"):
         if getattr(estimator, "steps", None):
             inner = estimator.steps[-1][1]
         else:
-            inner = getattr(estimator, "best_estimator_", None)
-            inner = getattr(estimator, "estimator_", None) if inner is None else inner
+            held = (getattr(estimator, name, None) for name in _WRAPPED)
+            inner = next((part for part in held if part is not None), None)
         if inner is None:
             break
         estimator = inner

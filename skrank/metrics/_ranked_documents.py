@@ -5,7 +5,6 @@ any per-document value in the order that the scores give, with equal scores trea
 the measure asks. The functions below it work on rows grouped by query.
 """
 
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -22,7 +21,11 @@ TiesOrThreshold = Literal[
 
 def _docid_key(docids):
     """Key that puts the last id of the alphabet first, as trec_eval does."""
-    _, codes = np.unique(docids, return_inverse=True)
+    docids = np.asarray(docids)
+    try:
+        _, codes = np.unique(docids, return_inverse=True)
+    except TypeError:  # ids that do not compare, such as 1 and "a"; trec_eval has text
+        _, codes = np.unique(docids.astype(str), return_inverse=True)
     return -codes.astype(np.float64)
 
 
@@ -47,7 +50,10 @@ class RankedDocuments:
     docids : ndarray of shape (n_documents,) or None
         Needed by ``ties="docid"``.
     retrieved : ndarray of shape (n_documents,) or None
-        False marks judged documents that the ranking does not contain.
+        False marks judged documents that the ranking does not contain; None takes those
+        whose score is not −inf.
+    judged : ndarray of shape (n_documents,) or None
+        False marks documents without a grade; None if all have one.
     random_state : int, RandomState instance or None
         Seed of ``ties="random"``.
     greater_is_better : bool, default=True
@@ -65,6 +71,7 @@ class RankedDocuments:
         ties: TiesOrThreshold,
         docids: npt.ArrayLike | None = None,
         retrieved: npt.ArrayLike | None = None,
+        judged: np.ndarray | None = None,
         random_state: int | np.random.RandomState | None = None,
         greater_is_better: bool = True,
         n_threads: int = 1,
@@ -73,6 +80,9 @@ class RankedDocuments:
         self.ptr = ptr
         self.ties = ties
         self.n_threads = n_threads
+        self.judged = judged
+        if retrieved is None and len(y_score) and y_score.min() == -np.inf:
+            retrieved = y_score > -np.inf
         self.retrieved = (
             None if retrieved is None else np.asarray(retrieved, dtype=bool)
         )
@@ -97,6 +107,13 @@ class RankedDocuments:
     def max_size(self) -> int:
         """Number of documents of the longest query."""
         return int(np.diff(self.ptr).max())
+
+    @property
+    def n_retrieved(self) -> np.ndarray:
+        """Number of documents of each query that the ranking contains."""
+        if self.retrieved is None:
+            return np.diff(self.ptr).astype(np.float64)
+        return self.sum_by_query(self.retrieved.astype(np.float64))
 
     def _key(self, value):
         """Second key of the sort, ascending; None keeps the order of the rows."""
@@ -180,16 +197,6 @@ def _blocks(ranked_scores, ptr):
     new[ptr[:-1]] = True
     starts = np.flatnonzero(new)
     return starts, np.diff(np.append(starts, len(ranked_scores)))
-
-
-def segment_cumsum(values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
-    """Return cumulative sums that start anew with each query."""
-    # One sum over all rows, less what came before, would be faster for short queries,
-    # but then the rounding of a query depended on the other queries.
-    sums = np.empty(len(values))
-    for start, stop in pairwise(ptr.tolist()):
-        np.cumsum(values[start:stop], out=sums[start:stop])
-    return sums
 
 
 def positions(ptr: np.ndarray) -> np.ndarray:

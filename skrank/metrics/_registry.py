@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 from skrank._core._registry import aliases, by_short_name
 from skrank.metrics._base import BaseMeasure
 from skrank.metrics._presets import preset_options
+from skrank.metrics._trec_names import own_name
 
 
 class Names(NamedTuple):
@@ -87,7 +88,8 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
     Parameters
     ----------
     name : str
-        ``family[(option=value, ...)][@k]``; case does not matter.
+        ``family[(option=value, ...)][@k]``, or as trec_eval writes it, such as
+        ``"ndcg_cut_10"``; case does not matter.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
     ValueError
         If the name is unknown or the measure has no such option.
     """
-    match = _NAME.fullmatch(name)
+    match = _NAME.fullmatch(own_name(name))
     names = measure_names()
     family = "" if match is None else match["family"].lower()
     family = names.aliases.get(family, family)
@@ -151,7 +153,9 @@ def get_measure(measure: str | BaseMeasure, preset: str | None = None) -> BaseMe
     ----------
     measure : str or BaseMeasure
         A name such as ``"ndcg@10"``, ``"map"``, ``"err@20"``, ``"p@5"``,
-        ``"rbp(p=0.8)"``; or a measure, which is returned as it is.
+        ``"rbp(p=0.8)"``; trec_eval's spelling, such as ``"ndcg_cut_10"`` or ``"P_5"``,
+        which leaves the conventions to ``preset``; or a measure, which is returned as
+        it is.
     preset : str, default=None
         Conventions for what the name leaves open, a key of `PRESETS`.
 

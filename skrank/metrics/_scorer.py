@@ -24,6 +24,7 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.metrics._base import BaseMeasure, query_weights
+from skrank.metrics._evaluate import values_of_queries
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 
@@ -83,7 +84,7 @@ def _evaluate(measure, y, scores, groups, sample_weight):
     if isinstance(measure, _FunctionMeasure):
         return measure.evaluate(y, scores, groups, sample_weight)
     index = QueryIndex.from_groups(groups)
-    values = measure.per_query(index.take(y), index.take(scores), index.ptr)
+    values = values_of_queries(measure, index.take(y), index.take(scores), index.ptr)
     return measure.mean(values, query_weights(index.take(sample_weight), index.ptr))
 
 

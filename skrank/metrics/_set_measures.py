@@ -17,7 +17,8 @@ class Precision(CutOffMixin, BinaryMeasure):
     """Precision at k.
 
     ``P@k = |relevant among the first k| / k``. The count of a list shorter than ``k``
-    is divided by ``k`` all the same; without ``k``, by the length of the list.
+    is divided by ``k`` all the same; without ``k``, by the number of documents that the
+    list contains.
 
     References
     ----------
@@ -40,14 +41,16 @@ class Precision(CutOffMixin, BinaryMeasure):
     def _variants(cls) -> list[dict[str, Any]]:
         return [*super()._variants(), {"k": 2}]
 
-    def _divisor(self, n_relevant, ptr):
-        sizes = np.diff(ptr).astype(np.float64)
+    def _divisor(self, n_relevant, sizes):
+        """Divisor of the number of hits in lists of some sizes."""
         return sizes if self.k is None else np.full(len(sizes), float(self.k))
 
     def _values(self, documents):
         relevant = self._relevant(documents.y)
         total = documents.sum_by_query(relevant)
-        divisor = self._divisor(np.maximum(total, 1), documents.ptr)
+        # Nothing is found in an empty list, whatever it is divided by.
+        sizes = np.maximum(documents.n_retrieved, 1)
+        divisor = self._divisor(np.maximum(total, 1), sizes)
         return defined(self._hits(documents, relevant, self.k) / divisor, total)
 
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
@@ -58,7 +61,7 @@ class Precision(CutOffMixin, BinaryMeasure):
             ptr,
             self.k,
             np.ones_like,
-            lambda count, ptr: 1.0 / self._divisor(count, ptr),
+            lambda count, ptr: 1.0 / self._divisor(count, np.diff(ptr).astype(float)),
         )
 
 
@@ -80,7 +83,7 @@ class Recall(Precision):
     short_name: ClassVar[str] = "recall"
     aliases: ClassVar[tuple[str, ...]] = ("r",)
 
-    def _divisor(self, n_relevant, ptr):
+    def _divisor(self, n_relevant, sizes):
         return n_relevant
 
 
@@ -117,9 +120,9 @@ class FMeasure(Precision):
         beta = {} if self.beta == 1 else {"beta": self.beta}
         return {**beta, **super()._name_options()}
 
-    def _divisor(self, n_relevant, ptr):
+    def _divisor(self, n_relevant, sizes):
         b = self.beta**2
-        return (super()._divisor(n_relevant, ptr) + b * n_relevant) / (1 + b)
+        return (super()._divisor(n_relevant, sizes) + b * n_relevant) / (1 + b)
 
 
 class Success(CutOffMixin, BinaryMeasure):
@@ -147,7 +150,7 @@ class Success(CutOffMixin, BinaryMeasure):
     def _values(self, documents):
         relevant = self._relevant(documents.y)
         ranked, scores = documents.rank(relevant)
-        discount = discount_of_ranks(np.ones_like, documents.max_size, self.k)
+        discount = discount_of_ranks(np.ones_like, documents.max_size, self.k)[: self.k]
         value = _measures.cascade(
             ranked, scores, documents.ptr, discount, documents.n_threads
         )
@@ -192,8 +195,9 @@ class Bpref(RPrecision):
 
     ``bpref = (1/R) Σ_r 1 - min(n_r, R) / min(N, R)`` over the relevant documents, with
     ``n_r`` the number of nonrelevant documents above relevant document ``r``, and ``R``
-    and ``N`` the numbers of relevant and of nonrelevant documents in all. This is the
-    form that trec_eval computes.
+    and ``N`` the numbers of relevant and of nonrelevant documents in all. Documents
+    whose grade is masked, since nobody judged them, count nowhere. This is the form
+    that trec_eval computes.
 
     References
     ----------
@@ -213,8 +217,12 @@ class Bpref(RPrecision):
     def _values(self, documents):
         relevant = self._relevant(documents.y)
         total = documents.sum_by_query(relevant)
-        ranked, scores = documents.rank(relevant, unretrieved=-1.0)
-        others = np.diff(documents.ptr) - total
+        grade, sizes = relevant, np.diff(documents.ptr)
+        if documents.judged is not None:
+            grade = np.where(documents.judged, relevant, -1.0)
+            sizes = documents.sum_by_query(documents.judged.astype(np.float64))
+        ranked, scores = documents.rank(grade, unretrieved=-1.0)
+        others = sizes - total
         value = _measures.preference_sum(
             ranked, scores, documents.ptr, total, others, documents.n_threads
         )

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.utils import check_random_state
 
+from skrank._core._validation import as_numbers
+
 _BLOCK = 1 << 22  # so many numbers are drawn at a time: 32 MB of float64
 _MOST_EXACT_RANKS = 50  # as in SciPy
 
@@ -38,7 +40,7 @@ class SignificanceResult(NamedTuple):
 
 
 def _check_values(values, name, ndim=(1,)):
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(values, name)
     if values.ndim not in ndim:
         raise ValueError(
             f"{name} must hold one value per query, got shape {values.shape}"
@@ -53,7 +55,20 @@ def _check_values(values, name, ndim=(1,)):
     return values
 
 
+def _scale_of(*arrays):
+    """Power of two that brings values near one if sums of their powers overflow.
+
+    The division by it is exact, and it is 1 for all values that measures usually have.
+    """
+    largest = max(float(np.abs(values).max(initial=0.0)) for values in arrays)
+    if largest == 0 or 1e-60 < largest < 1e60:
+        return 1.0
+    # Neither the scale nor what is divided by it may leave the range of normal numbers.
+    return float(np.ldexp(1.0, int(np.clip(np.frexp(largest)[1], -1021, 1023))))
+
+
 def _differences(a, b, alternative):
+    """Return the differences over a scale, and the scale."""
     a, b = _check_values(a, "a"), _check_values(b, "b")
     if a.shape != b.shape:
         raise ValueError(
@@ -65,7 +80,8 @@ def _differences(a, b, alternative):
         raise ValueError(
             f"alternative must be one of {_ALTERNATIVES}, got {alternative!r}"
         )
-    return a - b
+    scale = _scale_of(a, b)
+    return a / scale - b / scale, scale
 
 
 def _constant_difference(difference, alternative):
@@ -111,7 +127,7 @@ def paired_t_test(
     >>> round(result.statistic, 6), round(result.pvalue, 4)
     (4.0, 0.0572)
     """
-    d = _differences(a, b, alternative)
+    d, _ = _differences(a, b, alternative)
     if np.ptp(d) == 0:
         return _constant_difference(d[0], alternative)
     result: Any = stats.ttest_1samp(d, 0.0, alternative=alternative)
@@ -184,7 +200,7 @@ def wilcoxon_test(
     >>> wilcoxon_test([0.5, 0.7, 0.9], [0.4, 0.5, 0.6])
     SignificanceResult(statistic=6.0, pvalue=0.25)
     """
-    d = _differences(a, b, alternative)
+    d, _ = _differences(a, b, alternative)
     if zero_method not in ("wilcox", "pratt"):
         raise ValueError(
             f"zero_method must be 'wilcox' or 'pratt', got {zero_method!r}"
@@ -290,7 +306,7 @@ def fisher_randomization_test(
     (0.2, 0.25)
     """
     _check_n(n_permutations, "n_permutations")
-    d = _differences(a, b, alternative)
+    d, scale = _differences(a, b, alternative)
     changed = d[d != 0]
     m = len(changed)
     if m == 0:
@@ -307,7 +323,7 @@ def fisher_randomization_test(
     )
     # The observed signs are one of the draws, so that the p-value is never 0.
     pvalue = hits / (1 << m) if exact else (hits + 1) / (n_permutations + 1)
-    return SignificanceResult(float(d.mean()), pvalue)
+    return SignificanceResult(float(d.mean()) * scale, pvalue)
 
 
 def _check_n(value, name):
@@ -398,7 +414,8 @@ def bootstrap_interval(
     values = _check_values(values, "values", ndim=(1, 2))
     if len(values) < 2:
         raise ValueError(f"an interval needs at least 2 queries, got {len(values)}")
-    columns = values.reshape(len(values), -1)
+    scale = _scale_of(values)
+    columns = values.reshape(len(values), -1) / scale
     means = _resampled_means(columns, n_resamples, check_random_state(random_state))
     levels = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
     if method == "bca":
@@ -409,6 +426,7 @@ def bootstrap_interval(
     # The mean of equal values is that value, free of the rounding of resampled sums.
     constant = np.ptp(columns, axis=0) == 0
     interval = np.where(constant[:, None], columns[0][:, None], np.array(ends))
+    interval = interval * scale
     return interval[0] if values.ndim == 1 else interval
 
 
@@ -444,7 +462,7 @@ def holm_correction(pvalues: npt.ArrayLike) -> np.ndarray:
     >>> holm_correction([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = np.asarray(pvalues, dtype=np.float64)
+    p = as_numbers(pvalues, "pvalues")
     if p.ndim != 1 or not np.all((p >= 0) & (p <= 1)):
         raise ValueError(
             f"pvalues must be a vector of numbers in [0, 1], got {pvalues!r}"
@@ -525,6 +543,7 @@ def tukey_hsd(
             "values must have at least 2 queries (rows) and 2 systems (columns), got "
             f"shape {values.shape}"
         )
+    values = values / _scale_of(values)
     means = values.mean(axis=0)
     observed = np.abs(means[:, None] - means)
     threshold = observed - 1e-12 * np.abs(values).max()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._validation import as_ids, as_numbers, check_no_missing_id
 from skrank.metrics._trec_names import FORMATS, Column, Format, Summary, columns
 from skrank.metrics._trec_preferences import PreferenceTopic
 from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
@@ -14,9 +15,11 @@ from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
 _SMALLEST_GEOMETRIC = 1e-5
 # What trec_eval reports where there is no mean and deviation to compare with.
 _MISSING_ZSCORE = -1e6
+_LARGEST_GRADE = 1e100
 
-Run = Mapping[Any, Mapping[Any, float]] | Sequence
-Qrels = Mapping[Any, Mapping] | Sequence
+# `skrank.datasets` has classes for both, of which the attributes are all that counts.
+Run = Mapping[Any, Mapping[Any, float]] | Sequence | Any
+Qrels = Mapping[Any, Mapping] | Sequence | Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,20 +149,36 @@ _LAYOUTS = {
 _WORDS = {3: "three", 4: "four", 5: "five"}
 
 
+def _is_loaded(table, numbers):
+    """Whether this is an object with ids and these numbers, as `load_run` returns."""
+    return all(hasattr(table, name) for name in ("groups", "docids", numbers))
+
+
+def _in_order(run, qrels):
+    """Run and judgements; objects of the package tell which they are."""
+    if _is_loaded(run, "y") or _is_loaded(qrels, "scores"):
+        return qrels, run
+    return run, qrels
+
+
 def _as_dicts(table, what, layout):
     """Nested dictionaries from nested mappings or from one array per field."""
     names = _LAYOUTS[layout]
     if isinstance(table, Mapping):
         return table
+    numbers = "scores" if what == "run" else "y"
+    if _is_loaded(table, numbers) and len(names) == 3:
+        table = table.groups, table.docids, getattr(table, numbers)
     try:
-        arrays = [np.asarray(column) for column in table]
+        *ids, numbers = table
+        arrays = [*(as_ids(column, what) for column in ids), np.asarray(numbers)]
     except (TypeError, ValueError):
         arrays = []
     if len(arrays) != len(names) or any(column.ndim != 1 for column in arrays):
         nested = names[-1]
         for name in reversed(names[:-1]):
             nested = f"{{{name}: {nested}}}"
-        fields = ", ".join(f"{name}s" for name in names)
+        fields = ", ".join("queries" if n == "query" else f"{n}s" for n in names)
         raise TypeError(
             f"{what} must be a mapping {nested} or {_WORDS[len(names)]} arrays "
             f"({fields}), got {type(table).__name__}"
@@ -170,6 +189,9 @@ def _as_dicts(table, what, layout):
             f"{what}: the {_WORDS[len(names)]} arrays must be of equal length, got "
             f"{', '.join(lengths[:-1])} and {lengths[-1]}"
         )
+    for column, name in zip(arrays[:-1], names):
+        check_no_missing_id(column, f"{what} ({name})", "id")
+    arrays[-1] = _checked_numbers(arrays[-1], what, names[-1])
     result: dict = {}
     for *keys, document, value in zip(*(column.tolist() for column in arrays)):
         documents = result
@@ -183,13 +205,29 @@ def _as_dicts(table, what, layout):
     return result
 
 
+def _checked_numbers(values, what, name, where=""):
+    """Numbers, none of them missing."""
+    numbers = as_numbers(values, what, f"numeric {name}s")
+    if np.isnan(numbers).any():
+        raise ValueError(f"{what} holds a NaN {name}{where}")
+    if name != "score" and np.abs(numbers).max(initial=0.0) > _LARGEST_GRADE:
+        raise ValueError(
+            f"{what} holds a {name} beyond {_LARGEST_GRADE:g}, whose sums would "
+            f"overflow{where}"
+        )
+    return numbers
+
+
+def _numbers_of(documents, what, name, qid):
+    """Numbers of the documents of a query in their order."""
+    return _checked_numbers(list(documents.values()), what, name, f" for query {qid!r}")
+
+
 def _ranked_documents(scores, qid, *, last_id_first=True):
     """Documents by decreasing score; equal scores by decreasing or increasing id."""
     # trec_eval keeps scores in single precision: what it cannot tell apart is a tie.
     with np.errstate(over="ignore"):
-        single = np.fromiter(scores.values(), np.float32, len(scores))
-    if np.isnan(single).any():
-        raise ValueError(f"run holds a NaN score for query {qid!r}")
+        single = _numbers_of(scores, "run", "score", qid).astype(np.float32)
     if last_id_first:
         ranking = sorted(zip(single.tolist(), scores), reverse=True)
     else:
@@ -209,26 +247,29 @@ class _Options:
     def qrels(self, scores, judged, qid):
         """Topic of one set of judgements."""
         documents = _ranked_documents(scores, qid)[: self.max_results]
-        return self._judged(documents, judged)
+        return self._judged(documents, judged, qid)
 
     def groups(self, scores, judged, qid):
         """Topics of several groups of judgements."""
         documents = _ranked_documents(scores, qid)[: self.max_results]
-        return [self._judged(documents, judged[group]) for group in sorted(judged)]
+        return [self._judged(documents, judged[group], qid) for group in sorted(judged)]
 
     def preferences(self, scores, judged, qid):
         """Topic of judged preferences."""
         # Among equal scores, trec_eval ranks the first id first here, and only here.
         documents = _ranked_documents(scores, qid, last_id_first=False)
+        for subgroups in judged.values():
+            for levels in subgroups.values():
+                _numbers_of(levels, "qrels", "level", qid)
         return PreferenceTopic(documents[: self.max_results], judged)
 
-    def _judged(self, documents, judged):
+    def _judged(self, documents, judged, qid):
+        grades = _numbers_of(judged, "qrels", "grade", qid)
         ranked = np.array(
             [_known(judged.get(document)) for document in documents], dtype=np.float64
         )
         if self.judged_only:
             ranked = ranked[ranked >= 0]
-        grades = np.fromiter(judged.values(), np.float64, len(judged))
         return Topic(
             ranked, grades[grades >= 0], self.relevance_level, self.n_collection
         )
@@ -296,11 +337,14 @@ def trec_measures(
 
     Parameters
     ----------
-    run : mapping {query: {document: score}} or three arrays
-        The retrieved documents; the arrays hold query ids, document ids and scores.
-    qrels : mapping {query: {document: grade}} or three arrays
-        The judgements. A negative grade means "in the pool, not judged". Other formats
-        have further levels of mappings, or further arrays, between query and document.
+    run : Run, mapping {query: {document: score}} or three arrays
+        The retrieved documents, as from `skrank.datasets.load_run`; the arrays hold
+        query ids, document ids and scores.
+    qrels : Qrels, mapping {query: {document: grade}} or three arrays
+        The judgements, as from `skrank.datasets.load_qrels`. A negative grade means "in
+        the pool, not judged". Other formats have further levels of mappings, or further
+        arrays, between query and document. If one of the first two arguments is a `Run`
+        or a `Qrels`, they may come in either order, as in `skrank.datasets.judge_run`.
     measures : str or list of str, default="official"
         trec_eval's names with its parameters, such as ``"map"``, ``"P.5,10"``,
         ``"ndcg_cut_10"``, ``"ndcg.1=3,2=9"``, or the groups "official", "set",
@@ -362,6 +406,7 @@ def trec_measures(
         raise ValueError(f"max_results must be None or at least 1, got {max_results}")
     form = FORMATS[judgement_format]
     wanted = columns(measures, form)
+    run, qrels = _in_order(run, qrels)
     scores = _as_dicts(run, "run", "run")
     judgements = _as_dicts(qrels, "qrels", judgement_format)
     if judgement_format == "qrels_prefs":  # every group is one subgroup

@@ -235,6 +235,42 @@ def _split(spec):
     return name, spec[len(name) + 1 :]
 
 
+# trec_eval's names of measures that this package has, too, as objects.
+_OWN_NAMES = {
+    "p": "p",
+    "recall": "recall",
+    "success": "success",
+    "map_cut": "map",
+    "ndcg_cut": "ndcg",
+    "set_p": "p",
+    "set_recall": "recall",
+    "set_f": "f",
+}
+
+
+def own_name(name: str) -> str:
+    """Return the name by which this package knows a measure of trec_eval.
+
+    Parameters
+    ----------
+    name : str
+        A name such as ``"ndcg_cut_10"`` or ``"P.5"``; case does not matter.
+
+    Returns
+    -------
+    str
+        A name such as ``"ndcg@10"``; the name itself if it is none of trec_eval's.
+    """
+    match = re.fullmatch(r"\s*([a-z_]+?)(?:[._](\d+))?\s*", name.lower())
+    family = None if match is None else _OWN_NAMES.get(match[1])
+    if match is None or family is None:
+        return name
+    # Measures of sets have no cut-off, and the others that are named so have one.
+    if match[1].startswith("set_") == (match[2] is not None):
+        return name
+    return family if match[2] is None else f"{family}@{match[2]}"
+
+
 def _parameter_error(spec, expected):
     return ValueError(f"parameters of measure {spec!r} must be {expected}")
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from skrank._core._parameters import Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    as_numbers,
     check_arguments,
     check_grades,
     check_groups,
@@ -117,7 +118,9 @@ def order_to_grades(
     >>> order_to_grades([2, 1, 3, 1], groups=["a", "a", "a", "b"])
     array([1., 2., 0., 0.])
     """
-    positions = np.asarray(column_or_1d(order))
+    positions = column_or_1d(order)
+    if np.asarray(positions).dtype.kind not in "biuf":
+        positions = as_numbers(positions, "order", "positions")
     groups = resolve_groups(
         groups, order, n_samples=len(positions), caller="order_to_grades"
     )

@@ -525,3 +525,14 @@ def test_memory_that_runs_out_in_a_thread_is_an_exception():
         [sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True
     )
     assert run.stdout.split() == ["refused", "refused"], run.stderr
+
+
+def test_running_sums_start_anew_with_each_query(rng):
+    sizes = [3, 0, 5, 1]
+    ptr = np.concatenate(([0], np.cumsum(sizes)))
+    values = rng.normal(size=9)
+    values[:3] = [1e300, 1.0, -1e300]
+    got = _segments.segment_cumsum(values, ptr)
+    expected = [np.cumsum(values[a:b]) for a, b in pairwise(ptr)]
+    np.testing.assert_array_equal(got, np.concatenate(expected))
+    assert _segments.segment_cumsum(np.empty(0), np.array([0])).shape == (0,)

@@ -143,3 +143,121 @@ def test_selection_refuses_more_than_its_limit():
         _measures.top_dcg(
             np.ones(3), np.ones(3), np.array([0, 3]), np.ones(k), True, True
         )
+
+
+# The reach of the cascade -------------------------------------------------------------
+
+
+def cascade(stop, scores, discount, ptr=None):
+    stop, discount = np.asarray(stop, float), np.asarray(discount, float)
+    scores = None if scores is None else np.asarray(scores, float)
+    ptr = np.array([0, len(stop)] if ptr is None else ptr)
+    return _measures.cascade(stop, scores, ptr, discount)
+
+
+def expected_cascade(stop, discount):
+    """Expected discount where a user stops who reads in a random order: O(n²)."""
+    n = len(stop)
+    passed = np.zeros(n + 1, dtype=np.longdouble)
+    passed[0] = 1  # mean over subsets of size i of the chance to pass all of it
+    for t, s in enumerate(np.asarray(stop, dtype=np.longdouble), 1):
+        i = np.arange(1, t + 1)
+        passed[1 : t + 1] = ((t - i) * passed[1 : t + 1] + i * (1 - s) * passed[:t]) / t
+    left = passed[:-1] - passed[1:]
+    return float(np.sum(left[: len(discount)] * discount[:n]))
+
+
+def test_nobody_reads_below_a_document_at_which_everybody_stops():
+    for below in (0.5, 1.0, np.nan):
+        assert cascade([0.5, 1.0, below], None, [1, 1 / 2, 1 / 3]) == 0.75
+        # The two tied documents stop everybody; what follows is not read.
+        scores = [2.0, 2.0, 1.0]
+        assert cascade([1.0, 1.0, below], scores, [1, 1 / 2, 1 / 3]) == 1.0
+    assert cascade([0.0, 0.0, 0.5], None, [1, 1 / 2, 1 / 3]) == pytest.approx(1 / 6)
+    tiny = 2.0**-1074  # even the smallest chance to come so far counts
+    steps = [1 - 2.0**-53] * 20
+    rest = cascade([*steps, 1.0], None, [0.0] * 20 + [1.0])
+    assert rest[0] == (2.0**-53) ** 20 > tiny
+
+
+@pytest.mark.parametrize("scores", [None, [3.0, 2.0, 1.0, 0.0]])
+def test_the_cascade_ends_with_the_discounts_and_with_the_query(scores):
+    stop = np.array([0.5, 0.25, 0.5, 1.0])
+    discount = np.array([1.0, 0.5, 100.0, 100.0])
+    cut = cascade(stop, scores, discount[:2])  # the view must not be read beyond
+    assert cut == [0.5 + 0.5 * 0.25 * 0.5]
+    two = cascade(stop, scores, discount, ptr=[0, 2, 4])
+    np.testing.assert_array_equal(two, [cut[0], 0.5 + 0.5 * 0.5])
+
+
+@pytest.mark.parametrize("k", [1, 5, 700])
+@pytest.mark.parametrize("level", [[0, 1, 2], [0, 0, 0, 0, 0, 0, 1], [3, 4], [1]])
+def test_blocks_of_graded_documents_in_random_order(k, level, rng):
+    """Long blocks are followed only as far as users get."""
+    stop = (2.0 ** rng.choice(level, size=700) - 1) / 16
+    discount = 1 / np.arange(1, k + 1.0)
+    got = cascade(stop, np.zeros(700), discount)
+    np.testing.assert_allclose(got, expected_cascade(stop, discount), rtol=1e-13)
+    # A document behind the block is reached with the chance to pass the whole block.
+    behind = cascade([*stop[:40], 1.0], [1.0] * 40 + [0.0], np.r_[np.zeros(40), 1.0])
+    np.testing.assert_allclose(behind, np.prod(1 - stop[:40]), rtol=1e-13)
+
+
+# Rank-biased overlap ------------------------------------------------------------------
+
+
+def blocks(values):
+    """First and one-past-last position of each document's block of equal values."""
+    above = np.array([(values > v).sum() for v in values], dtype=float)
+    return above, above + np.array([(values == v).sum() for v in values])
+
+
+def slow_overlap(first, second, p):
+    """The definition, with the chance of every document to be among the first d."""
+    m = len(first)
+    depth = np.arange(1, m + 1)[:, None]
+    chances = [
+        np.clip((depth - start) / (end - start), 0, 1)
+        for start, end in (blocks(first), blocks(second))
+    ]
+    agreement = (chances[0] * chances[1]).sum(axis=1) / depth[:, 0]
+    weights = (1 - p) * p ** np.arange(m)
+    return float(weights @ agreement + p**m * agreement[-1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    n_values=st.integers(1, 50),
+    p=st.sampled_from([0.1, 0.9, 0.99]),
+    seed=st.integers(0, 1000),
+)
+def test_rank_biased_overlap_is_its_definition(sizes, n_values, p, seed):
+    rng = np.random.default_rng(seed)
+    ptr = np.r_[0, np.cumsum(sizes)]
+    first, second = rng.integers(0, n_values, (2, ptr[-1])).astype(float)
+    arrays = [
+        np.concatenate([blocks(values[r])[side] for r in slices(ptr)])
+        for values in (first, second)
+        for side in (0, 1)
+    ]
+    got = _measures.rank_biased_overlap(*arrays, ptr, p)
+    expected = [slow_overlap(first[r], second[r], p) for r in slices(ptr)]
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-15)
+    again = _measures.rank_biased_overlap(*arrays, ptr, p, 2)
+    np.testing.assert_array_equal(got, again)
+
+
+def test_rank_biased_overlap_of_a_long_query():
+    """Half of the documents agree in blocks; quadratic time would take minutes."""
+    m = 400_000
+    position = np.arange(m, dtype=float)
+    got = _measures.rank_biased_overlap(
+        position, position + 1, position, position + 1, np.array([0, m]), 0.9
+    )
+    np.testing.assert_allclose(got, 1.0)
+    other = position[::-1].copy()
+    got = _measures.rank_biased_overlap(
+        position, position + 1, other, other + 1, np.array([0, m]), 0.5
+    )
+    assert got[0] < 1e-15

@@ -1,5 +1,6 @@
 """What users may pass, and what they are told when it is wrong."""
 
+from decimal import Decimal
 from typing import Literal
 
 import numpy as np
@@ -10,11 +11,13 @@ from scipy import sparse
 import skrank
 from skrank._core._parameters import Fraction, PositiveInt
 from skrank._core._validation import (
+    as_numbers,
     check_arguments,
     check_grades,
     check_groups,
     check_scores,
     check_weights,
+    is_missing,
     resolve_groups,
 )
 
@@ -166,3 +169,85 @@ def test_arguments_are_checked_against_annotations():
         check_arguments(Reader.read, kind="c")
     with pytest.raises(ValueError, match=r"share must be a number in \(0, 1\) or None"):
         check_arguments(Reader.read, share=1.0)
+
+
+# Missing values -----------------------------------------------------------------------
+
+NUMBERS_WITH_A_HOLE = {
+    "None": [1, 0, None],
+    "NaN": [1, 0, np.nan],
+    "NA": [1, 0, pd.NA],
+    "NaT": [1, 0, pd.NaT],
+    "Decimal": [Decimal(1), Decimal(0), Decimal("NaN")],
+    "object array": np.array([1, 0, pd.NA], dtype=object),
+    "Int64": pd.array([1, 0, None], dtype="Int64"),
+    "Float64": pd.array([1, 0, None], dtype="Float64"),
+    "boolean": pd.Series([True, False, None], dtype="boolean"),
+    "categorical": pd.Categorical([1, 0, None]),
+}
+IDS_WITH_A_HOLE = NUMBERS_WITH_A_HOLE | {
+    "str, NA": ["a", "b", pd.NA],
+    "string": pd.Series(["a", "b", None], dtype="string"),
+    "category": pd.Series(["a", "b", None], dtype="category"),
+    "datetime": pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02", None])),
+    "zoned": pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02", None], utc=True)),
+    "period": pd.Series(pd.PeriodIndex(["2020-01", "2020-02", None], freq="M")),
+}
+WHOLE = {
+    "Int64": pd.array([1, 0, 2], dtype="Int64"),
+    "Float64": pd.Series([1, 0, 2], dtype="Float64"),
+    "category": pd.Categorical([1, 0, 2]),
+    "object": np.array([1, 0, 2.0], dtype=object),
+    "text": ["1", "0", "2"],
+}
+
+
+@pytest.mark.parametrize("ids", IDS_WITH_A_HOLE.values(), ids=list(IDS_WITH_A_HOLE))
+def test_missing_ids_are_named(ids):
+    with pytest.raises(
+        ValueError, match=r"groups must hold one query id per row; row 2 has none \("
+    ):
+        check_groups(ids, 3)
+    level = pd.Series([1.0, 0, 0], index=pd.Index(ids, name="qid"))
+    with pytest.raises(ValueError, match="row 2 has none"):
+        resolve_groups(None, level, n_samples=3, caller="ndcg_score")
+
+
+@pytest.mark.parametrize(
+    "values", NUMBERS_WITH_A_HOLE.values(), ids=list(NUMBERS_WITH_A_HOLE)
+)
+def test_missing_numbers_are_named(values):
+    with pytest.raises(ValueError, match=r"Input y contains NaN \(first in row 2, 1"):
+        check_grades(values)
+    with pytest.raises(ValueError, match="y_score contains NaN: 1 of 3 scores, first"):
+        check_scores(values, 3)
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN"):
+        check_weights(values, 3)
+    np.testing.assert_array_equal(as_numbers(values, "a"), [1, 0, np.nan])
+
+
+@pytest.mark.parametrize("values", WHOLE.values(), ids=list(WHOLE))
+def test_numbers_of_every_kind(values):
+    expected = [1.0, 0.0, 2.0]
+    np.testing.assert_array_equal(check_grades(values), expected)
+    np.testing.assert_array_equal(check_scores(values, 3), expected)
+    np.testing.assert_array_equal(check_weights(values, 3), expected)
+    assert len(set(check_groups(values, 3).tolist())) == 3
+
+
+@pytest.mark.parametrize(
+    "values", [["a", "b"], np.array(["2020", "2021"], "M8[Y]"), [{}, {}]]
+)
+def test_what_is_no_number_is_named(values):
+    with pytest.raises(ValueError, match="y must hold numeric relevance grades, got"):
+        check_grades(values)
+    with pytest.raises(ValueError, match="y_score must hold numeric scores, got dtype"):
+        check_scores(values, 2)
+    with pytest.raises(ValueError, match="sample_weight must hold numeric weights"):
+        check_weights(values, 2)
+
+
+def test_what_is_missing():
+    missing = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+    assert all(map(is_missing, missing))
+    assert not any(map(is_missing, [0, "", "nan", (), (1, None), np.array([np.nan])]))

@@ -1,8 +1,10 @@
 """TREC files and the join of a run with judgements."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,19 +85,23 @@ def test_malformed_runs(text, message):
 def test_judged_run():
     judged = judge_run(load_qrels(QRELS), load_run(RUN))
     assert judged.queries.tolist() == ["q1", "q2"]
-    assert judged.ptr.tolist() == [0, 2, 3]
-    assert judged.docids.tolist() == ["b", "x", "a"]
-    assert judged.y.tolist() == [2, 0, 0]
-    assert judged.judged.tolist() == [True, False, False]
-    assert judged.scores.tolist() == [2, 0.5, 0.3]
-    assert judged.groups.tolist() == ["q1", "q1", "q2"]
+    assert judged.ptr.tolist() == [0, 4, 6]
+    assert judged.docids.tolist() == ["b", "x", "a", "c#4", "a", "z"]
+    assert judged.y.tolist() == [2, None, 1, 0, None, 0.5]
+    assert judged.y.data.tolist() == [2, 0, 1, 0, 0, 0.5]
+    assert judged.judged.tolist() == [True, False, True, True, False, True]
+    assert judged.scores.tolist() == [2, 0.5, -np.inf, -np.inf, 0.3, -np.inf]
+    assert judged.groups.tolist() == ["q1"] * 4 + ["q2"] * 2
+    assert judged.retrieved.tolist() == [True, True, False, False, True, False]
+    assert judged.n_retrieved.tolist() == [2, 1]
     assert judged.missing_ptr.tolist() == [0, 2, 3]
     assert judged.missing_docids.tolist() == ["a", "c#4", "z"]
     assert judged.missing_y.tolist() == [1, 0, 0.5]
     assert judged.missing_groups.tolist() == ["q1", "q1", "q2"]
     assert judged.n_relevant().tolist() == [2, 0]
     assert judged.n_relevant(0.5).tolist() == [2, 1]
-    y, scores, groups, retrieved = judged.with_missing()
+    with pytest.warns(DeprecationWarning, match="y, scores, groups and retrieved hold"):
+        y, scores, groups, retrieved = judged.with_missing()
     assert y.tolist() == [2, 0, 1, 0, 0, 0.5]
     assert scores.tolist() == [2, 0.5, -np.inf, -np.inf, 0.3, -np.inf]
     assert groups.tolist() == ["q1"] * 4 + ["q2"] * 2
@@ -111,7 +117,7 @@ def test_queries_on_one_side_only():
     assert judged.unretrieved_queries.tolist() == ["q2"]
     complete = judge_run(qrels, run, complete=True)
     assert complete.queries.tolist() == ["q1", "q2"]
-    assert complete.ptr.tolist() == [0, 1, 1]
+    assert complete.ptr.tolist() == [0, 1, 2]
     assert complete.missing_ptr.tolist() == [0, 0, 1]
     assert complete.n_relevant().tolist() == [1, 1]
     assert complete.n_retrieved.tolist() == [1, 0]
@@ -132,9 +138,44 @@ def test_ties_and_depth():
     )
     judged = judge_run(load_qrels(b"q 0 a 1\n"), run)
     assert judged.docids.tolist() == ["c", "b", "a", "d"]
+    tied = 1.00000000001  # what trec_eval cannot tell apart is tied
+    assert judged.scores.tolist() == [tied, tied, tied, 0.5]
     shallow = judge_run(load_qrels(b"q 0 a 1\n"), run, depth=2)
-    assert shallow.docids.tolist() == ["c", "b"]
+    assert shallow.docids[shallow.retrieved].tolist() == ["c", "b"]
     assert shallow.missing_docids.tolist() == ["a"]
+
+
+def test_qrels_and_run_in_either_order():
+    qrels, run = load_qrels(QRELS), load_run(RUN)
+    one, other = judge_run(qrels, run), judge_run(run, qrels)
+    assert one.docids.tolist() == other.docids.tolist()
+    assert one.y.tolist() == other.y.tolist()
+    with pytest.raises(TypeError, match="run must be a Run, as load_run returns it"):
+        judge_run(qrels, qrels)
+    with pytest.raises(TypeError, match=r"qrels must be a Qrels, .* it, got dict"):
+        judge_run({"q": {"a": 1}}, run)
+
+
+def test_scores_beyond_single_precision_are_still_retrieved():
+    ids = np.array(["q"] * 3), np.array(["a", "b", "c"], dtype=object)
+    run = Run(*ids, np.array([-1e300, -np.inf, 1e300]), "t")
+    judged = judge_run(Qrels(*ids, np.ones(3)), run)
+    assert judged.retrieved.all()
+    assert judged.docids.tolist() == ["c", "b", "a"]
+
+
+def test_missing_ids_scores_and_grades_are_named():
+    ids = np.array(["q", "q"]), np.array(["a", "b"], dtype=object)
+    qrels, run = Qrels(*ids, np.ones(2)), Run(*ids, np.ones(2), "t")
+    holes = np.array(["q", None], dtype=object)
+    with pytest.raises(ValueError, match=r"run\.groups must hold .*; row 1 has none"):
+        judge_run(qrels, replace(run, groups=holes))
+    with pytest.raises(ValueError, match=r"qrels\.groups must hold .*; row 1 has none"):
+        judge_run(replace(qrels, groups=holes), run)
+    with pytest.raises(ValueError, match=r"run\.scores contains NaN"):
+        judge_run(qrels, replace(run, scores=np.array([1.0, np.nan])))
+    with pytest.raises(ValueError, match=r"qrels\.y must hold grades; row 1 has none"):
+        judge_run(replace(qrels, y=np.array([1.0, np.nan])), run)
 
 
 _ids = st.lists(
@@ -229,7 +270,8 @@ def _expected(path):
 
 def _measures(judged, q):
     """Some of trec_eval's measures by their definition, for one query."""
-    relevant = judged.y[judged.ptr[q] : judged.ptr[q + 1]] >= 1
+    rows = slice(judged.ptr[q], judged.ptr[q + 1])
+    relevant = judged.y.data[rows][judged.retrieved[rows]] >= 1
     ranks = np.flatnonzero(relevant) + 1
     n_relevant = judged.n_relevant()[q]
     precision = np.arange(1, len(ranks) + 1) / ranks
@@ -279,3 +321,15 @@ def test_long_files_with_other_characters():
     assert isinstance(run, Run)
     assert run.docids[2999] == "dokument-ü-2999"
     assert run.scores.tolist() == [i / 7 for i in range(3000)]
+
+
+@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA])
+def test_missing_ids_are_not_written(tmp_path, hole):
+    path = tmp_path / "run"
+    with pytest.raises(ValueError, match="groups must hold one query id per row; row"):
+        dump_run(["q", hole], ["a", "b"], [1.0, 2.0], path)
+    with pytest.raises(ValueError, match="docids must hold one document id per row; r"):
+        dump_qrels(["q", "q"], ["a", hole], [1, 2], path)
+    with pytest.raises(ValueError, match="y must hold finite grades"):
+        dump_qrels(["q", "q"], ["a", "b"], [1, hole], path)
+    assert not path.exists()

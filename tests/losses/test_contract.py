@@ -444,3 +444,31 @@ def test_parameters_are_checked_once_and_not_per_batch(loss, data, monkeypatch):
     assert checks == [loss]
     loss._bind(data.y, data.ptr, None, LABELS if is_pointwise(loss) else None)
     assert checks == [loss]
+
+
+@pytest.mark.parametrize("huge", [0, 2])
+@each_loss
+def test_a_query_has_its_value_whatever_scores_stand_beside_it(loss, huge):
+    """No sum runs over several queries, where small terms would be lost."""
+    rng = np.random.default_rng(3)
+    ptr = np.array([0, 5, 14, 18])
+    y = np.array([0, 1, 2, 3, 0, 1, 0, 2, 3, 1, 1, 0, 0, 2, 3, 2, 1, 0.0])
+    raw = rng.normal(size=(18, 4) if is_pointwise(loss) else 18)
+    beside = np.zeros(18, dtype=bool)
+    beside[ptr[huge] : ptr[huge + 1]] = True
+    if isinstance(loss, losses.ExplicitPairsLoss):
+        loss = clone(loss).set_params(pairs=[[0, 1], [5, 6], [14, 15]])
+        if loss.pair_weight is not None:
+            loss.set_params(pair_weight=[1.0, 2.0, 3.0])
+    options = {"labels": LABELS} if is_pointwise(loss) else {}
+    prepared = loss.prepare(y, ptr, None, **options)
+    values, gradient = prepared.value_gradient(raw)
+    large = np.where(beside if raw.ndim == 1 else beside[:, None], 1e10 * raw, raw)
+    other_values, other_gradient = prepared.value_gradient(large)
+    small = [q for q in range(3) if q != huge]
+    np.testing.assert_allclose(
+        np.asarray(other_values)[small], np.asarray(values)[small], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        other_gradient[~beside], gradient[~beside], rtol=1e-12, atol=1e-15
+    )

@@ -347,3 +347,16 @@ def test_unknown_names_of_a_table(table):
         table.p_value("x", "RankSVM")
     with pytest.raises(ValueError, match="unknown measure 'err'"):
         table.marks("RankSVM", "err")
+
+
+def test_documents_that_nobody_judged_count_nowhere_in_bpref():
+    y = np.ma.MaskedArray([0.0, 1, 0, 1, 0, 1], mask=[1, 0, 0, 0, 0, 0])
+    groups = np.array([0, 0, 0, 1, 1, 1])
+    runs = {"a": [3.0, 2, 1, 3, 2, 1], "b": [3.0, 2, 1, 3, 2, -np.inf]}
+    table = compare(runs, y, groups, measures=["bpref", "map"])
+    # The masked first document stands above, but was not judged; in the second run the
+    # last document is not retrieved.
+    np.testing.assert_allclose(table.per_query["bpref"]["a"], [1.0, 0.5])
+    np.testing.assert_allclose(table.per_query["bpref"]["b"], [1.0, 0.5])
+    np.testing.assert_allclose(table.per_query["map"]["a"], [1 / 2, (1 + 2 / 3) / 2])
+    np.testing.assert_allclose(table.per_query["map"]["b"], [1 / 2, 1 / 2])

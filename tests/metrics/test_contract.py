@@ -22,6 +22,8 @@ from skrank.metrics import (
     get_measure,
     known_measures,
     make_ranking_scorer,
+    mean_ndcg_score,
+    query_weights,
 )
 from skrank.metrics._base import RankedMeasure
 from skrank.metrics._registry import measure_names
@@ -296,3 +298,66 @@ def test_functions_work_without_docstrings():
     code = "from skrank.metrics import ndcg_score as f; assert f.__doc__ is None\n"
     code += "if f([1, 0], [1, 2], groups=[1, 1]) == 1: raise SystemExit(1)"
     subprocess.run([sys.executable, "-OO", "-c", code], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("huge", ["grades", "scores", "both"])
+@pytest.mark.parametrize("measure", MEASURES, ids=label)
+def test_a_query_has_its_value_whatever_stands_beside_it(measure, huge, rng):
+    """No sum runs over several queries, where small terms would be lost."""
+    y, scores = np.array([0, 1, 2, 0, 3, 1, 4, 0, 0, 2.0]), rng.normal(size=10)
+    beside, beside_scores = np.array([4.0, 0, 1, 0, 2]), rng.normal(size=5)
+    beside_scores *= 1.0 if huge == "grades" else 1e100
+    if huge != "scores" and takes_large_grades(measure):
+        beside[0] = 60.0
+    alone = [
+        measure.per_query(y, scores, np.array([0, 10]))[0],
+        measure.per_query(beside, beside_scores, np.array([0, 5]))[0],
+    ]
+    together = measure.per_query(
+        np.r_[y, beside], np.r_[scores, beside_scores], np.array([0, 10, 15])
+    )
+    np.testing.assert_array_equal(together, alone)
+    together = measure.per_query(
+        np.r_[beside, y], np.r_[beside_scores, scores], np.array([0, 5, 15])
+    )
+    np.testing.assert_array_equal(together, alone[::-1])
+
+
+def takes_large_grades(measure):
+    """Whether neither a highest grade nor a table of gains limits the grades."""
+    bounded = getattr(measure, "max_grade", None) is not None
+    return not bounded and not isinstance(getattr(measure, "gain", None), list)
+
+
+def test_the_mean_ndcg_of_a_query_beside_one_of_high_grades():
+    # (1 + 2/log2(3) + ...) / ideal at each rank, by hand for grades 2, 1, 0.
+    arguments = [2.0, 1, 0], [1.0, 2, 3]
+    alone = mean_ndcg_score(*arguments, groups=[1, 1, 1])
+    log3 = np.log2(3)
+    dcg = np.cumsum([0, 1 / log3, 3 / 2])
+    ideal = np.cumsum([3, 1 / log3, 0])
+    assert alone == pytest.approx(np.mean(dcg / ideal))
+    beside = mean_ndcg_score(
+        [60.0, 0, *arguments[0]],
+        [1.0, 0, *arguments[1]],
+        groups=[0, 0, 1, 1, 1],
+        per_query=True,
+    )
+    np.testing.assert_array_equal(beside, [1.0, alone])
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+@pytest.mark.parametrize("measure", MEASURES, ids=label)
+def test_a_query_without_documents_has_no_value(measure, empty, rng):
+    y, scores = np.array([0, 1, 2, 0, 3, 1.0]), rng.normal(size=6)
+    expected = measure.per_query(y, scores, np.array([0, 3, 6]))
+    ptr = np.insert([0, 3, 6], empty, [0, 3, 6][empty])
+    got = measure.per_query(y, scores, ptr)
+    np.testing.assert_array_equal(got, np.insert(expected, empty, np.nan))
+    filled = clone(measure).set_params(empty_query=0.5).per_query(y, scores, ptr)
+    assert filled[empty] == 0.5
+    nothing = measure.per_query(np.empty(0), np.empty(0), np.array([0, 0]))
+    np.testing.assert_array_equal(nothing, [np.nan])
+    np.testing.assert_array_equal(
+        query_weights(np.arange(6.0), ptr), np.insert([1.0, 4.0], empty, 0.0)
+    )

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -248,6 +249,59 @@ def test_tukey_is_never_below_the_uncorrected_test(rng):
         assert p[i, j] >= single.pvalue - 0.03
 
 
+ROUNDED = [[0.1, 0.2], [0.7, 0.8], [0.4, 0.3]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda v: v,
+        lambda v: v + 1e6,
+        lambda v: -v,
+        lambda v: v - 1e6,
+        lambda v: 1e12 * v,
+        lambda v: np.vstack([v + 1e6, [0.0, 0.0]]),
+    ],
+)
+def test_permutations_that_equal_the_observation_but_for_rounding_count(change):
+    """Differences of 0.1, 0.1 and -0.1 sum to 0.1 at least, whatever their signs."""
+    values = change(np.array(ROUNDED))
+    assert tukey_hsd(values, n_permutations=300, random_state=0)[0, 1] == 1.0
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 1e12])
+def test_signs_that_equal_the_observation_but_for_rounding_count(factor):
+    values = factor * np.array(ROUNDED)
+    assert fisher_randomization_test(*values.T).pvalue == 1.0
+
+
+def test_tukey_counts_what_is_larger_and_nothing_else():
+    """One of four permutations of the signs reaches the sum of all differences."""
+    values = np.array([[0.1, 0.2], [0.7, 0.8], [0.3, 0.4]])
+    p = tukey_hsd(values, n_permutations=8000, random_state=0)
+    assert p[0, 1] == pytest.approx(0.25, abs=0.02)
+    p = tukey_hsd(values * 1e-9, n_permutations=8000, random_state=0)
+    assert p[0, 1] == pytest.approx(0.25, abs=0.02)
+
+
+def test_tukey_of_systems_without_any_difference():
+    p = tukey_hsd(np.zeros((3, 2)), n_permutations=50, random_state=0)
+    np.testing.assert_array_equal(p, np.ones((2, 2)))
+
+
 def test_tukey_needs_two_systems():
     with pytest.raises(ValueError, match="at least 2 queries"):
         tukey_hsd([[0.1], [0.2]])
+
+
+def test_missing_values_are_named():
+    holes = [0.1, pd.NA, 0.2]
+    for run_test in (paired_t_test, wilcoxon_test, fisher_randomization_test):
+        with pytest.raises(ValueError, match="b has 1 values that are not finite"):
+            run_test([0.1, 0.2, 0.3], holes)
+    with pytest.raises(ValueError, match="values has 1 values that are not finite"):
+        bootstrap_interval(holes)
+    with pytest.raises(ValueError, match=r"pvalues must be a vector of numbers in \[0"):
+        holm_correction(holes)
+    with pytest.raises(ValueError, match="a must hold numbers, got dtype <U1"):
+        paired_t_test(["x", "y"], [1, 2])

@@ -1,9 +1,11 @@
 """trec_measures: input forms, options, error messages and printed lines."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from skrank.metrics import trec_measures
+from skrank.datasets import Qrels, Run, judge_run, load_qrels, load_run
+from skrank.metrics import compare, evaluate_measure, get_measure, trec_measures
 
 RUN = {"b": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "a": {"d1": 1.0, "d9": 1.0}}
 QRELS = {"a": {"d1": 1, "d2": 1}, "b": {"d3": 2, "d1": 0, "d2": -1}, "c": {"d1": 1}}
@@ -188,3 +190,201 @@ def test_bad_options(options, message):
 def test_tables_of_another_form_are_refused():
     with pytest.raises(TypeError, match="run must be a mapping"):
         trec_measures(3, QRELS)
+
+
+# The package's own objects ------------------------------------------------------------
+
+SHARED = [
+    "map",
+    "Rprec",
+    "recip_rank",
+    "bpref",
+    "ndcg",
+    "P_1",
+    "P_5",
+    "P_30",
+    "recall_5",
+    "recall_30",
+    "map_cut_5",
+    "ndcg_cut_1",
+    "ndcg_cut_5",
+    "ndcg_cut_30",
+    "success_1",
+    "success_5",
+    "set_P",
+    "set_recall",
+    "set_F",
+]
+
+
+def random_run(seed, *, tied, highest=3):
+    """A run and judgements that overlap in part, over queries of several kinds."""
+    rng = np.random.default_rng(seed)
+    run, qrels = [], []
+    for query in range(25):
+        ids = [f"d{i}" for i in range(40)]
+        found = rng.choice(ids, size=rng.integers(1, 30), replace=False)
+        judged = rng.choice(ids, size=rng.integers(1, 30), replace=False)
+        scores = rng.normal(size=len(found))
+        scores = np.round(scores) if tied else scores
+        grades = rng.integers(-1, highest + 1, size=len(judged))
+        if query % 5 == 0:  # nothing relevant
+            grades = np.minimum(grades, 0)
+        run += [(f"q{query:02}", d, s) for d, s in zip(found, scores)]
+        qrels += [(f"q{query:02}", d, g) for d, g in zip(judged, grades)]
+    columns = [list(zip(*rows)) for rows in (run, qrels)]
+    (groups, docids, scores), (judged_groups, judged_docids, y) = columns
+    return (
+        Run(np.array(groups), np.array(docids, object), np.array(scores), "t"),
+        Qrels(
+            np.array(judged_groups), np.array(judged_docids, object), np.array(y, float)
+        ),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("depth", [None, 7])
+def test_measures_of_judged_runs_are_those_of_trec_eval(seed, tied, depth):
+    run, qrels = random_run(seed, tied=tied)
+    expected = trec_measures(run, qrels, SHARED, max_results=depth)
+    judged = judge_run(qrels, run, depth=depth)
+    assert judged.queries.tolist() == expected.topics
+    data = {"groups": judged.groups, "per_query": True}
+    for name in SHARED:
+        measure = get_measure(name, preset="trec_eval")
+        data["docids"] = judged.docids
+        values = evaluate_measure(measure, judged.y, judged.scores, **data)
+        np.testing.assert_allclose(values, expected.per_query[name], atol=1e-14)
+        # The rows are in trec_eval's order.
+        measure.set_params(ties="stable")
+        values = evaluate_measure(measure, judged.y, judged.scores, **data)
+        np.testing.assert_allclose(values, expected.per_query[name], atol=1e-14)
+        if not tied:
+            measure.set_params(ties="average")
+            values = evaluate_measure(measure, judged.y, judged.scores, **data)
+            np.testing.assert_allclose(values, expected.per_query[name], atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.8, 0.95])
+def test_rbp_of_binary_judgements(p):
+    run, qrels = random_run(0, tied=False, highest=1)
+    judged = judge_run(qrels, run, complete=True)
+    values = evaluate_measure(
+        f"rbp(p={p}, empty_query=0)",
+        judged.y,
+        judged.scores,
+        groups=judged.groups,
+        per_query=True,
+    )
+    expected = trec_measures(run, qrels, f"rbp.{p}", complete=True)
+    np.testing.assert_allclose(values, expected.per_query[f"rbp_{p}"], atol=1e-14)
+
+
+def test_the_order_of_rows_and_queries_does_not_matter(rng):
+    run, qrels = random_run(5, tied=False)
+    judged = judge_run(qrels, run)
+    rows = rng.permutation(len(judged.y))
+    for name in SHARED:
+        one, other = (
+            evaluate_measure(
+                name, judged.y[part], judged.scores[part], groups=judged.groups[part]
+            )
+            for part in (slice(None), rows)
+        )
+        assert one == pytest.approx(other, abs=1e-14)
+
+
+def test_runs_and_judgements_in_either_order():
+    run = load_run(b"a Q0 d1 1 3 t\na Q0 d2 2 2 t\n")
+    qrels = load_qrels(b"a 0 d2 1\na 0 d3 1\n")
+    by_hand = trec_measures({"a": {"d1": 3, "d2": 2}}, {"a": {"d2": 1, "d3": 1}})
+    for pair in ((run, qrels), (qrels, run), (run, {"a": {"d2": 1, "d3": 1}})):
+        assert list(trec_measures(*pair).lines(True)) == list(by_hand.lines(True))
+    assert list(trec_measures({"a": {"d2": 1, "d3": 1}}, run).lines(True)) == list(
+        by_hand.lines(True)
+    )
+    with pytest.raises(TypeError, match=r"qrels must be a mapping .* got Run"):
+        trec_measures(run, run)
+    with pytest.raises(TypeError, match=r"run must be a mapping .* got Qrels"):
+        trec_measures(qrels, qrels)
+
+
+HOLES = [None, np.nan, pd.NA]
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_missing_ids_and_numbers_are_named(hole):
+    run = [["q", "q"], ["a", "b"], [2.0, 1.0]]
+    qrels = [["q", "q"], ["a", "b"], [1, 0]]
+    for field, (part, message) in enumerate(
+        [
+            (run, r"run \(query\) must hold one id per row; row 1 has none"),
+            (qrels, r"qrels \(document\) must hold one id per row; row 1 has none"),
+            (run, "run holds a NaN score"),
+        ]
+    ):
+        kept = part[field]
+        part[field] = [kept[0], hole]
+        with pytest.raises(ValueError, match=message):
+            trec_measures(run, qrels)
+        part[field] = kept
+    with pytest.raises(ValueError, match="qrels holds a NaN grade"):
+        trec_measures(run, [*qrels[:2], [1, hole]])
+    with pytest.raises(ValueError, match="qrels holds a NaN grade for query 'q'"):
+        trec_measures({"q": {"a": 1.0}}, {"q": {"a": hole}})
+    with pytest.raises(ValueError, match="run holds a NaN score for query 'q'"):
+        trec_measures({"q": {"a": hole}}, {"q": {"a": 1}})
+    levels = {"q": {"ann": {"1": {"a": 1, "b": hole}}}}
+    with pytest.raises(ValueError, match="qrels holds a NaN level for query 'q'"):
+        trec_measures({"q": {"a": 1.0}}, levels, "prefs", judgement_format="prefs")
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_missing_ids_of_documents_are_named(hole):
+    arguments = [1, 0], [2.0, 1.0]
+    with pytest.raises(ValueError, match="docids must hold one document id per row; r"):
+        evaluate_measure(
+            "map", *arguments, groups=[0, 0], preset="trec_eval", docids=["a", hole]
+        )
+    with pytest.raises(ValueError, match="docids must hold one document id per row; r"):
+        compare({"a": arguments[1]}, [1, 0], [0, 0], docids=["a", hole])
+
+
+def test_ids_that_do_not_compare_are_ordered_as_text():
+    values = evaluate_measure(
+        "mrr",
+        [1, 0, 0],
+        [0.0, 0, 0],
+        groups=[0, 0, 0],
+        preset="trec_eval",
+        docids=np.array([20, "100", 3], dtype=object),
+    )
+    assert values == 1 / 2  # "3", "20", "100"
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("ndcg_cut_10", "ndcg@10"),
+        ("P_10", "p@10"),
+        ("P.5", "p@5"),
+        ("recall_100", "recall@100"),
+        ("map_cut_10", "map@10"),
+        ("success_1", "success@1"),
+        ("set_P", "p"),
+        ("set_recall", "recall"),
+        ("set_F", "f"),
+        ("recip_rank", "mrr"),
+        ("Rprec", "rprec"),
+    ],
+)
+def test_spellings_of_trec_eval_name_measures(name, own):
+    assert get_measure(name).name == own
+    assert get_measure(name).get_params() == get_measure(own).get_params()
+
+
+@pytest.mark.parametrize("name", ["ndcg_cut", "map_cut_x", "set_P_10", "P_", "iprec_1"])
+def test_spellings_that_name_no_measure(name):
+    with pytest.raises(ValueError, match=f"unknown measure {name!r}"):
+        get_measure(name)

@@ -193,3 +193,13 @@ def test_other_bad_arguments_are_named():
         grades_to_preferences([1, 0])
     with pytest.raises(ValueError, match="order_to_preferences needs to know"):
         order_to_preferences([1, 2])
+
+
+@pytest.mark.parametrize("hole", [None, np.nan, pd.NA])
+def test_missing_positions_and_grades_are_named(hole):
+    with pytest.raises(ValueError, match="order must hold the positions 1 to 2 of"):
+        order_to_grades([1, hole], groups=[0, 0])
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        grades_to_order([1, hole], groups=[0, 0])
+    with pytest.raises(ValueError, match=r"groups must hold .* row 1 has none"):
+        order_to_grades([1, 2], groups=[0, hole])
