@@ -13,7 +13,7 @@ import numpy as np
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
 from skrank.datasets import load_letor
-from skrank.export._atomic import atomic_write
+from skrank._core._writing import atomic_write, check_writable
 
 
 class Documents(NamedTuple):
