@@ -68,6 +68,10 @@ class NamedText:
 Source = str | os.PathLike | bytes | bytearray | memoryview | IO | NamedText
 
 
+class EmptyError(ValueError):
+    """A source holds nothing."""
+
+
 class LimitError(ValueError):
     """A source holds more bytes than its reader accepts."""
 
@@ -136,7 +140,7 @@ def open_text(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
     with open_bytes(source, max_bytes) as raw:
         text = _without_mark(unpacked(raw, name, max_bytes), name)
         if not len(text):
-            raise ValueError(f"{name} is empty")
+            raise EmptyError(f"{name} is empty")
         yield text
 
 

@@ -10,8 +10,10 @@ from sklearn.base import clone
 
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
-from skrank.cli._io import check_writable, read_letor, read_scores, report
+from skrank.cli._io import read_letor, read_scores, report, source
+from skrank.cli._options import STANDARD, refuse_unused
 from skrank.datasets import judge_run, load_qrels, load_run
+from skrank.datasets._container import as_id_array
 from skrank.metrics import BaseMeasure, compare
 
 
@@ -48,7 +50,11 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check(args):
-    check_writable(args.json)
+    check_format(args)
+    if args.test == "tukey":
+        refuse_unused(args, "with --test tukey, which corrects itself", ("correction",))
+    if args.test in ("t", "wilcoxon"):
+        refuse_unused(args, f"with --test {args.test}, which draws nothing", ("seed",))
     if (args.qrels is None) == (args.letor is None):
         raise CommandError(
             "compare takes --qrels FILE (systems are TREC runs) or --letor FILE "
@@ -59,6 +65,12 @@ def _check(args):
             "--preset trec_eval breaks ties by document id, which files of scores do "
             "not name; compare TREC runs with --qrels"
         )
+
+
+def check_format(args: argparse.Namespace) -> None:
+    """Raise an error if a table is asked for in whose place JSON is printed."""
+    if args.json == STANDARD and args.format != "json":
+        refuse_unused(args, "with --json -, which prints no table", ("format",))
 
 
 def print_table(
@@ -139,15 +151,22 @@ def _named_files(texts):
 
 
 def _read_scores(args, systems):
-    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs)
-    scores = {name: read_scores(path, len(data.y)) for name, path in systems.items()}
+    limit = args.max_bytes
+    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
+    scores = {
+        name: read_scores(path, len(data.y), limit) for name, path in systems.items()
+    }
     return scores, data.y, data.groups
 
 
 def _read_runs(args, systems):
     """Scores of all systems on the union of judged and retrieved documents."""
-    qrels = load_qrels(args.qrels)
-    runs = {name: load_run(path) for name, path in systems.items()}
+    limit = args.max_bytes
+    qrels = load_qrels(source(args.qrels, limit), max_bytes=limit)
+    runs = {
+        name: load_run(source(path, limit), max_bytes=limit)
+        for name, path in systems.items()
+    }
     judged = {name: judge_run(qrels, run, complete=True) for name, run in runs.items()}
     rows, y, groups = _union(qrels, judged)
     scores = {}
@@ -174,4 +193,4 @@ def _union(qrels, judged):
             grades.setdefault(key, 0.0)
     rows = {key: row for row, key in enumerate(grades)}
     y = np.fromiter(grades.values(), np.float64, len(grades))
-    return rows, y, np.array([query for query, _ in grades])
+    return rows, y, as_id_array([query for query, _ in grades])

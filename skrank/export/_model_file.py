@@ -10,7 +10,7 @@ import math
 import os
 import warnings
 import zipfile
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import sklearn
@@ -42,7 +42,7 @@ _JSON_WEIGHT = 16
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
 
-def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
+def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> None:
     """Write an estimator to a file that is safe to load.
 
     The file is a zip archive of ``model.json`` and .npy arrays, with a format version;
@@ -55,8 +55,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
         An object of a public class of skrank, a pipeline, or one of those preprocessors
         and linear models of scikit-learn that consist of arrays and plain values; it
         need not be fitted.
-    path : str or path-like
-        File to write; an existing one is replaced, unless saving fails.
+    path : str, path-like or file object
+        File to write; an existing one is replaced, unless saving fails. A file object
+        must take bytes.
 
     Raises
     ------
@@ -83,7 +84,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
     """
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
         raise TypeError(f"model must be an estimator, got {shown(model)}")
-    check_writable(path)
+    if isinstance(path, (str, os.PathLike)):
+        check_writable(path)
     encoder = Encoder()
     document = {
         "format": FORMAT,
@@ -93,9 +95,19 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
     }
     # All is encoded before the file is touched: what has no safe form leaves it alone.
     text = json.dumps(document, indent=1, allow_nan=False)
-    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+    if isinstance(path, (str, os.PathLike)):
+        with atomic_write(path, "wb") as file:
+            _write_archive(file, text, encoder.arrays)
+    else:
+        buffer = io.BytesIO()
+        _write_archive(buffer, text, encoder.arrays)
+        path.write(buffer.getbuffer())
+
+
+def _write_archive(file, text, arrays):
+    with zipfile.ZipFile(file, "w") as archive:
         _write_member(archive, _JSON, text.encode())
-        for name, array in encoder.arrays.items():
+        for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             _write_member(archive, name, buffer.getbuffer())
