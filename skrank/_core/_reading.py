@@ -22,13 +22,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from skrank._core._messages import shown
+from skrank._core._messages import shortened, shown
 
 # Text that people pack shrinks to a tenth, seldom to a fiftieth. Deflate can shrink it
 # to a thousandth, bzip2 and xz to less still.
 _RATIO = 100
 _SMALL = 2**28
 _PIECE = 2**20
+_LENGTH = 300  # characters of what a message quotes
 _XZ_MEMORY = 2**28  # `xz -9` needs a quarter of this
 
 _GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
@@ -266,19 +267,32 @@ def unpacked(raw: Any, name: str, max_bytes: int | None = None) -> Any:
 
 
 @contextmanager
-def damage_named(name: str) -> Iterator[None]:
-    """Turn what libraries raise over damaged bytes into a ValueError with the name."""
+def damage_named(name: str, *more: type[Exception]) -> Iterator[None]:
+    """Turn what libraries raise over damaged bytes into a ValueError with the name.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    *more : type
+        Further classes of errors that mean damage.
+    """
     try:
         yield
-    except LimitError:
+    except (EmptyError, LimitError):
         raise
-    except _DAMAGED as error:
-        raise ValueError(f"{name} is damaged: {error}") from None
+    except (*_DAMAGED, *more) as error:
+        raise _damaged(name, error) from None
     except OSError as error:
         # An error of the operating system has a number, one of a library has none.
         if error.errno is not None:
             raise
-        raise ValueError(f"{name} is damaged: {error}") from None
+        raise _damaged(name, error) from None
+
+
+def _damaged(name, error):
+    problem = shortened(" ".join(str(error).split()), _LENGTH)
+    return ValueError(f"{name} is damaged: {problem or type(error).__name__}")
 
 
 def _gunzip(raw) -> Iterator[bytes]:
@@ -316,7 +330,8 @@ def _streams(raw, unpacker: Callable[[], Any]) -> Iterator[bytes]:
 
 
 def _unzip(raw) -> Iterator[bytes]:
-    with zipfile.ZipFile(_file(raw)) as archive:
+    # Python's zipfile asks for a method that mapped files lack before Python 3.13.
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         members = [info for info in archive.infolist() if not info.is_dir()]
         if len(members) != 1:
             raise ValueError(f"expected one file in the archive, found {len(members)}")

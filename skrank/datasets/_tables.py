@@ -4,8 +4,7 @@ import importlib
 import io
 import os
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,26 +38,17 @@ def _read(pd: ModuleType, path: str | os.PathLike, max_bytes: int | None) -> Any
         # Of columns whose types change between blocks, which have one type below.
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         if kind in (".parquet", ".pq"):
-            with open_text(path, max_bytes) as content, _damage_named(name):
-                return _read_parquet(content, name, max_bytes)
+            with open_text(path, max_bytes) as content:
+                # A copy: what refers to a mapped file would keep it from being closed.
+                return _read_parquet(bytes(content), name, max_bytes)
         if kind in (".csv", ".txt", ".tsv", ".tab"):
             separator = "\t" if kind in (".tsv", ".tab") else ","
-            with open_text(path, max_bytes) as text, _damage_named(name):
+            with open_text(path, max_bytes) as text, damage_named(name):
                 return _read_text(pd, text, separator)
     raise ValueError(
         f"{name}: expected a name that ends in .csv, .tsv or .parquet, possibly "
         f"compressed, found {kind!r}"
     )
-
-
-@contextmanager
-def _damage_named(name: str) -> Iterator[None]:
-    """Give errors of pandas and pyarrow the name of the file, in one line."""
-    try:
-        with damage_named(name):
-            yield
-    except (ArithmeticError, AttributeError, TypeError) as error:
-        raise ValueError(f"{name} is damaged: {error}") from None
 
 
 def _read_text(pd: ModuleType, text: Any, separator: str) -> Any:
@@ -78,7 +68,7 @@ def _read_text(pd: ModuleType, text: Any, separator: str) -> Any:
     return frame
 
 
-def _read_parquet(content: Any, name: str, max_bytes: int | None) -> Any:
+def _read_parquet(content: bytes, name: str, max_bytes: int | None) -> Any:
     """Read a table in batches, whose size is counted.
 
     A column that repeats one value takes a few bytes of a file, whatever its length.
@@ -86,15 +76,17 @@ def _read_parquet(content: Any, name: str, max_bytes: int | None) -> Any:
     pa = importlib.import_module("pyarrow")
     parquet = importlib.import_module("pyarrow.parquet")
     limit = byte_limit(len(content), max_bytes)
-    # A copy: what refers to a mapped file would keep it from being closed.
-    file = parquet.ParquetFile(pa.BufferReader(bytes(content)))
     size, batches = 0, []
-    for batch in file.iter_batches(_BATCH_ROWS):
-        size += batch.nbytes
-        if size > limit:
-            raise LimitError(name, limit)
-        batches.append(batch)
-    return pa.Table.from_batches(batches, file.schema_arrow).to_pandas()
+    with damage_named(name, pa.ArrowException, ArithmeticError, TypeError):
+        file = parquet.ParquetFile(
+            pa.BufferReader(content), page_checksum_verification=True
+        )
+        for batch in file.iter_batches(_BATCH_ROWS):
+            size += batch.nbytes
+            if size > limit:
+                raise LimitError(name, limit)
+            batches.append(batch)
+        return pa.Table.from_batches(batches, file.schema_arrow).to_pandas()
 
 
 def _check_columns(frame: Any, name: str, wanted: Sequence[str]) -> None:

@@ -37,6 +37,7 @@ FORMAT_VERSION = 2
 _READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
 _PIECE = 2**20
+_LENGTH = 300  # characters of what a message quotes
 # Python takes up to so many times the memory of a JSON text for what it says.
 _JSON_WEIGHT = 16
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
@@ -162,7 +163,8 @@ def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEst
     except (Warning, LimitError):  # the user may have made errors of warnings
         raise
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{name} is damaged or not a model file: {error}") from None
+        problem = shortened(str(error), _LENGTH)
+        raise ValueError(f"{name} is damaged or not a model file: {problem}") from None
     except RecursionError:
         message = f"{name} is not a valid model file: it is nested too deeply"
         raise ValueError(message) from None
@@ -170,7 +172,7 @@ def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEst
         # Damaged files cause errors of every kind on the way. They must not reach the
         # user as if they were mistakes of skrank.
         known = isinstance(error, ValueError)
-        problem = shortened(str(error) if known else shown(error, 300), 300)
+        problem = shortened(str(error) if known else repr(error), _LENGTH)
         raise ValueError(f"{name} is not a valid model file: {problem}") from None
 
 
