@@ -86,7 +86,9 @@ def _read_parquet(content: bytes, name: str, max_bytes: int | None) -> Any:
             if size > limit:
                 raise LimitError(name, limit)
             batches.append(batch)
-        return pa.Table.from_batches(batches, file.schema_arrow).to_pandas()
+        table = pa.Table.from_batches(batches, file.schema_arrow)
+        table.validate(full=True)  # also that text is UTF-8
+        return table.to_pandas()
 
 
 def _check_columns(frame: Any, name: str, wanted: Sequence[str]) -> None:
@@ -208,7 +210,9 @@ def load_table(
         raise ValueError(
             f"{name}: column {shown(label)} has no finite grade in row {row}"
         )
-    groups = check_groups(_ids(frame[qid]), len(frame), name=f"column {shown(qid)}")
+    groups = check_groups(
+        _ids(frame[qid]), len(frame), name=f"{name}: column {shown(qid)}"
+    )
     X = _features(frame, name, columns, np.dtype(dtype))
     docids = None if docid is None else _document_ids(frame[docid])
     data = RankingData(X, y, groups, np.array(columns, dtype=object), None, docids)
