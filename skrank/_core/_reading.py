@@ -28,6 +28,7 @@ from skrank._core._messages import shortened, shown
 _RATIO = 100
 _SMALL = 2**28
 _PIECE, _UNPACKED_PIECE = 2**20, 2**22
+_SMALL_PIECE = 2**12
 _LENGTH = 300  # characters of what a message quotes
 _GZIP_BITS = 31  # a window of 2**15 bytes, and the header and trailer of gzip
 _XZ_MEMORY = 2**28  # `xz -9` needs a quarter of this
@@ -337,14 +338,16 @@ def _unxz(raw) -> Iterator[bytes]:
     )
 
 
-def _streams(raw, unpacker: Callable[[], Any]) -> Iterator[bytes]:
+def _streams(
+    raw, unpacker: Callable[[], Any], size: int | None = None
+) -> Iterator[bytes]:
     """Unpack streams that follow each other, with zeros between and after them.
 
     The classes `bz2.BZ2File` and `lzma.LZMAFile` pass over what they do not understand
     after the first stream, so that a damaged second one would be lost in silence.
     """
-    file = _file(raw)
-    piece = file.read(_PIECE)
+    file, size = _file(raw), size or _PIECE
+    piece = file.read(size)
     while piece:
         stream = unpacker()
         while True:
@@ -352,10 +355,10 @@ def _streams(raw, unpacker: Callable[[], Any]) -> Iterator[bytes]:
             if stream.eof:
                 break
             piece = b""
-            if stream.needs_input and not (piece := file.read(_PIECE)):
+            if stream.needs_input and not (piece := file.read(size)):
                 raise EOFError("it ends before the end of its stream")
         piece = stream.unused_data.lstrip(b"\0")
-        while not piece and (piece := file.read(_PIECE)):
+        while not piece and (piece := file.read(size)):
             piece = piece.lstrip(b"\0")
 
 
@@ -376,10 +379,23 @@ def _unzstd(raw) -> Iterator[bytes]:
         raise ImportError(
             "Zstandard files need a library: pip install zstandard"
         ) from None
-    unpacker = zstandard.ZstdDecompressor(max_window_size=_XZ_MEMORY)
+
+    class Stream:
+        needs_input = True
+
+        def __init__(self):
+            unpacker = zstandard.ZstdDecompressor(max_window_size=_XZ_MEMORY)
+            self._stream = unpacker.decompressobj()
+
+        def decompress(self, piece, max_length):
+            return self._stream.decompress(piece)
+
+        def __getattr__(self, name):
+            return getattr(self._stream, name)
+
     try:
-        with unpacker.stream_reader(_file(raw), read_across_frames=True) as file:
-            yield from _pieces_of(file)
+        # The library takes no limit of the output: small pieces of input set it one.
+        yield from _streams(raw, Stream, _SMALL_PIECE)
     except zstandard.ZstdError as error:
         raise ValueError(error) from None
 
