@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skrank._core._messages import shortened
-from skrank.cli._errors import CommandError
+from skrank.cli._errors import CommandError, printable
 from skrank.cli._options import STANDARD, InputPath, OutputPath, paths
 from skrank.cli._outputs import check_outputs
 from skrank.cli._parser import build_parser
@@ -100,7 +100,7 @@ def _is_standard(path):
 
 
 def _report(text):
-    print(f"skrank: {text}", file=sys.stderr)
+    print(f"skrank: {printable(text)}", file=sys.stderr)
 
 
 def _one_line(error):
@@ -142,7 +142,7 @@ def _show_warnings_as_lines():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
 
     def show(message, category, filename, lineno, file=None, line=None):
-        print(f"skrank: warning: {_one_line(message)}", file=sys.stderr)
+        _report(f"warning: {_one_line(message)}")
 
     warnings.showwarning = show
 

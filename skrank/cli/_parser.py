@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from skrank._core._messages import shortened
 from skrank._version import __version__
+from skrank.cli._errors import printable
 from skrank.cli._options import (
     Append,
     InputPath,
@@ -127,7 +128,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Leave with a line that names the command whose help explains the usage."""
-        line = shortened(" ".join(message.split()), 500)
+        line = shortened(" ".join(printable(message).split()), 500)
         self.exit(2, f"skrank: error: {line} (see '{self.prog} --help')\n")
 
 
