@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skrank._core._messages import shown
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_scores, report, source
@@ -24,7 +25,8 @@ def run(args: argparse.Namespace) -> None:
     if args.reference is not None and args.reference not in systems:
         known = ", ".join(systems)
         raise CommandError(
-            f"--reference {args.reference!r} is none of the systems, which are {known}"
+            f"--reference {shown(args.reference)} is none of the systems, which are "
+            f"{known}"
         )
     read = _read_scores if args.qrels is None else _read_runs
     scores, y, groups = read(args, systems)
@@ -143,8 +145,8 @@ def _named_files(texts):
             name, path = Path(text).name.split(".")[0] or Path(text).name, text
         if name in systems:
             raise CommandError(
-                f"two systems are called {name!r}; name them, as in a={systems[name]} "
-                f"b={path}"
+                f"two systems are called {shown(name)}; name them, as in "
+                f"a={systems[name]} b={path}"
             )
         systems[name] = path
     return systems

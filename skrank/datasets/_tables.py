@@ -47,7 +47,7 @@ def _read(pd: ModuleType, path: str | os.PathLike, max_bytes: int | None) -> Any
                 return _read_text(pd, text, separator)
     raise ValueError(
         f"{name}: expected a name that ends in .csv, .tsv or .parquet, possibly "
-        f"compressed, found {kind!r}"
+        f"compressed, found {shown(kind)}"
     )
 
 
