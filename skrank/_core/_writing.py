@@ -76,8 +76,8 @@ def atomic_write(
                 file.flush()
                 # Else the name could survive a loss of power and the content not.
                 os.fsync(temporary.descriptor)
-                temporary.give_name()
-            os.replace(temporary.path, target)
+                named = temporary.give_name()
+            os.replace(named, target)
         except BaseException:
             temporary.remove()
             raise
@@ -241,42 +241,42 @@ class _Temporary:
                 if os.path.exists(_link_of(descriptor)):
                     return descriptor
                 os.close(descriptor)
-        return self._open_with_name(flags, mode)
+        return self._open_with_name(self._new_path(), flags, mode)
 
-    def _open_with_name(self, flags, mode):
-        path = self._new_path()
-        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
-        self.path = path
-        return descriptor
+    def _open_with_name(self, path, flags, mode):
+        self.path = path  # before it exists: an interrupt may follow at once
+        return os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
 
     def _new_path(self):
         return os.path.join(self._folder, f".skrank-{secrets.token_hex(8)}.tmp")
 
-    def give_name(self) -> None:
+    def give_name(self) -> str:
         """Give the file a name, without which it cannot replace another."""
         if self.path is not None:
-            return
-        path = self._new_path()
+            return self.path
+        path = self.path = self._new_path()
         folder = os.open(self._folder, os.O_RDONLY | _CLOSED_ON_EXEC)
         try:
             # The number of a folder makes Python call `linkat`, which alone follows
             # the link to the file.
             os.link(_link_of(self.descriptor), path, src_dir_fd=folder)
-            self.path = path
         except OSError:  # no hard links on this file system
-            self._copy()
+            path = self._copy()
         finally:
             os.close(folder)
+        return path
 
-    def _copy(self):
+    def _copy(self) -> str:
         status = os.fstat(self.descriptor)
-        copy = self._open_with_name(os.O_RDWR | _CLOSED_ON_EXEC, 0o600)
+        path = self._new_path()
+        copy = self._open_with_name(path, os.O_RDWR | _CLOSED_ON_EXEC, 0o600)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         with open(copy, "wb") as file, open(os.dup(self.descriptor), "rb") as own:
             _keep_access(copy, status)
             shutil.copyfileobj(own, file)
             file.flush()
             os.fsync(copy)
+        return path
 
     def remove(self) -> None:
         """Remove the file, if it has a name; without one it is gone when closed."""

@@ -206,7 +206,7 @@ class _Members:
                 if self._left < 0:
                     raise LimitError(self._name, self._limit)
                 content += piece
-        return content
+        return bytes(content)
 
     def array(self, member: str) -> np.ndarray:
         """Return the array of a member."""

@@ -35,7 +35,7 @@ def model_with(alpha):
     header = {"format": "skrank-model", "format_version": 2}
     estimator = {
         "class": "skrank.rankers.RankSVM",
-        "params": {**dict.fromkeys(RankSVM().get_params()), "alpha": alpha},
+        "params": {**RankSVM().get_params(), "alpha": alpha},
         "state": {},
     }
     return {**header, "versions": {"skrank": skrank.__version__}, "model": estimator}
