@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> None:
         _list(args)
         return
     _check(args)
+    if args.save == STANDARD and sys.stdout is None:
+        raise CommandError("the standard output is closed")
     measures = _measures.parse_metrics(args.metrics, args.preset)
     ranker = _names.make_ranker(args.ranker, args.settings, args.seed, args.jobs)
     progress = Progress(args.verbose)

@@ -141,6 +141,8 @@ def _score(line, path, number):
 def write_lines(lines: Iterable[str], path: str | None = None) -> None:
     """Write lines to a file, which appears only when it is complete, or print them."""
     if path is None or path == STANDARD:
+        if sys.stdout is None:
+            raise CommandError("the standard output is closed")
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     with atomic_write(path) as file:

@@ -160,6 +160,28 @@ def test_the_standard_input_may_be_closed(fails, files, monkeypatch):
     assert fails("predict", files["MODEL"], "-") == "the standard input is closed"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("predict", "MODEL", "LETOR"), ("fit", "LETOR", "--ranker=MART", "--save", "-")],
+)
+def test_the_standard_output_may_be_closed(files, monkeypatch, capsys, arguments):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert main(with_paths(arguments, files, "", "-")) == 2
+    error = capsys.readouterr().err
+    assert error == "skrank: error: the standard output is closed\n"
+
+
+def test_the_error_output_may_be_closed(files, monkeypatch, capsys):
+    """Messages do not get into the results."""
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["predict", str(files["MODEL"]), str(files["LETOR"])]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 40
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["predict", str(files["MODEL"]), "absent"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 # Output
 
 
