@@ -3,22 +3,38 @@
 ``skrank fit | predict | rank | evaluate | compare | export | demo``
 
 Results go to the standard output, progress and problems go to the standard error. The
-exit code is 0 for success, 2 for bad input and 130 after an interrupt.
+exit code is 0 for success, 2 for bad input, 130 after an interrupt, 141 if nobody reads
+the output, and 1 for a mistake of skrank itself.
 """
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
-from skrank.cli._errors import CommandError
+from skrank._core._messages import shortened
+from skrank.cli._errors import CommandError, printable
+from skrank.cli._options import STANDARD, InputPath, OutputPath, paths
+from skrank.cli._outputs import check_outputs
 from skrank.cli._parser import build_parser
 
 __all__ = ["main"]
 
-_BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
+_INTERNAL, _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 2, 130, 141
+_EXPECTED = (
+    CommandError,
+    ValueError,
+    TypeError,
+    OSError,
+    ImportError,
+    MemoryError,
+    RecursionError,
+)
+_LINE = 2000  # characters of a message at most
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,38 +57,82 @@ def main(argv: Sequence[str] | None = None) -> int:
     RankSVM: ...
     0
     """
+    if sys.stderr is None:  # closed: messages must not get into the results
+        sys.stderr = io.StringIO()
     try:
         args = build_parser().parse_args(argv)
     except SystemExit as exit_:
         return int(exit_.code or 0)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _lenient_stdout():
             _show_warnings_as_lines()
             _run(args)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
-        print("skrank: interrupted", file=sys.stderr)
+        _report("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
         _discard_stdout()
         return _BROKEN_PIPE
-    except (CommandError, ValueError, TypeError, OSError, ImportError) as error:
+    except Exception as error:
         if args.debug:
             raise
-        print(f"skrank: error: {_one_line(error)}", file=sys.stderr)
-        return _BAD_INPUT
+        known = isinstance(error, _EXPECTED)
+        _report(f"error: {_one_line(error)}" if known else _internal(error))
+        _flush_or_discard()
+        return _BAD_INPUT if known else _INTERNAL
 
 
 def _run(args):
+    several = [path for path in paths(args, InputPath) if _is_standard(path)]
+    if len(several) > 1:
+        raise CommandError("only one file can be the standard input")
+    check_outputs(paths(args, OutputPath))
     # Only one command is imported, so that help and errors appear at once.
     importlib.import_module(f"skrank.cli._{args.command}").run(args)
 
 
+def _is_standard(path):
+    # Systems that are compared may have names, as in bm25=-.
+    return path == STANDARD or path.endswith(f"={STANDARD}")
+
+
+def _report(text):
+    print(f"skrank: {printable(text)}", file=sys.stderr)
+
+
 def _one_line(error):
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fspath(error.filename)}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return " ".join(f"not enough memory. {error}".split()).rstrip(".")
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply"
+    return shortened(" ".join(str(error).split()), _LINE) or type(error).__name__
+
+
+def _internal(error):
+    text = shortened(" ".join(str(error).split()), _LINE)
+    return f"internal error: {type(error).__name__}: {text} (see --debug)"
+
+
+@contextlib.contextmanager
+def _lenient_stdout():
+    """Print ids and names of files that are no UTF-8 byte by byte, as they came."""
+    stream: Any = sys.stdout
+    if not hasattr(stream, "reconfigure"):
+        yield
+        return
+    errors = stream.errors
+    stream.reconfigure(errors="surrogateescape")
+    try:
+        yield
+    finally:
+        # A stream that cannot be written to cannot be flushed for this either.
+        with contextlib.suppress(OSError, ValueError):
+            stream.reconfigure(errors=errors)
 
 
 def _show_warnings_as_lines():
@@ -82,7 +142,7 @@ def _show_warnings_as_lines():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
 
     def show(message, category, filename, lineno, file=None, line=None):
-        print(f"skrank: warning: {_one_line(message)}", file=sys.stderr)
+        _report(f"warning: {_one_line(message)}")
 
     warnings.showwarning = show
 
@@ -90,5 +150,13 @@ def _show_warnings_as_lines():
 def _discard_stdout():
     """Keep the interpreter from complaining about the closed pipe when it exits."""
     # Under a test, the standard output is no real file.
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(AttributeError, OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _flush_or_discard():
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        _discard_stdout()

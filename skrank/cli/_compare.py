@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skrank._core._messages import shown
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
-from skrank.cli._io import check_writable, read_letor, read_scores, report
+from skrank.cli._io import read_letor, read_scores, report, source
+from skrank.cli._options import STANDARD, refuse_unused
 from skrank.datasets import judge_run, load_qrels, load_run
+from skrank.datasets._container import as_id_array
 from skrank.metrics import compare
 
 
@@ -22,7 +25,8 @@ def run(args: argparse.Namespace) -> None:
     if args.reference is not None and args.reference not in systems:
         known = ", ".join(systems)
         raise CommandError(
-            f"--reference {args.reference!r} is none of the systems, which are {known}"
+            f"--reference {shown(args.reference)} is none of the systems, which are "
+            f"{known}"
         )
     read = _read_scores if args.qrels is None else _read_runs
     scores, y, groups = read(args, systems)
@@ -48,7 +52,11 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check(args):
-    check_writable(args.json)
+    check_format(args)
+    if args.test == "tukey":
+        refuse_unused(args, "with --test tukey, which corrects itself", ("correction",))
+    if args.test in ("t", "wilcoxon"):
+        refuse_unused(args, f"with --test {args.test}, which draws nothing", ("seed",))
     if (args.qrels is None) == (args.letor is None):
         raise CommandError(
             "compare takes --qrels FILE (systems are TREC runs) or --letor FILE "
@@ -59,6 +67,12 @@ def _check(args):
             "--preset trec_eval breaks ties by document id, which files of scores do "
             "not name; compare TREC runs with --qrels"
         )
+
+
+def check_format(args: argparse.Namespace) -> None:
+    """Raise an error if a table is asked for in whose place JSON is printed."""
+    if args.json == STANDARD and args.format != "json":
+        refuse_unused(args, "with --json -, which prints no table", ("format",))
 
 
 def print_table(
@@ -108,23 +122,30 @@ def _named_files(texts):
             name, path = Path(text).name.split(".")[0] or Path(text).name, text
         if name in systems:
             raise CommandError(
-                f"two systems are called {name!r}; name them, as in a={systems[name]} "
-                f"b={path}"
+                f"two systems are called {shown(name)}; name them, as in "
+                f"a={systems[name]} b={path}"
             )
         systems[name] = path
     return systems
 
 
 def _read_scores(args, systems):
-    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs)
-    scores = {name: read_scores(path, len(data.y)) for name, path in systems.items()}
+    limit = args.max_bytes
+    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
+    scores = {
+        name: read_scores(path, len(data.y), limit) for name, path in systems.items()
+    }
     return scores, data.y, data.groups
 
 
 def _read_runs(args, systems):
     """Scores of all systems on the union of judged and retrieved documents."""
-    qrels = load_qrels(args.qrels)
-    runs = {name: load_run(path) for name, path in systems.items()}
+    limit = args.max_bytes
+    qrels = load_qrels(source(args.qrels, limit), max_bytes=limit)
+    runs = {
+        name: load_run(source(path, limit), max_bytes=limit)
+        for name, path in systems.items()
+    }
     judged = {name: judge_run(qrels, run, complete=True) for name, run in runs.items()}
     rows, y, groups = _union(qrels, judged)
     scores = {}
@@ -153,4 +174,4 @@ def _union(qrels, judged):
     y = np.fromiter(grades.values(), np.float64, len(grades))
     # A negative judgement means pooled but not judged, which is not relevant.
     y = np.ma.MaskedArray(np.maximum(y, 0.0), mask=y < 0)
-    return rows, y, np.array([query for query, _ in grades])
+    return rows, y, as_id_array([query for query, _ in grades])

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from skrank.cli import _measures
-from skrank.cli._compare import print_table
+from skrank.cli._compare import check_format, print_table
 from skrank.cli._errors import CommandError
-from skrank.cli._io import Progress, check_writable, rows_of
+from skrank.cli._io import Progress, rows_of
 from skrank.cli._models import predict_scores, train_model
 from skrank.cli._names import make_ranker
 from skrank.datasets import load_see_also
@@ -37,7 +37,7 @@ _RANKERS = (
 
 def run(args: argparse.Namespace) -> None:
     """Train the rankers and print how they compare."""
-    check_writable(args.json)
+    check_format(args)
     measures = _measures.parse_metrics(args.metrics, args.preset)
     progress = Progress(args.verbose)
     progress("reading the docstrings of numpy, scipy and scikit-learn")

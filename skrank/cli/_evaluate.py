@@ -8,21 +8,26 @@ import numpy as np
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
-    check_writable,
     plain_number,
     read_letor,
     read_scores,
     report,
+    source,
 )
+from skrank.cli._options import STANDARD, refuse_unused
 from skrank.cli._trec import read_judgements, read_zscores
 from skrank.datasets import load_run
 from skrank.metrics import trec_measures
 from skrank.metrics._trec import trec_line
 
+# Options of trec_eval, which are conventions of --preset for LETOR text.
+_OF_RUNS = ("complete", "level", "max_docs", "judgement_format", "zscores")
+
 
 def run(args):
     """Evaluate and report."""
-    check_writable(args.json)
+    if args.json == STANDARD:
+        refuse_unused(args, "with --json -, which prints no lines", ("no_summary",))
     if args.letor is not None or args.scores is not None:
         _run_letor(args)
     else:
@@ -34,10 +39,15 @@ def _run_trec(args):
         raise CommandError(
             "evaluate takes a run and judgements, or --letor FILE --scores FILE"
         )
-    run = load_run(args.run)
+    refuse_unused(args, "on a run and judgements", ("metrics", "preset", "jobs"))
+    if args.judgement_format in ("prefs", "qrels_prefs"):
+        # Preferences have no relevant documents, only better ones.
+        refuse_unused(args, f"with -R {args.judgement_format}", ("level",))
+    limit = args.max_bytes
+    run = load_run(source(args.run, limit), max_bytes=limit)
     result = trec_measures(
         (run.groups, run.docids, run.scores),
-        read_judgements(args.qrels, args.judgement_format),
+        read_judgements(args.qrels, args.judgement_format, limit),
         args.measure or "official",
         judgement_format=args.judgement_format,
         relevance_level=args.level,
@@ -46,7 +56,7 @@ def _run_trec(args):
         run_id=run.tag,
     )
     if args.zscores is not None:
-        result = result.standardized(read_zscores(args.zscores))
+        result = result.standardized(read_zscores(args.zscores, limit))
     lines = list(result.lines(args.per_query))
     if args.no_summary:
         lines = lines[: len(lines) - len(result.summary)]
@@ -88,9 +98,11 @@ def _run_letor(args):
             "--letor evaluates scores by --metrics; a run, judgements and -m belong to "
             "the other form"
         )
+    refuse_unused(args, "with --letor", _OF_RUNS)
     measures = _measures.parse_metrics(args.metrics, args.preset)
-    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs)
-    scores = read_scores(args.scores, len(data.y))
+    limit = args.max_bytes
+    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
+    scores = read_scores(args.scores, len(data.y), limit)
     result = _measures.evaluate(measures, data, scores, args.jobs)
     report(
         _letor_text(args, result), _letor_document(args, result), "evaluate", args.json

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank.cli._errors import CommandError
-from skrank.cli._io import check_writable, read_letor, write_lines
+from skrank.cli._io import read_letor, read_lines, source, write_lines
 from skrank.cli._models import n_features_of_model, predict_scores
+from skrank.cli._options import STANDARD, refuse_unused
 from skrank.export import (
     from_json,
     load_model,
@@ -77,11 +77,13 @@ def run(args: argparse.Namespace) -> None:
     """Write a model in the format of another system, and check it if asked."""
     format_ = _FORMATS[args.format]
     options = _options(args, format_)
-    if args.check is not None and args.output is None:
+    if args.check is None:
+        refuse_unused(args, "without --check", ("jobs",))
+    elif args.output in (None, STANDARD):
         raise CommandError("--check prints its result, so --output FILE is needed")
-    check_writable(args.output)
-    model = load_model(args.model)
-    names = None if args.features is None else _lines(args.features)
+    limit = args.max_bytes
+    model = load_model(source(args.model, limit), max_bytes=limit)
+    names = None if args.features is None else _lines(args.features, limit)
     if "features" in format_.options:
         names = names or scoring_function(model).feature_names
         if names is None and args.format != "json":
@@ -109,16 +111,20 @@ def _options(args, format_):
     return given
 
 
-def _lines(path):
+def _lines(path, max_bytes):
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return [line.decode("utf-8").strip() for _, line in read_lines(path, max_bytes)]
     except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not text: {error}") from None
-    return [line.strip() for line in text.splitlines() if line.strip()]
+        raise CommandError(f"{path} is not text: {error.reason}") from None
 
 
 def _checked(args, model, text, names):
-    data = read_letor(args.check, n_features_of_model(model), n_jobs=args.jobs)
+    data = read_letor(
+        args.check,
+        n_features_of_model(model),
+        n_jobs=args.jobs,
+        max_bytes=args.max_bytes,
+    )
     expected = np.asarray(predict_scores(model, data), dtype=np.float64)
     score = _FORMATS[args.format].score
     served = score(text, data.X, names).astype(np.float64)

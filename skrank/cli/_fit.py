@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +13,14 @@ from skrank.cli import _measures, _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
     Progress,
-    check_writable,
     plain_number,
     read_letor,
     report,
     rows_of,
+    source,
 )
 from skrank.cli._models import predict_scores, train_model
+from skrank.cli._options import STANDARD, refuse_others
 from skrank.datasets import load_letor_folds
 from skrank.datasets._letor import n_features_of
 from skrank.export import save_model
@@ -49,25 +51,33 @@ class _Run(NamedTuple):
 def run(args: argparse.Namespace) -> None:
     """Train, evaluate, save and report."""
     if args.list:
+        refuse_others(args, "with --list", ("list", "ranker"))
+        if args.train is not None:
+            raise CommandError("--list reads no training file")
         _list(args)
         return
     _check(args)
+    if args.save == STANDARD and sys.stdout is None:
+        raise CommandError("the standard output is closed")
     measures = _measures.parse_metrics(args.metrics, args.preset)
     ranker = _names.make_ranker(args.ranker, args.settings, args.seed, args.jobs)
     progress = Progress(args.verbose)
-    runs = [_train(args, ranker, measures, *fold, progress) for fold in _folds(args)]
+    data = {} if args.letor_folds is not None else _sets(args)
+    splits = _letor_folds(args) if args.letor_folds is not None else _splits(args, data)
+    runs = [_train(args, ranker, measures, *split, progress) for split in splits]
     if args.save is not None:
         model = runs[0].model
         if args.folds is not None:
             # The folds estimate the quality; the model to keep learns from all queries.
-            data = _read(args, args.train)
-            model = train_model(clone(ranker), args.normalize, data, None, progress)[0]
-        save_model(model, args.save)
+            model = clone(ranker)
+            model = train_model(model, args.normalize, data["train"], None, progress)[0]
+        save_model(model, sys.stdout.buffer if args.save == STANDARD else args.save)
     report(
         _text(args, ranker, measures, runs),
         _document(args, ranker, measures, runs),
         "fit",
         args.json,
+        sys.stderr if args.save == STANDARD else None,
     )
 
 
@@ -92,29 +102,45 @@ def _check(args):
             "--save needs one model, --letor-folds trains one for each fold; train on "
             "the file of one fold to save its model"
         )
-    check_writable(args.save)
-    check_writable(args.json)
 
 
 def _read(args, path, n_features=None):
-    return read_letor(path, n_features, sparse=args.sparse, n_jobs=args.jobs)
+    return read_letor(
+        path,
+        n_features,
+        sparse=args.sparse,
+        n_jobs=args.jobs,
+        max_bytes=args.max_bytes,
+    )
 
 
-def _folds(args):
-    """Yield the name and the sets, by their names, of every training."""
-    if args.letor_folds is not None:
-        loaded = load_letor_folds(
-            args.letor_folds, sparse=args.sparse, n_jobs=args.jobs
-        )
-        for fold in loaded:
-            parts = {"train": fold.train, "validation": fold.vali, "test": fold.test}
-            yield fold.name, parts
-        return
+def _sets(args):
+    """Read the files of a single split, by the names of the sets."""
     paths = {"train": args.train, "validation": args.validation, "test": args.test}
-    paths = {name: path for name, path in paths.items() if path is not None}
+    limit = args.max_bytes
+    sources = {
+        name: source(path, limit) for name, path in paths.items() if path is not None
+    }
     # The last features may be 0 throughout one of the files, which then looks narrower.
-    width = max(n_features_of(path, args.jobs) for path in paths.values())
-    sets = {name: _read(args, path, width) for name, path in paths.items()}
+    width = max(n_features_of(each, args.jobs, limit) for each in sources.values())
+    return {name: _read(args, each, width) for name, each in sources.items()}
+
+
+def _letor_folds(args):
+    """Yield the name and the sets, by their names, of every fold of a folder."""
+    loaded = load_letor_folds(
+        args.letor_folds,
+        sparse=args.sparse,
+        n_jobs=args.jobs,
+        max_bytes=args.max_bytes,
+    )
+    for fold in loaded:
+        parts = {"train": fold.train, "validation": fold.vali, "test": fold.test}
+        yield fold.name, parts
+
+
+def _splits(args, sets):
+    """Yield the name and the sets, by their names, of every training."""
     if args.folds is None:
         yield "", sets
         return

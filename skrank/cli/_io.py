@@ -1,19 +1,22 @@
 """Reading data and writing results."""
 
+import io
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank._core._messages import shown
+from skrank._core._reading import EmptyError, NamedText, open_bytes, open_text
+from skrank._core._writing import atomic_write
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
+from skrank.cli._options import STANDARD
 from skrank.datasets import load_letor
-from skrank.export._atomic import atomic_write
 
 
 class Documents(NamedTuple):
@@ -43,35 +46,80 @@ def rows_of(data: Any, rows: np.ndarray) -> Documents:
     return Documents(data.X[rows], data.y[rows], data.groups[rows], docids)
 
 
+def source(path: str, max_bytes: int | None = None) -> Any:
+    """Return what the readers of the package take for a path of the command line.
+
+    Parameters
+    ----------
+    path : str
+        Path; "-" is the standard input.
+    max_bytes : int, default=None
+        Limit of what is read here.
+
+    Returns
+    -------
+    str or NamedText
+        The path of a file, or the content of what can be read only once.
+    """
+    if path == STANDARD:
+        if sys.stdin is None:
+            raise CommandError("the standard input is closed")
+        stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+        with open_bytes(stream, max_bytes) as raw:
+            return NamedText("<stdin>", raw)
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        with open_bytes(path, max_bytes) as raw:
+            return NamedText(path, raw)
+    return path
+
+
 def read_letor(
-    path: str | os.PathLike,
+    path: Any,
     n_features: int | None = None,
     *,
     sparse: bool = False,
     n_jobs: int | None = None,
+    max_bytes: int | None = None,
 ) -> Any:
     """Read LETOR text; it is an error if it has more than ``n_features``."""
+    if isinstance(path, str):
+        path = source(path, max_bytes)
+    return load_letor(
+        path,
+        n_features=n_features,
+        sparse=sparse,
+        n_jobs=n_jobs,
+        max_bytes=max_bytes,
+    )
+
+
+def read_lines(
+    path: str, max_bytes: int | None = None, *, may_be_empty: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the bytes of each line that is not blank."""
     try:
-        return load_letor(path, n_features=n_features, sparse=sparse, n_jobs=n_jobs)
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not text: {error}") from None
+        with open_text(source(path, max_bytes), max_bytes) as text:
+            for number, line in enumerate(io.BytesIO(text), 1):
+                if line.strip():
+                    yield number, line
+    except EmptyError:
+        if not may_be_empty:
+            raise
 
 
-def read_scores(path: str | os.PathLike, n_documents: int) -> np.ndarray:
+def read_scores(
+    path: str, n_documents: int, max_bytes: int | None = None
+) -> np.ndarray:
     """Read a file with one score per line; blank lines are skipped."""
     scores = np.empty(n_documents)
     count = 0
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            if count == n_documents:
-                raise CommandError(
-                    f"{path}, line {number}: more scores than the {n_documents} "
-                    "documents"
-                )
-            scores[count] = _score(line, path, number)
-            count += 1
+    for number, line in read_lines(path, max_bytes, may_be_empty=True):
+        if count == n_documents:
+            raise CommandError(
+                f"{path}, line {number}: more scores than the {n_documents} documents"
+            )
+        scores[count] = _score(line, path, number)
+        count += 1
     if count < n_documents:
         raise CommandError(f"{path} has {count} scores for {n_documents} documents")
     return scores
@@ -85,23 +133,16 @@ def _score(line, path, number):
     except ValueError:
         score = float("nan")
     if np.isnan(score):
-        raise CommandError(f"{path}, line {number}: expected a score, found {text!r}")
+        found = shown(text.decode(errors="replace"))
+        raise CommandError(f"{path}, line {number}: expected a score, found {found}")
     return score
-
-
-def check_writable(path: str | None) -> None:
-    """Raise an error before long work whose result could not be written."""
-    if path is None or path == "-":
-        return
-    if Path(path).is_dir():
-        raise CommandError(f"cannot write {path}: it is a folder")
-    if not Path(path).absolute().parent.is_dir():
-        raise CommandError(f"cannot write {path}: there is no folder for it")
 
 
 def write_lines(lines: Iterable[str], path: str | None = None) -> None:
     """Write lines to a file, which appears only when it is complete, or print them."""
-    if path is None or path == "-":
+    if path is None or path == STANDARD:
+        if sys.stdout is None:
+            raise CommandError("the standard output is closed")
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     with atomic_write(path) as file:
@@ -109,7 +150,11 @@ def write_lines(lines: Iterable[str], path: str | None = None) -> None:
 
 
 def report(
-    text: str, document: dict[str, Any], command: str, json_path: str | None
+    text: str,
+    document: dict[str, Any],
+    command: str,
+    json_path: str | None,
+    file: Any = None,
 ) -> None:
     """Print a result as text or as JSON; write the JSON to a file if asked.
 
@@ -123,6 +168,8 @@ def report(
         Name of the command.
     json_path : str or None
         File for the JSON; "-" prints the JSON instead of the text.
+    file : file, default=None
+        Where the text is printed; None is the standard output.
     """
     if json_path is not None:
         header = {"command": command, "version": __version__}
@@ -131,7 +178,8 @@ def report(
             print(content)
             return
         write_lines([content], json_path)
-    print(text)
+    if text:
+        print(text, file=file)
 
 
 def plain_number(value: float) -> float | None:

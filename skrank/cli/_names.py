@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from sklearn.base import RegressorMixin
 
+from skrank._core._messages import shown
 from skrank.cli._errors import CommandError
 from skrank.discovery import all_objects
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name
@@ -81,7 +82,7 @@ def find(name: str, known: Mapping[str, _Value], what: str) -> _Value:
             lower[each.lower()] = value
     if name.lower() in lower:
         return lower[name.lower()]
-    raise CommandError(f"unknown {what} {name!r}{_suggestion(name, known)}")
+    raise CommandError(f"unknown {what} {shown(name)}{_suggestion(name, known)}")
 
 
 def _other_names(cls) -> list[str]:
@@ -127,10 +128,12 @@ def make_ranker(
         If a name is unknown.
     """
     ranker = find(name, rankers(), "ranker")()
-    params = dict(map(_parse_setting, settings))
+    params = _parse_settings(settings)
     _set_params(ranker, params)
     general = {"random_state": seed, "n_jobs": jobs}
     own = ranker.get_params(deep=False)
+    if seed is not None and "random_state" in params:
+        raise CommandError("--seed and --set random_state exclude each other")
     ranker.set_params(
         **{
             key: value
@@ -141,14 +144,23 @@ def make_ranker(
     return ranker
 
 
+def _parse_settings(settings):
+    params = {}
+    for name, value in map(_parse_setting, settings):
+        if name in params:
+            raise CommandError(f"--set {name} is given twice")
+        params[name] = value
+    return params
+
+
 def _parse_setting(setting):
     name, equals, text = setting.partition("=")
     name, text = name.strip(), text.strip()
     if not equals or not name:
-        raise CommandError(f"--set takes PARAM=VALUE, got {setting!r}")
+        raise CommandError(f"--set takes PARAM=VALUE, got {shown(setting)}")
     try:
         return name, ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return name, _Word(text)
 
 
@@ -205,8 +217,8 @@ def _owner(ranker, name):
         if not hasattr(owner, "get_params"):
             outer = "__".join(path[: i + 1])
             raise CommandError(
-                f"--set {name}: {outer} is {owner!r}, which has no parameters; name it "
-                f"first, as in --set {outer}={_example(part)}"
+                f"--set {name}: {outer} is {shown(owner)}, which has no parameters; "
+                f"name it first, as in --set {outer}={_example(part)}"
             )
     _check_known(owner, name.rpartition("__")[2])
     return owner
@@ -216,7 +228,7 @@ def _check_known(owner, name):
     known = owner.get_params(deep=False)
     if name not in known:
         raise CommandError(
-            f"{type(owner).__name__} has no parameter {name!r}"
+            f"{type(owner).__name__} has no parameter {shown(name)}"
             f"{_suggestion(name, known)}"
         )
 

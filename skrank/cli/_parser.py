@@ -4,9 +4,19 @@ Nothing heavy is imported here, so that help and errors of usage appear at once.
 """
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from skrank._core._messages import shortened
 from skrank._version import __version__
+from skrank.cli._errors import printable
+from skrank.cli._options import (
+    Append,
+    InputPath,
+    OutputPath,
+    StoreOnce,
+    StoreTrue,
+    byte_count,
+)
 
 _MAIN = """\
 examples:
@@ -18,6 +28,7 @@ examples:
   skrank compare bm25.trec ranksvm.trec --qrels qrels.txt
   skrank export model.skrank --format ranklib -o model.txt
 
+'-' as a file to read or to write is the standard input or output.
 'skrank COMMAND --help' explains one command."""
 
 _FIT = """\
@@ -99,12 +110,26 @@ them with each other and with BM25 on the other half.
 JSON: that of 'compare', with "seconds": {ranker: training time}."""
 
 
+_ACTIONS = {
+    None: StoreOnce,
+    "store": StoreOnce,
+    "store_true": StoreTrue,
+    "append": Append,
+}
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error as one line."""
+    """A parser that reports an error as one line, and of options that are kept once."""
+
+    def __init__(self, *args: Any, **more: Any):
+        super().__init__(*args, **more)
+        for name, action in _ACTIONS.items():
+            self.register("action", name, action)
 
     def error(self, message: str) -> NoReturn:
         """Leave with a line that names the command whose help explains the usage."""
-        self.exit(2, f"skrank: error: {message} (see '{self.prog} --help')\n")
+        line = shortened(" ".join(printable(message).split()), 500)
+        self.exit(2, f"skrank: error: {line} (see '{self.prog} --help')\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -144,7 +169,10 @@ def _command(commands, name, summary, epilog):
 def _add_fit(commands):
     parser = _command(commands, "fit", "train a ranker on LETOR text", _FIT)
     parser.add_argument(
-        "train", nargs="?", help="training file (.gz and .bz2 are unpacked)"
+        "train",
+        nargs="?",
+        type=InputPath,
+        help="training file (.gz, .bz2, .xz and .zip are unpacked)",
     )
     parser.add_argument(
         "--ranker", metavar="NAME", help="name of the ranker; see --list"
@@ -158,10 +186,16 @@ def _add_fit(commands):
         help="set a parameter, also of a part (solver__max_iter=50); repeatable",
     )
     parser.add_argument(
-        "--validation", metavar="FILE", help="queries for early stopping"
+        "--validation",
+        metavar="FILE",
+        type=InputPath,
+        help="queries for early stopping",
     )
     parser.add_argument(
-        "--test", metavar="FILE", help="queries to evaluate the model on"
+        "--test",
+        metavar="FILE",
+        type=InputPath,
+        help="queries to evaluate the model on",
     )
     parser.add_argument(
         "--folds", metavar="K", type=int, help="cross-validate on K folds"
@@ -179,13 +213,23 @@ def _add_fit(commands):
     parser.add_argument(
         "--sparse", action="store_true", help="keep the features sparse"
     )
-    parser.add_argument("--save", metavar="FILE", help="write the model to this file")
-    parser.add_argument("--seed", type=int, help="seed of the ranker and the folds")
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        type=OutputPath,
+        help="write the model to this file; '-' prints it instead of the text",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        help="seed of the ranker, if it draws numbers, and of the folds",
+    )
     parser.add_argument(
         "--list", action="store_true", help="list the rankers, or the parameters of one"
     )
     _add_json(parser)
     _add_jobs(parser)
+    _add_limit(parser)
     _add_verbose(parser)
 
 
@@ -202,20 +246,27 @@ def _add_rank(commands):
 
 
 def _add_model_and_data(parser):
-    parser.add_argument("model", help="file written by 'skrank fit --save'")
-    parser.add_argument("data", help="LETOR text with the documents")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write; default: print"
+        "model", type=InputPath, help="file written by 'skrank fit --save'"
+    )
+    parser.add_argument("data", type=InputPath, help="LETOR text with the documents")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=OutputPath,
+        help="file to write; default: print",
     )
     _add_jobs(parser)
+    _add_limit(parser)
 
 
 def _add_evaluate(commands):
     parser = _command(
         commands, "evaluate", "evaluate a run as trec_eval does, or scores", _EVALUATE
     )
-    parser.add_argument("run", nargs="?", help="TREC run")
-    parser.add_argument("qrels", nargs="?", help="TREC judgements")
+    parser.add_argument("run", nargs="?", type=InputPath, help="TREC run")
+    parser.add_argument("qrels", nargs="?", type=InputPath, help="TREC judgements")
     parser.add_argument(
         "-m",
         "--measure",
@@ -247,13 +298,19 @@ def _add_evaluate(commands):
         "-Z",
         "--zscores",
         metavar="FILE",
+        type=InputPath,
         help="print values relative to these means and standard deviations",
     )
-    parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
-    parser.add_argument("--scores", metavar="FILE", help="file with one score per line")
+    parser.add_argument(
+        "--letor", metavar="FILE", type=InputPath, help="LETOR text with the grades"
+    )
+    parser.add_argument(
+        "--scores", metavar="FILE", type=InputPath, help="file with one score per line"
+    )
     _add_measures(parser)
     _add_json(parser)
     _add_jobs(parser)
+    _add_limit(parser)
 
 
 def _add_compare(commands):
@@ -263,11 +320,16 @@ def _add_compare(commands):
     parser.add_argument(
         "systems",
         nargs="+",
+        type=InputPath,
         metavar="[NAME=]FILE",
         help="TREC runs (with --qrels) or files of scores (with --letor)",
     )
-    parser.add_argument("--qrels", metavar="FILE", help="TREC judgements")
-    parser.add_argument("--letor", metavar="FILE", help="LETOR text with the grades")
+    parser.add_argument(
+        "--qrels", metavar="FILE", type=InputPath, help="TREC judgements"
+    )
+    parser.add_argument(
+        "--letor", metavar="FILE", type=InputPath, help="LETOR text with the grades"
+    )
     _add_measures(parser)
     parser.add_argument(
         "--reference", metavar="NAME", help="compare the systems with this one"
@@ -289,17 +351,23 @@ def _add_compare(commands):
     )
     _add_json(parser)
     _add_jobs(parser)
+    _add_limit(parser)
 
 
 def _add_export(commands):
     parser = _command(commands, "export", "write a model for a search engine", _EXPORT)
-    parser.add_argument("model", help="file written by 'skrank fit --save'")
+    parser.add_argument(
+        "model", type=InputPath, help="file written by 'skrank fit --save'"
+    )
     parser.add_argument(
         "--format", choices=("json", "elasticsearch", "ranklib", "solr"), required=True
     )
     parser.add_argument("--name", help="name of the model (elasticsearch, solr)")
     parser.add_argument(
-        "--features", metavar="FILE", help="names of the features, one per line"
+        "--features",
+        metavar="FILE",
+        type=InputPath,
+        help="names of the features, one per line",
     )
     parser.add_argument("--type", help="type of the definition (elasticsearch)")
     parser.add_argument("--store", help="feature store (solr)")
@@ -309,12 +377,20 @@ def _add_export(commands):
         help="side of a split that missing values go to; default: learned",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write; default: print"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=OutputPath,
+        help="file to write; default: print",
     )
     parser.add_argument(
-        "--check", metavar="FILE", help="LETOR text to score in both ways"
+        "--check",
+        metavar="FILE",
+        type=InputPath,
+        help="LETOR text to score in both ways",
     )
     _add_jobs(parser)
+    _add_limit(parser)
 
 
 def _add_demo(commands):
@@ -350,6 +426,7 @@ def _add_json(parser):
     parser.add_argument(
         "--json",
         metavar="FILE",
+        type=OutputPath,
         help="also write the results as JSON; '-' prints them instead of the text",
     )
 
@@ -357,6 +434,16 @@ def _add_json(parser):
 def _add_jobs(parser):
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="number of threads; default: all"
+    )
+
+
+def _add_limit(parser):
+    parser.add_argument(
+        "--max-bytes",
+        metavar="N",
+        type=byte_count,
+        help="largest size of an input file, unpacked, such as 500M or 20G; default: "
+        "100 times a packed file, at least 256M",
     )
 
 

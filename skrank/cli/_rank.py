@@ -2,9 +2,10 @@
 
 import argparse
 
+from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank.cli._errors import CommandError
-from skrank.cli._io import check_writable, write_lines
+from skrank.cli._io import write_lines
 from skrank.cli._measures import document_names
 from skrank.cli._predict import scored
 from skrank.datasets._trec import trec_order
@@ -12,11 +13,12 @@ from skrank.datasets._trec import trec_order
 
 def run(args: argparse.Namespace) -> None:
     """Rank the documents of every query of a file."""
-    check_writable(args.output)
     if args.k is not None and args.k < 1:
         raise CommandError(f"-k must be at least 1, got {args.k}")
     if not args.tag or any(character.isspace() for character in args.tag):
-        raise CommandError(f"--tag must be a word without blanks, got {args.tag!r}")
+        raise CommandError(
+            f"--tag must be a word without blanks, got {shown(args.tag)}"
+        )
     _, data, scores = scored(args)
     _check_names(data)
     write_lines(_lines(data, scores, args.tag, args.k), args.output)
@@ -31,7 +33,8 @@ def _check_names(data):
         seen: set = set()
         query, name = next(p for p in pairs if p in seen or seen.add(p))
         raise CommandError(
-            f"document {name!r} occurs twice in query {query!r}; a run cannot hold both"
+            f"document {shown(name)} occurs twice in query {shown(query)}; a run "
+            "cannot hold both"
         )
 
 

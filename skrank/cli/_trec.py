@@ -4,9 +4,12 @@ Runs and plain judgements are read by `skrank.datasets`; the formats here hold g
 judgements (``-R``) and statistics of other runs (``-Z``).
 """
 
+import math
 from collections.abc import Iterator
 
+from skrank._core._messages import shown
 from skrank.cli._errors import CommandError
+from skrank.cli._io import read_lines, source
 from skrank.datasets import load_qrels
 
 _LAYOUTS = {
@@ -17,7 +20,7 @@ _LAYOUTS = {
 _ZSCORES = "query measure mean deviation"
 
 
-def read_judgements(path: str, layout: str) -> list:
+def read_judgements(path: str, layout: str, max_bytes: int | None = None) -> list:
     """Read judgements as `skrank.metrics.trec_measures` takes them.
 
     Parameters
@@ -26,6 +29,8 @@ def read_judgements(path: str, layout: str) -> list:
         File.
     layout : {"qrels", "qrels_jg", "prefs", "qrels_prefs"}
         Format of the file.
+    max_bytes : int, default=None
+        Limit of the size of the file.
 
     Returns
     -------
@@ -33,41 +38,51 @@ def read_judgements(path: str, layout: str) -> list:
         One sequence per field.
     """
     if layout == "qrels":
-        qrels = load_qrels(path)
+        qrels = load_qrels(source(path, max_bytes), max_bytes=max_bytes)
         return [qrels.groups, qrels.docids, qrels.y]
-    rows = list(_rows(path, _LAYOUTS[layout], numbers=1))
+    rows = list(_rows(path, _LAYOUTS[layout], 1, max_bytes))
     if not rows:
         raise CommandError(f"{path} has no lines '{_LAYOUTS[layout]}'")
     return list(zip(*rows))
 
 
-def read_zscores(path: str) -> dict[str, dict[str, tuple[float, float]]]:
+def read_zscores(
+    path: str, max_bytes: int | None = None
+) -> dict[str, dict[str, tuple[float, float]]]:
     """Read means and standard deviations of measures, by query and measure."""
     reference: dict[str, dict[str, tuple[float, float]]] = {}
-    for query, measure, mean, deviation in _rows(path, _ZSCORES, numbers=2):
+    for query, measure, mean, deviation in _rows(path, _ZSCORES, 2, max_bytes):
         reference.setdefault(query, {})[measure] = (mean, deviation)
     return reference
 
 
-def _rows(path: str, layout: str, numbers: int) -> Iterator[list]:
+def _rows(path, layout, numbers, max_bytes) -> Iterator[list]:
     """Yield the fields of each line; the last ``numbers`` of them are numbers."""
     names = layout.split()
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        for line_number, line in enumerate(file, 1):
-            fields: list = line.split()[: len(names)]
-            if not fields or fields[0].startswith("#"):
-                continue
-            where = f"{path}, line {line_number}"
-            if len(fields) < len(names):
-                raise CommandError(
-                    f"{where}: expected {len(names)} fields '{layout}', found "
-                    f"{len(fields)}"
-                )
-            for i in range(len(names) - numbers, len(names)):
-                try:
-                    fields[i] = float(fields[i])
-                except ValueError:
-                    raise CommandError(
-                        f"{where}: expected a number as {names[i]}, found {fields[i]!r}"
-                    ) from None
-            yield fields
+    first_number = len(names) - numbers
+    for line_number, line in read_lines(path, max_bytes):
+        # Bytes, because only blanks of ASCII separate fields, as in the other formats.
+        words = line.split()[: len(names)]
+        if words[0].startswith(b"#"):
+            continue
+        where = f"{path}, line {line_number}"
+        if len(words) < len(names):
+            raise CommandError(
+                f"{where}: expected {len(names)} fields '{layout}', found {len(words)}"
+            )
+        ids = [word.decode(errors="surrogateescape") for word in words[:first_number]]
+        yield ids + [
+            _number(word, name, where)
+            for word, name in zip(words[first_number:], names[first_number:])
+        ]
+
+
+def _number(word, name, where):
+    try:
+        number = float(word)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        found = shown(word.decode(errors="replace"))
+        raise CommandError(f"{where}: expected a number as {name}, found {found}")
+    return number

@@ -10,8 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank._core._validation import QID_LEVEL
 
+# Ids of a few characters beside one of sixty are usual, and cost little.
+_MAX_PADDING = 32
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
@@ -168,12 +171,48 @@ def feature_names(n_features: int) -> np.ndarray:
 
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
     """Return one string or number per row as UTF-8, after a check for separators."""
-    encoded = [str(value).encode(errors="surrogateescape") for value in values]
+    values = list(values)
+    try:
+        encoded = [str(value).encode(errors="surrogateescape") for value in values]
+    except UnicodeEncodeError as error:
+        row = next(i for i, value in enumerate(values) if str(value) == error.object)
+        raise ValueError(
+            f"{name} must be text that UTF-8 can hold; row {row} has "
+            f"{shown(values[row])}"
+        ) from None
     pattern = re.compile(forbidden.encode())
     for row, value in enumerate(encoded):
         if pattern.search(value):
             raise ValueError(
                 f"{name} must not contain what separates fields or lines; row {row} "
-                f"has {value.decode(errors='surrogateescape')!r}"
+                f"has {shown(value.decode(errors='surrogateescape'))}"
             )
     return encoded
+
+
+def as_id_array(strings: list[str]) -> np.ndarray:
+    """Return ids as an array of str, or of objects where that type does not suit them.
+
+    NumPy gives every string the width of the longest, so that one long id among many
+    rows would take all memory, and it drops the characters NUL at the end, so that two
+    ids could become one.
+
+    Parameters
+    ----------
+    strings : list of str
+        One id per row.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of dtype str, or object if an id ends in NUL or the longest id is much longer
+        than the others.
+    """
+    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+    wide = len(strings) * int(lengths.max(initial=0))
+    uneven = wide > _MAX_PADDING * (int(lengths.sum()) + len(strings))
+    if uneven or any(value.endswith("\0") for value in strings):
+        ids = np.empty(len(strings), dtype=object)
+        ids[:] = strings
+        return ids
+    return np.array(strings, dtype=str)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
+from skrank._core._messages import shortened, shown
 from skrank.datasets._container import RankingData
 from skrank.datasets._letor import load_letor, n_features_of
 
@@ -16,7 +17,7 @@ _PARTS = {
     "vali": ("vali", "valid", "validation"),
     "test": ("test",),
 }
-_SUFFIXES = (".txt", ".txt.gz", ".txt.bz2", "")
+_SUFFIXES = (".txt", ".txt.gz", ".txt.bz2", ".txt.xz", "")
 
 
 def _find_part(folder: Path, part: str) -> Path:
@@ -25,9 +26,10 @@ def _find_part(folder: Path, part: str) -> Path:
             path = folder / (name + suffix)
             if path.is_file():
                 return path
-    found = ", ".join(sorted(entry.name for entry in folder.iterdir())) or "nothing"
+    names = sorted(entry.name for entry in folder.iterdir())
+    found = shortened(", ".join(names), 500) or "nothing"
     raise FileNotFoundError(
-        f"{folder} has no {part}.txt (or .txt.gz, .txt.bz2); found: {found}"
+        f"{folder} has no {part}.txt (or .txt.gz, .txt.bz2, .txt.xz); found: {found}"
     )
 
 
@@ -64,8 +66,8 @@ class LetorFold:
         given = self._load_kwargs.get("n_features")
         if given is not None:
             return given
-        n_jobs = self._load_kwargs.get("n_jobs")
-        return max(n_features_of(path, n_jobs) for path in self.paths.values())
+        options = {k: self._load_kwargs.get(k) for k in ("n_jobs", "max_bytes")}
+        return max(n_features_of(path, **options) for path in self.paths.values())
 
     def _load(self, part: str) -> RankingData:
         kwargs = {**self._load_kwargs, "n_features": self._n_features}
@@ -131,7 +133,7 @@ def _fold_folders(folder: Path) -> dict[int, Path]:
     numbered = {n: entry for entry, n in numbers.items() if n is not None}
     if numbered:
         return dict(sorted(numbered.items()))
-    found = ", ".join(entry.name for entry in entries[:10]) or "nothing"
+    found = shortened(", ".join(entry.name for entry in entries), 500) or "nothing"
     raise FileNotFoundError(
         f"{folder} has no folders Fold1, Fold2, ... with train, vali and test files; "
         f"found: {found}"
@@ -152,7 +154,7 @@ def load_letor_folds(
     ----------
     folder : str or path
         Folder that holds ``Fold1``, ``Fold2``, …, each with ``train.txt``,
-        ``vali.txt`` and ``test.txt``, possibly compressed (``.gz``, ``.bz2``).
+        ``vali.txt`` and ``test.txt``, possibly compressed (``.gz``, ``.bz2``, ``.xz``).
     folds : sequence of int, default=None
         Numbers of the folds to open, counted from 1; None opens all of them.
     **load_kwargs : keywords
@@ -190,7 +192,8 @@ def load_letor_folds(
     missing = [number for number in wanted if number not in numbered]
     if missing:
         raise FileNotFoundError(
-            f"{folder} has no fold {missing[0]}; it has {', '.join(map(str, numbered))}"
+            f"{folder} has no fold {shown(missing[0])}; it has "
+            + shortened(", ".join(map(str, numbered)), 500)
         )
     result = LetorFolds([numbered[number] for number in wanted], load_kwargs)
     for _ in result:  # a missing file is noticed now, not after hours of work

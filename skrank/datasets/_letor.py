@@ -11,7 +11,6 @@ Indices count from 1 and ascend; a feature that a line does not name is 0. ``NUL
 import os
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,17 @@ from skrank._core._letor import (
     largest_index,
     parse_letor,
 )
-from skrank._core._parameters import NonNegativeInt
+from skrank._core._parameters import NonNegativeInt, PositiveInt
+from skrank._core._reading import Source, open_text, source_name
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_arguments, check_groups
+from skrank._core._writing import check_writable, packed_write
 from skrank.datasets._container import (
     RankingData,
     TextColumn,
     as_text_list,
     feature_names,
 )
-from skrank.datasets._source import Source, open_for_writing, open_text, source_name
 
 _BLOCK_ROWS = 2048  # number of rows whose text is in memory at once
 _INT32_MAX = np.iinfo(np.int32).max
@@ -171,6 +171,7 @@ def load_letor(
     clip: bool = False,
     as_frame: bool = False,
     n_jobs: int | None = None,
+    max_bytes: PositiveInt | None = None,
 ) -> RankingData:
     """Load LETOR text: features, grades, queries, document ids and comments.
 
@@ -181,8 +182,8 @@ def load_letor(
     Parameters
     ----------
     source : str, path, file object or bytes
-        File or text to read. Compression by gzip or bzip2 is recognised by its first
-        bytes.
+        File or text to read. Compression by gzip, bzip2, xz or zip is recognised by the
+        first bytes.
     dtype : {np.float32, np.float64}, default=np.float32
         Type of the features.
     sparse : bool, default=False
@@ -200,6 +201,10 @@ def load_letor(
     n_jobs : int, default=None
         Number of threads that parse; None uses all CPUs. The result does not depend on
         it.
+    max_bytes : int, default=None
+        Largest number of bytes of the text, after unpacking. None sets no limit to text
+        that is not packed; packed text may be a hundred times as large as its file, and
+        256 MiB in any case.
 
     Returns
     -------
@@ -214,7 +219,10 @@ def load_letor(
     ValueError
         If an argument is not accepted, a line is malformed (the message names the file
         and the line, and tells what was expected and what was found), an index exceeds
-        ``n_features``, or there is no document.
+        ``n_features``, there is no document, or the file is damaged or larger than
+        ``max_bytes``.
+    OSError
+        If the file cannot be read.
 
     See Also
     --------
@@ -239,7 +247,8 @@ def load_letor(
     (array([2., 0.]), array([10, 10]))
     """
     dtype = _check_arguments(dtype, n_features)
-    with open_text(source) as text:
+    check_arguments(load_letor, max_bytes=max_bytes)
+    with open_text(source, max_bytes) as text:
         try:
             n_threads = effective_n_threads(n_jobs)
             parsed = parse_letor(text, dtype, sparse, n_features, n_threads, clip)
@@ -254,9 +263,11 @@ def load_letor(
     return data.to_frame() if as_frame else data
 
 
-def n_features_of(source: Source, n_jobs: int | None = None) -> int:
+def n_features_of(
+    source: Source, n_jobs: int | None = None, max_bytes: int | None = None
+) -> int:
     """Find the largest feature index of a LETOR text without parsing the values."""
-    with open_text(source) as text:
+    with open_text(source, max_bytes) as text:
         return largest_index(text, effective_n_threads(n_jobs))[1]
 
 
@@ -371,7 +382,7 @@ def dump_letor(
     groups : array-like of shape (n_documents,)
         Query ids, which are integers, or strings without blanks and ``#``.
     path : str or path
-        File to write; it is compressed if its name ends in ``.gz`` or ``.bz2``.
+        File to write; compressed if its name ends in ``.gz``, ``.bz2`` or ``.xz``.
     docids : array-like of shape (n_documents,), default=None
         Document ids without blanks, written as ``#docid = id``.
     comments : array-like of shape (n_documents,), default=None
@@ -388,6 +399,8 @@ def dump_letor(
         comment contains what separates fields or lines.
     TypeError
         If ``groups`` holds neither integers nor strings.
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
@@ -398,19 +411,12 @@ def dump_letor(
     >>> path.read_text()
     '2 qid:q1 1:0.5 2:0.1 #docid = a\\n'
     """
+    check_writable(path)
     X = _check_features(X)
     n_rows = X.shape[0]
     y = _check_labels(y, n_rows)
     ids = _check_query_ids(groups, n_rows)
     tails = _tails(docids, comments, n_rows)
-    path = Path(path)
-    # A reader must never see half a file, so another name is used until it is whole.
-    # The suffix stays, because it decides on the compression.
-    part = path.with_name(f".part-{os.getpid()}-{path.name}")
-    try:
-        with open_for_writing(part) as file:
-            for block in _blocks(X, y, ids, tails, skip_zeros):
-                file.write(block)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with packed_write(path) as file:
+        for block in _blocks(X, y, ids, tails, skip_zeros):
+            file.write(block)

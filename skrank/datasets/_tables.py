@@ -1,6 +1,9 @@
 """Ranking data in tables: CSV, TSV and Parquet, through pandas."""
 
+import importlib
+import io
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -9,45 +12,117 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skrank._core._validation import check_groups
-from skrank.datasets._container import RankingData, import_pandas
+from skrank._core._messages import shortened, shown
+from skrank._core._parameters import PositiveInt
+from skrank._core._reading import (
+    LimitError,
+    byte_limit,
+    damage_named,
+    open_text,
+    source_name,
+)
+from skrank._core._validation import check_arguments, check_groups
+from skrank.datasets._container import RankingData, as_id_array, import_pandas
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+_BATCH_ROWS = 2**16
 
 
-def _read(pd: ModuleType, path: str | os.PathLike) -> Any:
+def _read(pd: ModuleType, path: str | os.PathLike, max_bytes: int | None) -> Any:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
     kind = suffixes[-1] if suffixes else ""
-    if kind in (".parquet", ".pq"):
-        return pd.read_parquet(path)
-    if kind in (".csv", ".txt"):
-        return pd.read_csv(path)
-    if kind in (".tsv", ".tab"):
-        return pd.read_csv(path, sep="\t")
+    name = source_name(path)
+    with warnings.catch_warnings():
+        # Of columns whose types change between blocks, which have one type below.
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+        if kind in (".parquet", ".pq"):
+            with open_text(path, max_bytes) as content:
+                # A copy: what refers to a mapped file would keep it from being closed.
+                return _read_parquet(bytes(content), name, max_bytes)
+        if kind in (".csv", ".txt", ".tsv", ".tab"):
+            separator = "\t" if kind in (".tsv", ".tab") else ","
+            with open_text(path, max_bytes) as text, damage_named(name):
+                return _read_text(pd, text, separator)
     raise ValueError(
-        f"{path}: expected a name that ends in .csv, .tsv or .parquet, possibly "
-        f"compressed, found {kind!r}"
+        f"{name}: expected a name that ends in .csv, .tsv or .parquet, possibly "
+        f"compressed, found {shown(kind)}"
     )
 
 
-def _check_columns(frame: Any, path: str | os.PathLike, wanted: Sequence[str]) -> None:
-    missing = [column for column in wanted if column not in frame.columns]
-    if missing:
-        columns = ", ".join(map(str, frame.columns[:20]))
-        raise ValueError(
-            f"{path} has no column {missing[0]!r}; its columns are: {columns}"
+def _read_text(pd: ModuleType, text: Any, separator: str) -> Any:
+    # The names are read on their own, because pandas gives a second column of a name
+    # another one without a word.
+    options = {"sep": separator, "encoding": "utf-8"}
+    head = pd.read_csv(
+        io.BytesIO(text), header=None, nrows=1, dtype=str, na_filter=False, **options
+    )
+    # Not block by block: a column of ids must have one type.
+    frame = pd.read_csv(io.BytesIO(text), low_memory=False, **options)
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise ValueError("rows have more fields than the line of names")
+    names = head.iloc[0].tolist()
+    if len(names) == frame.shape[1] and len(set(names)) < len(names):
+        frame.columns = [name or own for name, own in zip(names, frame.columns)]
+    return frame
+
+
+def _read_parquet(content: bytes, name: str, max_bytes: int | None) -> Any:
+    """Read a table in batches, whose size is counted.
+
+    A column that repeats one value takes a few bytes of a file, whatever its length.
+    """
+    pa = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
+    limit = byte_limit(len(content), max_bytes)
+    size, batches = 0, []
+    with damage_named(name, pa.ArrowException, ArithmeticError, TypeError):
+        file = parquet.ParquetFile(
+            pa.BufferReader(content), page_checksum_verification=True
         )
+        for batch in file.iter_batches(_BATCH_ROWS):
+            size += batch.nbytes
+            if size > limit:
+                raise LimitError(name, limit)
+            batches.append(batch)
+        table = pa.Table.from_batches(batches, file.schema_arrow)
+        table.validate(full=True)  # also that text is UTF-8
+        return table.to_pandas()
 
 
-def _check_numeric(frame: Any, path: str | os.PathLike, columns: Sequence[str]) -> None:
+def _check_columns(frame: Any, name: str, wanted: Sequence[str]) -> None:
+    columns = list(frame.columns)
+    for column in wanted:
+        if column not in columns:
+            found = shortened(", ".join(map(str, columns[:20])), 500)
+            raise ValueError(
+                f"{name} has no column {shown(column)}; its columns are: {found}"
+            )
+        if columns.count(column) > 1:
+            raise ValueError(f"{name} has more than one column {shown(column)}")
+
+
+def _check_numeric(frame: Any, name: str, columns: Sequence[str]) -> None:
     for column in columns:
         if frame[column].dtype.kind not in "biuf":
             raise ValueError(
-                f"{path}: column {column!r} must be numeric, found dtype "
+                f"{name}: column {shown(column)} must be numeric, found dtype "
                 f"{frame[column].dtype}; name the columns to use in features="
             )
+
+
+def _features(frame: Any, name: str, columns: list, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        X = frame[columns].to_numpy(dtype=dtype, na_value=np.nan)
+    for j, column in enumerate(columns):
+        rows = np.flatnonzero(np.isinf(X[:, j]))
+        if len(rows):
+            raise ValueError(
+                f"{name}: column {shown(column)} is not finite in row {rows[0]}, or "
+                f"beyond the range of {dtype}"
+            )
+    return X
 
 
 def load_table(
@@ -59,6 +134,7 @@ def load_table(
     features: Sequence[str] | None = None,
     dtype: npt.DTypeLike = np.float32,
     as_frame: bool = False,
+    max_bytes: PositiveInt | None = None,
 ) -> RankingData:
     """Load ranking data from a CSV, TSV or Parquet table with one row per document.
 
@@ -81,6 +157,10 @@ def load_table(
     as_frame : bool, default=False
         Whether ``X`` becomes a DataFrame and ``y`` a Series whose index has a level
         ``"qid"``.
+    max_bytes : int, default=None
+        Largest number of bytes of the table, after unpacking. None sets no limit to
+        text that is not packed; a packed file or a Parquet file may unpack to a hundred
+        times its size, and to 256 MiB in any case.
 
     Returns
     -------
@@ -93,7 +173,11 @@ def load_table(
     ImportError
         If pandas is not installed.
     ValueError
-        If a column is missing or not numeric, or a grade or a query id is missing.
+        If a column is missing, occurs twice or is not numeric, a grade or a query id is
+        missing, a feature is infinite, or the file is damaged or larger than
+        ``max_bytes``.
+    OSError
+        If the file cannot be read.
 
     Examples
     --------
@@ -105,32 +189,46 @@ def load_table(
     >>> X.ravel().tolist(), groups.tolist()
     ([0.5, 0.25], ['q1', 'q1'])
     """
-    frame = _read(import_pandas("load_table"), path)
+    check_arguments(load_table, max_bytes=max_bytes)
+    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype must be np.float32 or np.float64, got {shown(dtype)}")
+    frame = _read(import_pandas("load_table"), path, max_bytes)
+    name = source_name(path)
     named = [label, qid] + ([] if docid is None else [docid])
     columns = (
         list(features)
         if features is not None
         else [column for column in frame.columns if column not in named]
     )
-    _check_columns(frame, path, named + columns)
-    _check_numeric(frame, path, [label, *columns])
+    _check_columns(frame, name, named + columns)
+    _check_numeric(frame, name, [label, *columns])
     if not len(frame):
-        raise ValueError(f"{path} has no rows")
-    y = frame[label].to_numpy(dtype=np.float64)
+        raise ValueError(f"{name} has no rows")
+    y = frame[label].to_numpy(dtype=np.float64, na_value=np.nan)
     if not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise ValueError(f"{path}: column {label!r} has no finite grade in row {row}")
-    groups = check_groups(_ids(frame[qid]), len(frame), name=f"column {qid!r}")
-    names = np.array(columns, dtype=object)
-    docids = None if docid is None else frame[docid].astype(str).to_numpy(dtype=object)
-    X = frame[columns].to_numpy(dtype=dtype)
-    data = RankingData(X, y, groups, names, None, docids)
+        raise ValueError(
+            f"{name}: column {shown(label)} has no finite grade in row {row}"
+        )
+    groups = check_groups(
+        _ids(frame[qid]), len(frame), name=f"{name}: column {shown(qid)}"
+    )
+    X = _features(frame, name, columns, np.dtype(dtype))
+    docids = None if docid is None else _document_ids(frame[docid])
+    data = RankingData(X, y, groups, np.array(columns, dtype=object), None, docids)
     return data.to_frame() if as_frame else data
+
+
+def _document_ids(column: Any) -> np.ndarray:
+    """Return ids as strings, ``""`` where a row has none."""
+    ids = column.astype(str).to_numpy(dtype=object)
+    ids[column.isna().to_numpy()] = ""
+    return ids
 
 
 def _ids(column: Any) -> np.ndarray:
     """Return ids as an array, in which numbers stay numbers and text becomes str."""
     ids = column.to_numpy()
     if ids.dtype == object and all(isinstance(value, str) for value in ids):
-        return ids.astype(str)
+        return as_id_array(ids.tolist())
     return ids

@@ -9,15 +9,16 @@ import os
 import warnings
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
+from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
+from skrank._core._reading import Source, open_text, source_name
 from skrank._core._validation import (
     as_ids,
     as_numbers,
@@ -27,9 +28,9 @@ from skrank._core._validation import (
     check_scores,
     n_rows,
 )
-from skrank.datasets._container import as_text_list
+from skrank._core._writing import check_writable, packed_write
+from skrank.datasets._container import as_id_array, as_text_list
 from skrank.datasets._letor import line_of
-from skrank.datasets._source import Source, open_for_writing, open_text, source_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Qrels:
 
     Attributes
     ----------
-    groups : ndarray of shape (n,), dtype str
+    groups : ndarray of shape (n,), dtype str or object
         Query id of each row.
     docids : ndarray of shape (n,), dtype object
         Document ids.
@@ -58,7 +59,7 @@ class Run:
 
     Attributes
     ----------
-    groups : ndarray of shape (n,), dtype str
+    groups : ndarray of shape (n,), dtype str or object
         Query id of each row.
     docids : ndarray of shape (n,), dtype object
         Document ids.
@@ -91,11 +92,11 @@ def _objects(strings: list[str]) -> np.ndarray:
 
 
 def _read(
-    source: Source, layout: str, number_field: int
+    source: Source, layout: str, number_field: int, max_bytes: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Return query ids, document ids and numbers of a TREC file, and its first tag."""
     fields = layout.split()
-    with open_text(source) as text:
+    with open_text(source, max_bytes) as text:
         try:
             starts, lengths = parse_fields(text, len(fields))
             if not len(starts):
@@ -108,13 +109,14 @@ def _read(
         queries = _strings(text, starts[:, 0], lengths[:, 0])
         docids = _objects(_strings(text, starts[:, 2], lengths[:, 2]))
         tag = _strings(text, starts[:1, -1], lengths[:1, -1])[0]
-        groups = np.array(queries)
+        groups = as_id_array(queries)
         duplicate = _first_duplicate(groups, docids)
         if duplicate is not None:
             line = line_of(text, int(starts[duplicate, 0]))
             raise ValueError(
-                f"{source_name(source)}, line {line}: document {docids[duplicate]!r} "
-                f"occurs a second time for query {queries[duplicate]!r}"
+                f"{source_name(source)}, line {line}: document "
+                f"{shown(docids[duplicate])} occurs a second time for query "
+                f"{shown(queries[duplicate])}"
             )
     return groups, docids, numbers, tag
 
@@ -134,7 +136,7 @@ def _explain(
         found = words[0].decode("utf-8", errors="replace")
         problem = (
             f"expected a finite number as {layout.split()[number_field]}, "
-            f"found {found!r}"
+            f"found {shown(found)}"
         )
     return ValueError(f"{source_name(source)}, line {line}: {problem}")
 
@@ -157,14 +159,18 @@ def _first_duplicate(groups: np.ndarray, docids: np.ndarray) -> int | None:
     return min(rows, default=None)
 
 
-def load_qrels(source: Source) -> Qrels:
+def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels:
     """Load TREC relevance judgements.
 
     Parameters
     ----------
     source : str, path, file object or bytes
-        Lines ``query iteration document grade``, possibly compressed by gzip or bzip2.
-        The iteration is not used, and text after the grade is not read.
+        Lines ``query iteration document grade``, possibly compressed by gzip, bzip2, xz
+        or zip. The iteration is not used, and text after the grade is not read.
+    max_bytes : int, default=None
+        Largest number of bytes of the text, after unpacking. None sets no limit to text
+        that is not packed; packed text may be a hundred times as large as its file, and
+        256 MiB in any case.
 
     Returns
     -------
@@ -175,7 +181,10 @@ def load_qrels(source: Source) -> Qrels:
     ------
     ValueError
         If a line has too few fields, a grade is not a finite number, or a document is
-        judged twice for a query. The message names the file and the line.
+        judged twice for a query (the message names the file and the line), or if the
+        file is empty, damaged, or larger than ``max_bytes``.
+    OSError
+        If the file cannot be read.
 
     Examples
     --------
@@ -184,19 +193,25 @@ def load_qrels(source: Source) -> Qrels:
     >>> qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
     (['301', '301'], ['FR94-1', 'FR94-2'], [1.0, 0.0])
     """
-    groups, docids, grades, _ = _read(source, "query iteration document grade", 3)
+    check_arguments(load_qrels, max_bytes=max_bytes)
+    layout = "query iteration document grade"
+    groups, docids, grades, _ = _read(source, layout, 3, max_bytes)
     return Qrels(groups, docids, grades)
 
 
-def load_run(source: Source) -> Run:
+def load_run(source: Source, *, max_bytes: PositiveInt | None = None) -> Run:
     """Load a TREC run: the documents that a system retrieved.
 
     Parameters
     ----------
     source : str, path, file object or bytes
-        Lines ``query Q0 document rank score tag``, possibly compressed by gzip or
-        bzip2. As in trec_eval, documents are ordered by the score rather than the rank,
-        and text after the tag is not read.
+        Lines ``query Q0 document rank score tag``, possibly compressed by gzip, bzip2,
+        xz or zip. As in trec_eval, documents are ordered by the score rather than the
+        rank, and text after the tag is not read.
+    max_bytes : int, default=None
+        Largest number of bytes of the text, after unpacking. None sets no limit to text
+        that is not packed; packed text may be a hundred times as large as its file, and
+        256 MiB in any case.
 
     Returns
     -------
@@ -208,7 +223,10 @@ def load_run(source: Source) -> Run:
     ------
     ValueError
         If a line has too few fields, a score is not a finite number, or a document is
-        retrieved twice for a query. The message names the file and the line.
+        retrieved twice for a query (the message names the file and the line), or if the
+        file is empty, damaged, or larger than ``max_bytes``.
+    OSError
+        If the file cannot be read.
 
     Examples
     --------
@@ -217,7 +235,8 @@ def load_run(source: Source) -> Run:
     >>> run.docids.tolist(), run.scores.tolist(), run.tag
     (['FR94-1', 'FR94-9'], [2.5, 1.5], 'bm25')
     """
-    return Run(*_read(source, "query Q0 document rank score tag", 4))
+    check_arguments(load_run, max_bytes=max_bytes)
+    return Run(*_read(source, "query Q0 document rank score tag", 4, max_bytes))
 
 
 def _plain(number: float) -> str:
@@ -240,14 +259,8 @@ def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
 
 def _write(path: str | os.PathLike, lines: list[str]) -> None:
     """Write a file that appears only when it is complete."""
-    path = Path(path)
-    part = path.with_name(f".part-{os.getpid()}-{path.name}")
-    try:
-        with open_for_writing(part) as file:
-            file.write("".join(lines).encode("utf-8", errors="surrogateescape"))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with packed_write(path) as file:
+        file.write("".join(lines).encode("utf-8", errors="surrogateescape"))
 
 
 def dump_qrels(
@@ -267,13 +280,15 @@ def dump_qrels(
     y : array-like of shape (n,)
         Relevance grades.
     path : str or path
-        File to write; compressed if its name ends in ``.gz`` or ``.bz2``.
+        File to write; compressed if its name ends in ``.gz``, ``.bz2`` or ``.xz``.
 
     Raises
     ------
     ValueError
         If lengths differ, a grade is not finite, or an id is empty, contains blanks or
         begins with ``#``.
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
@@ -285,6 +300,7 @@ def dump_qrels(
     301 0 a 2
     301 0 b 0
     """
+    check_writable(path)
     y = as_numbers(y, "y", "numeric relevance grades")
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
@@ -315,7 +331,7 @@ def dump_run(
     scores : array-like of shape (n,)
         Scores, higher is better.
     path : str or path
-        File to write; compressed if its name ends in ``.gz`` or ``.bz2``.
+        File to write; compressed if its name ends in ``.gz``, ``.bz2`` or ``.xz``.
     tag : str, default="skrank"
         Name of the run.
 
@@ -324,6 +340,8 @@ def dump_run(
     ValueError
         If lengths differ, a score is not finite, or an id or the tag is empty or
         contains blanks.
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
@@ -335,15 +353,14 @@ def dump_run(
     301 Q0 b 1 0.75 skrank
     301 Q0 a 2 0.5 skrank
     """
+    check_writable(path)
     checked = check_scores(scores, n_rows(groups), name="scores")
     if np.isinf(checked).any():
         raise ValueError("scores must be finite to be written to a run")
     as_text_list([tag], "tag", r"\s|^$")
     queries, names = _check_fields(groups, docids, len(checked))
-    _, codes = np.unique(np.array(queries), return_inverse=True)
-    first = np.full(codes.max(initial=-1) + 1, len(codes))
-    np.minimum.at(first, codes, np.arange(len(codes)))
-    codes = first[codes]  # queries keep the order of their first row
+    numbers = {query: i for i, query in enumerate(dict.fromkeys(queries))}
+    codes = np.array([numbers[query] for query in queries], dtype=np.intp)
     order = trec_order(codes, checked, np.array(names, dtype=object))
     values, lines, rank, previous = checked.tolist(), [], 0, None
     for i in order.tolist():
@@ -598,14 +615,14 @@ def judge_run(
     ]
     sizes = [len(part.grades) for part in parts]
     return JudgedRun(
-        queries=np.array(queries),
+        queries=as_id_array(queries),
         ptr=np.cumsum([0, *sizes], dtype=np.intp),
         y=np.ma.concatenate([part.grades for part in parts]),
         scores=np.concatenate([part.scores for part in parts]),
-        groups=np.repeat(np.array(queries), sizes),
+        groups=np.repeat(as_id_array(queries), sizes),
         docids=np.concatenate([part.docids for part in parts]),
-        unjudged_queries=np.array(sorted(run_rows.keys() - judged_rows.keys()), str),
-        unretrieved_queries=np.array(sorted(judged_rows.keys() - run_rows.keys()), str),
+        unjudged_queries=as_id_array(sorted(run_rows.keys() - judged_rows.keys())),
+        unretrieved_queries=as_id_array(sorted(judged_rows.keys() - run_rows.keys())),
     )
 
 
@@ -619,7 +636,7 @@ def _check_kind(table: Any, name: str, kind: type) -> None:
 
 def _sample(rows: dict) -> str:
     names = sorted(rows)[:3]
-    return ", ".join(map(repr, names)) + (", ..." if len(rows) > 3 else "")
+    return ", ".join(map(shown, names)) + (", ..." if len(rows) > 3 else "")
 
 
 class _Joined(NamedTuple):

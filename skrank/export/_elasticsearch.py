@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank.export._ranklib import score_ranklib, to_ranklib
 from skrank.export._scoring import required_feature_names, scoring_function
 from skrank.export._server_trees import (
@@ -19,6 +20,7 @@ from skrank.export._server_trees import (
     sum_of_products,
     without_missing,
 )
+from skrank.export._texts import reads_text
 
 XGBOOST, RANKLIB, LINEAR = "model/xgboost+json", "model/ranklib", "model/linear"
 _SERVER = "Elasticsearch"
@@ -92,15 +94,19 @@ def to_elasticsearch(
     True
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"name must be a string that is not empty, got {name!r}")
+        raise ValueError(f"name must be a string that is not empty, got {shown(name)}")
     function = scoring_function(model)
     if type is None:
         type = XGBOOST if function.kind == "trees" else LINEAR
     accepted = {XGBOOST: ("trees",), LINEAR: ("linear",), RANKLIB: ("trees", "linear")}
     if type not in accepted:
-        raise ValueError(f"type must be one of {', '.join(accepted)}, got {type!r}")
+        raise ValueError(
+            f"type must be one of {', '.join(accepted)}, got {shown(type)}"
+        )
     if function.kind not in accepted[type]:
-        raise ValueError(f"type={type!r} cannot hold a model of kind {function.kind!r}")
+        raise ValueError(
+            f"type={shown(type)} cannot hold a model of kind {function.kind!r}"
+        )
     if type == RANKLIB:
         definition = to_ranklib(model, missing=missing)
     else:
@@ -159,6 +165,7 @@ def _next_above(number):
         return np.nextafter(number, np.float32(np.inf))
 
 
+@reads_text("the plugin")
 def score_elasticsearch(
     text: str, X: Any, *, feature_names: Sequence[str] | None = None
 ) -> np.ndarray:
@@ -210,7 +217,7 @@ def score_elasticsearch(
             weights[columns[name]] = weight
         return sum_of_products(without_missing(rows), weights)
     if inner["type"] != XGBOOST:
-        raise ValueError(f"type {inner['type']!r} is unknown")
+        raise ValueError(f"type {shown(inner['type'])} is unknown")
     names = set().union(*map(_asked, content))
     columns = columns_of(names, feature_names, X if hasattr(X, "shape") else rows)
 

@@ -38,6 +38,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from skrank._core._messages import shortened, shown
 from skrank._core._parameters import NThreads, Parameters
 from skrank._core._threads import effective_n_threads
 from skrank._version import __version__
@@ -278,11 +279,12 @@ def from_json(text: str) -> FrozenRanker:
     except RecursionError:
         raise ValueError("not a scoring function: it is nested too deeply") from None
     except (TypeError, ValueError) as error:
-        raise ValueError(f"not a scoring function: {error}") from None
+        problem = shortened(str(error), 200)
+        raise ValueError(f"not a scoring function: {problem}") from None
     _check_header(document)
     kind = document.get("kind")
-    if kind not in _KEYS:
-        raise ValueError(f"kind must be 'linear' or 'trees', got {kind!r}")
+    if not (isinstance(kind, str) and kind in _KEYS):
+        raise ValueError(f"kind must be 'linear' or 'trees', got {shown(kind)}")
     _check_keys(document, _KEYS[kind], "the model")
     n_features = _integer(document["n_features"], 1, 2**31 - 1, "n_features")
     read = _read_linear if kind == "linear" else _read_trees
@@ -309,7 +311,7 @@ def _check_header(document):
     version = document.get("format_version")
     if version != FORMAT_VERSION:
         raise ValueError(
-            f"format version {version!r} is unknown; this version of skrank reads "
+            f"format version {shown(version)} is unknown; this version of skrank reads "
             f"version {FORMAT_VERSION}"
         )
 
@@ -320,21 +322,21 @@ def _check_keys(found, expected, where, optional=frozenset()):
     odd = (set(found) ^ expected) - optional
     if odd:
         word = "unknown" if odd & set(found) else "missing"
-        raise ValueError(f"{where}: {word} key {min(odd)!r}")
+        raise ValueError(f"{where}: {word} key {shown(min(odd))}")
 
 
 def _integer(value, low, high, where):
     # Not isinstance: True is an int in Python, but not a number in JSON.
     if type(value) is not int or not low <= value <= high:
         raise ValueError(
-            f"{where} must be an integer from {low} to {high}, got {value!r:.40}"
+            f"{where} must be an integer from {low} to {high}, got {shown(value, 40)}"
         )
     return value
 
 
 def _number(value, where):
     if type(value) not in (int, float):
-        raise ValueError(f"{where} must be a number, got {value!r:.40}")
+        raise ValueError(f"{where} must be a number, got {shown(value, 40)}")
     try:
         value = float(value)
     except OverflowError:
@@ -381,7 +383,9 @@ def _read_linear(document, n_features, names):
 def _read_trees(document, n_features, names):
     precision = document["precision"]
     if not (isinstance(precision, str) and precision in _PRECISIONS):
-        raise ValueError(f"precision must be 'single' or 'double', got {precision!r}")
+        raise ValueError(
+            f"precision must be 'single' or 'double', got {shown(precision)}"
+        )
     categories = _read_categories(
         document["categories"], n_features, _PRECISIONS[precision]
     )

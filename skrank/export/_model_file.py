@@ -6,21 +6,28 @@ plain values; arrays are stored beside it in NumPy's .npy format, without pickle
 
 import io
 import json
-import lzma
+import math
 import os
-import struct
 import warnings
 import zipfile
-import zlib
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
+from skrank._core._messages import shortened, shown
+from skrank._core._parameters import PositiveInt
+from skrank._core._reading import (
+    LimitError,
+    Source,
+    byte_limit,
+    open_bytes,
+    source_name,
+)
+from skrank._core._validation import check_arguments
+from skrank._core._writing import atomic_write, check_writable
 from skrank._version import __version__
-from skrank.export._atomic import atomic_write
 from skrank.export._decode import Decoder
 from skrank.export._encode import Encoder
 
@@ -29,21 +36,14 @@ FORMAT_VERSION = 2
 # Version 1 has the same layout, but older names of classes and fewer parameters.
 _READABLE_VERSIONS = (1, FORMAT_VERSION)
 _JSON = "model.json"
-# What `zipfile` raises over a damaged archive: RuntimeError where a flipped bit says
-# that a member is encrypted, OSError where an offset is wrong.
-_DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    NotImplementedError,
-)
+_PIECE = 2**20
+_LENGTH = 300  # characters of what a message quotes
+# Python takes up to so many times the memory of a JSON text for what it says.
+_JSON_WEIGHT = 16
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
 
-def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
+def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> None:
     """Write an estimator to a file that is safe to load.
 
     The file is a zip archive of ``model.json`` and .npy arrays, with a format version;
@@ -56,14 +56,17 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
         An object of a public class of skrank, a pipeline, or one of those preprocessors
         and linear models of scikit-learn that consist of arrays and plain values; it
         need not be fitted.
-    path : str or path-like
-        File to write; an existing one is replaced, unless saving fails.
+    path : str, path-like or file object
+        File to write; an existing one is replaced, unless saving fails. A file object
+        must take bytes.
 
     Raises
     ------
     TypeError
         If the model or an attribute has no safe form, such as a function given as
         ``callback``; the message names the attribute.
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
@@ -81,7 +84,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
     True
     """
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
-        raise TypeError(f"model must be an estimator, got {model!r:.80}")
+        raise TypeError(f"model must be an estimator, got {shown(model)}")
+    if isinstance(path, (str, os.PathLike)):
+        check_writable(path)
     encoder = Encoder()
     document = {
         "format": FORMAT,
@@ -91,15 +96,25 @@ def save_model(model: BaseEstimator, path: str | os.PathLike) -> None:
     }
     # All is encoded before the file is touched: what has no safe form leaves it alone.
     text = json.dumps(document, indent=1, allow_nan=False)
-    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+    if isinstance(path, (str, os.PathLike)):
+        with atomic_write(path, "wb") as file:
+            _write_archive(file, text, encoder.arrays)
+    else:
+        buffer = io.BytesIO()
+        _write_archive(buffer, text, encoder.arrays)
+        path.write(buffer.getbuffer())
+
+
+def _write_archive(file, text, arrays):
+    with zipfile.ZipFile(file, "w") as archive:
         _write_member(archive, _JSON, text.encode())
-        for name, array in encoder.arrays.items():
+        for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             _write_member(archive, name, buffer.getbuffer())
 
 
-def load_model(path: str | os.PathLike) -> BaseEstimator:
+def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEstimator:
     """Read an estimator from a file that `save_model` wrote.
 
     Only public classes of skrank and a fixed list of scikit-learn classes are
@@ -107,8 +122,12 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path, file object or bytes
         File to read.
+    max_bytes : int, default=None
+        Largest number of bytes that the file may unpack to. None accepts a hundred
+        times the size of the file, which models hardly reach, and 256 MiB in any case;
+        so a small file cannot fill the memory.
 
     Returns
     -------
@@ -121,8 +140,8 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     ------
     ValueError
         If the file is damaged, is no model file, has an unknown format version, names
-        a class that is not allowed, or holds parameters or fitted attributes that do
-        not make a working model.
+        a class that is not allowed, holds parameters or fitted attributes that do not
+        make a working model, or unpacks to more than ``max_bytes``.
     OSError
         If the file cannot be read.
 
@@ -131,30 +150,89 @@ def load_model(path: str | os.PathLike) -> BaseEstimator:
     UserWarning
         If the file was written by another version of skrank.
     """
+    check_arguments(load_model, max_bytes=max_bytes)
+    name = source_name(path)
     # What fails here is reading; what fails later is the content, also if it is an
     # OSError, as of a place before the beginning that a damaged archive asks for.
-    content = io.BytesIO(Path(path).read_bytes())
+    with open_bytes(path) as raw:
+        content = bytes(raw)
     try:
-        with zipfile.ZipFile(content) as archive:
-            document = json.loads(archive.read(_JSON))
-            written_by = _check_header(document)
-            _warn_of_another_version(written_by)
-            complete = (
-                document["format_version"] == FORMAT_VERSION
-                and written_by == __version__
-            )
-            decoder = Decoder(_array_reader(archive), complete=complete)
-            return decoder.estimator(document["model"])
-    except Warning:  # the user has made errors of warnings
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = _Members(archive, name, byte_limit(len(content), max_bytes))
+            return _decoded(members)
+    except (Warning, LimitError):  # the user may have made errors of warnings
         raise
-    except _DAMAGED as error:
-        raise ValueError(f"{path} is damaged or not a model file: {error}") from None
-    except ValueError as error:
-        raise ValueError(f"{path} is not a valid model file: {error}") from None
+    except zipfile.BadZipFile as error:
+        problem = shortened(str(error), _LENGTH)
+        raise ValueError(f"{name} is damaged or not a model file: {problem}") from None
+    except RecursionError:
+        message = f"{name} is not a valid model file: it is nested too deeply"
+        raise ValueError(message) from None
     except Exception as error:
         # Damaged files cause errors of every kind on the way. They must not reach the
         # user as if they were mistakes of skrank.
-        raise ValueError(f"{path} is not a valid model file: {error!r}") from None
+        known = isinstance(error, ValueError)
+        problem = shortened(str(error) if known else repr(error), _LENGTH)
+        raise ValueError(f"{name} is not a valid model file: {problem}") from None
+
+
+def _decoded(members):
+    document = json.loads(members.read(_JSON, weight=_JSON_WEIGHT))
+    written_by = _check_header(document)
+    _warn_of_another_version(written_by)
+    complete = (
+        document["format_version"] == FORMAT_VERSION and written_by == __version__
+    )
+    decoder = Decoder(members.array, complete=complete)
+    return decoder.estimator(document["model"])
+
+
+class _Members:
+    """Members of a model file, whose sizes are counted while they are unpacked."""
+
+    def __init__(self, archive, name, limit):
+        self._archive = archive
+        self._name = name
+        self._limit = limit
+        self._left = limit
+
+    def read(self, member: str, weight: int = 1) -> bytes:
+        """Return a member, each byte of which counts as ``weight`` bytes."""
+        content = bytearray()
+        with self._archive.open(member) as file:
+            while piece := file.read(_PIECE):
+                self._left -= weight * len(piece)
+                # Each reading counts: a file could name one member a million times.
+                if self._left < 0:
+                    raise LimitError(self._name, self._limit)
+                content += piece
+        return bytes(content)
+
+    def array(self, member: str) -> np.ndarray:
+        """Return the array of a member."""
+        content = self.read(member)
+        _check_array_header(content, member)
+        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+
+
+def _check_array_header(content, member):
+    """Raise an error unless the array has the size that its header claims."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{member} has the unknown format version {version}")
+    major = version[0]
+    shape, _, dtype = getattr(np.lib.format, f"read_array_header_{major}_0")(file)
+    if dtype.hasobject:  # NumPy refuses it: the rest of the member is a pickle
+        return
+    if dtype.itemsize == 0 and math.prod(shape) > 0:
+        raise ValueError(f"{member} holds {shown(math.prod(shape))} values of no size")
+    size = math.prod(shape) * dtype.itemsize
+    if any(n < 0 for n in shape) or size != len(content) - file.tell():
+        raise ValueError(
+            f"{member} should hold {shown(size)} bytes according to its header, but "
+            f"holds {len(content) - file.tell()}"
+        )
 
 
 def _versions():
@@ -171,14 +249,6 @@ def _write_member(archive, name, content):
     archive.writestr(info, content)
 
 
-def _array_reader(archive):
-    def read(name):
-        buffer = io.BytesIO(archive.read(name))
-        return np.lib.format.read_array(buffer, allow_pickle=False)
-
-    return read
-
-
 def _check_header(document: Any) -> str:
     """Check the header; return the version of skrank that wrote the file."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -188,20 +258,20 @@ def _check_header(document: Any) -> str:
     if type(version) is not int or version not in _READABLE_VERSIONS:
         readable = " and ".join(map(str, _READABLE_VERSIONS))
         raise ValueError(
-            f"format version {version!r} is unknown; this version of skrank reads "
+            f"format version {shown(version)} is unknown; this version of skrank reads "
             f"versions {readable}"
         )
     written_by = document["versions"]["skrank"]
     if not isinstance(written_by, str):
-        raise ValueError(f"the version of skrank is no string: {written_by!r:.80}")
+        raise ValueError(f"the version of skrank is no string: {shown(written_by)}")
     return written_by
 
 
 def _warn_of_another_version(written_by: str) -> None:
     if written_by != __version__:
         warnings.warn(
-            f"the model was written by skrank {written_by} and is read by "
+            f"the model was written by skrank {shortened(written_by)} and is read by "
             f"{__version__}; check its predictions",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

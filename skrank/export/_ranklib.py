@@ -15,6 +15,7 @@ from skrank.export._server_trees import (
     single_rows,
     without_missing,
 )
+from skrank.export._texts import reads_text
 
 _TREES, _LINEAR = "## LambdaMART", "## Linear Regression"
 
@@ -113,6 +114,7 @@ def java_float(number: SupportsFloat) -> str:
     return repr(number)
 
 
+@reads_text("RankLib")
 def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     """Score documents as RankLib will, from the text of a model file.
 
@@ -134,7 +136,9 @@ def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     Raises
     ------
     ValueError
-        If the first line names another kind of model.
+        If the text is no model of RankLib.
+    TypeError
+        If it is no text.
 
     Examples
     --------
@@ -157,7 +161,7 @@ def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     total = np.zeros(len(rows), dtype=np.float32)
 
     def goes_left(node, at):
-        x = rows[at, int(node[0].text) - 1]
+        x = rows[at, _column(node[0].text)]
         return x <= np.float32(node[1].text)
 
     for tree in ElementTree.fromstring(body):
@@ -175,9 +179,16 @@ def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     return total
 
 
+def _column(number):
+    column = int(number) - 1
+    if column < 0:  # which NumPy would count from the end
+        raise ValueError(f"features count from 1, got {column + 1}")
+    return column
+
+
 def _score_linear(body, rows):
     terms = dict(term.split(":") for term in body.split())
     total = np.full(len(rows), float(terms.pop("0")))
     for number, weight in terms.items():
-        total += float(weight) * rows[:, int(number) - 1].astype(np.float64)
+        total += float(weight) * rows[:, _column(number)].astype(np.float64)
     return total.astype(np.float32)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._messages import shown
 from skrank.base import BaseRanker
 from skrank.energies import LinearEnergy
 from skrank.export._scaling import fold_scaling
@@ -263,7 +264,7 @@ def check_feature_names(
         known = function.feature_names
         return None if known is None else list(known)
     if isinstance(names, str):
-        raise TypeError(f"feature_names must be a sequence of str, got {names!r}")
+        raise TypeError(f"feature_names must be a sequence of str, got {shown(names)}")
     names = [str(n) if isinstance(n, np.str_) else n for n in names]
     if len(names) != function.n_features:
         raise ValueError(
@@ -272,12 +273,12 @@ def check_feature_names(
         )
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"feature_names must be str, got {name!r}")
+            raise TypeError(f"feature_names must be str, got {shown(name)}")
         if not name.strip():
             raise ValueError("feature_names: a name is empty")
     if len(set(names)) < len(names):
         repeated = next(n for n in names if names.count(n) > 1)
-        raise ValueError(f"feature_names: {repeated!r} occurs more than once")
+        raise ValueError(f"feature_names: {shown(repeated)} occurs more than once")
     return names
 
 

@@ -12,7 +12,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
 from skrank.export._scoring import TreeFunction
+from skrank.export._texts import FeatureError
 
 LARGEST = np.finfo(np.float32).max
 Missing = Literal["learned", "zero"]
@@ -109,7 +111,7 @@ def server_trees(
         If a split is by category, or a number does not fit into single precision.
     """
     if missing not in get_args(Missing):
-        raise ValueError(f"missing must be 'learned' or 'zero', got {missing!r}")
+        raise ValueError(f"missing must be 'learned' or 'zero', got {shown(missing)}")
     ensemble: Any = function.ensemble
     by_category = np.flatnonzero(ensemble.category_ >= 0)
     if len(by_category):
@@ -147,9 +149,12 @@ def single_rows(X: npt.ArrayLike) -> np.ndarray:
     """Return the rows in single precision, as a search engine receives them."""
     X = np.asarray(X)
     if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got shape {X.shape}")
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(X, dtype=np.float32)
+        raise FeatureError(f"X must have two dimensions, got shape {X.shape}")
+    try:
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(X, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise FeatureError(f"X must hold numbers: {error}") from None
 
 
 def columns_of(
@@ -179,15 +184,17 @@ def columns_of(
     if feature_names is None:
         feature_names = getattr(X, "columns", None)
     if feature_names is None:
-        raise ValueError("feature_names is missing: the columns of X have no names")
+        raise FeatureError("feature_names is missing: the columns of X have no names")
     columns = {str(name): j for j, name in enumerate(feature_names)}
     if len(columns) != X.shape[1]:
-        raise ValueError(
+        raise FeatureError(
             f"feature_names must name the {X.shape[1]} columns of X, got {len(columns)}"
         )
     for name in names:
         if name not in columns:
-            raise ValueError(f"the model asks for feature {name!r}, which X lacks")
+            raise FeatureError(
+                f"the model asks for feature {shown(name)}, which X lacks"
+            )
     return columns
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank.export._ranklib import java_float
 from skrank.export._scoring import required_feature_names, scoring_function
 from skrank.export._server_trees import (
@@ -19,6 +20,7 @@ from skrank.export._server_trees import (
     sum_of_products,
     without_missing,
 )
+from skrank.export._texts import reads_text
 
 _PACKAGE = "org.apache.solr.ltr.model."
 _TREES, _LINEAR = _PACKAGE + "MultipleAdditiveTreesModel", _PACKAGE + "LinearModel"
@@ -91,7 +93,7 @@ def to_solr(
     True
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"name must be a string that is not empty, got {name!r}")
+        raise ValueError(f"name must be a string that is not empty, got {shown(name)}")
     function = scoring_function(model)
     names = required_feature_names(feature_names, function, "Solr")
     if function.kind == "linear":
@@ -216,6 +218,7 @@ def before_slack(wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return before, exact
 
 
+@reads_text("Solr")
 def score_solr(
     text: str, X: Any, *, feature_names: Sequence[str] | None = None
 ) -> np.ndarray:
@@ -267,7 +270,7 @@ def score_solr(
         weights = [params["weights"][name] for name in names]
         return sum_of_products(without_missing(rows), weights)
     if document["class"] != _TREES:
-        raise ValueError(f"class {document['class']!r} is unknown")
+        raise ValueError(f"class {shown(document['class'])} is unknown")
     if params.get("isNullSameAsZero", True):
         rows = without_missing(rows)
     position = {name: j for j, name in enumerate(names)}

@@ -103,7 +103,7 @@ def test_check_sees_what_single_precision_loses(ok, tmp_path):
         (("--format", "solr"), "--format solr needs --name"),
         (("--format", "solr", "--name", "m"), "--features is missing: solr addresses"),
         (("--format", "json", "--check", "x"), "--output FILE is needed"),
-        (("--format", "json", "-o", "no/where"), "there is no folder for it"),
+        (("--format", "json", "-o", "no/where"), "there is no folder"),
         (("--format", "ranklib"), "RankLib reads a missing value as 0"),
         (("--format", "json", "--features", "absent"), "absent: No such file"),
     ],

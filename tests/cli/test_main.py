@@ -60,14 +60,32 @@ def stop(error):
     return run
 
 
-def test_an_interrupt_exits_with_130(run, monkeypatch):
-    monkeypatch.setattr("skrank.cli._demo.run", stop(KeyboardInterrupt()))
-    assert run("demo") == (130, "", "skrank: interrupted\n")
-
-
-def test_a_closed_pipe_is_silent(run, monkeypatch):
-    monkeypatch.setattr("skrank.cli._demo.run", stop(BrokenPipeError()))
-    assert run("demo") == (141, "", "")
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (KeyboardInterrupt(), (130, "", "skrank: interrupted\n")),
+        (BrokenPipeError(), (141, "", "")),
+        (MemoryError("for 9 GiB"), (2, "", "not enough memory. for 9 GiB")),
+        (RecursionError("maximum"), (2, "", "the input is nested too deeply")),
+        (OSError(28, "No space left on device"), (2, "", "[Errno 28] No space left")),
+        (OSError(28, "No space left", "f"), (2, "", "error: f: No space left\n")),
+        (ValueError("two\n lines"), (2, "", "skrank: error: two lines\n")),
+        (ValueError(), (2, "", "skrank: error: ValueError\n")),
+        (ValueError("x" * 10**6), (2, "", "x…x")),
+        (KeyError("k"), (1, "", "internal error: KeyError: 'k' (see --debug)")),
+    ],
+)
+def test_errors_of_every_command(run, monkeypatch, command, error, expected):
+    monkeypatch.setattr(f"skrank.cli._{command}.run", stop(error))
+    arguments = {"predict": "ab", "rank": "ab", "compare": "a"}.get(command, "")
+    if command == "export":
+        arguments = ["a", "--format", "json"]
+    code, out, err = run(command, *arguments)
+    assert (code, out) == expected[:2]
+    assert expected[2] in err
+    assert err.count("\n") == (err != "")
+    assert len(err) < 2100
 
 
 def test_a_reader_that_stops_early(letor, tmp_path):

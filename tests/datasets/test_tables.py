@@ -98,3 +98,128 @@ def test_without_pandas(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"load_table needs pandas.*skrank\[pandas\]"):
         load_table(tmp_path / "t.csv", **NAMES)
+
+
+def write(folder, text):
+    path = folder / "t.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+ROWS = "query,doc,grade,bm25\nb,3,2,0.5\na,1,1,0.25\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROWS,
+        ROWS.rstrip("\n"),
+        ROWS.replace("\n", "\r\n"),
+        "\ufeff" + ROWS,
+        "\ufeff" + ROWS.replace("\n", "\r\n"),
+    ],
+)
+def test_ends_of_lines_and_marks(tmp_path, text):
+    data = load_table(write(tmp_path, text), **NAMES)
+    assert data.X.tolist() == [[0.5], [0.25]]
+    assert data.groups.tolist() == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ROWS.replace("bm25", "grade"), "t.csv has more than one column 'grade'"),
+        (ROWS.replace("bm25", "doc"), "t.csv has more than one column 'doc'"),
+        (ROWS.replace("b,3,2", "b,3,2,7,8"), "rows have more fields than the line"),
+        (ROWS.replace("0.5", "inf"), "column 'bm25' is not finite in row 0"),
+        (ROWS.replace("0.5", "1e300"), "is not finite in row 0, or beyond the range"),
+        (ROWS.replace("0.5", "'x'"), "column 'bm25' must be numeric"),
+        (ROWS.replace("bm25", "x" * 10**6).replace("0.5", "y"), "column 'x+…x+'"),
+        (ROWS.encode() + b"\xff\xfe,1,1,1\n", "t.csv is damaged: 'utf-8' codec"),
+        (ROWS + 'a,"', "t.csv is damaged: "),
+        (ROWS.encode("utf-16"), "t.csv is UTF-16 text"),
+        (b"", "t.csv is empty"),
+        ("\n", "t.csv is damaged: No columns"),
+        (b"\0" * 100, "t.csv has no column 'grade'"),
+    ],
+)
+def test_unfit_text(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load_table(write(tmp_path, text), **NAMES)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_second_column_of_a_name_that_is_not_used(tmp_path):
+    path = write(tmp_path, "query,grade,bm25,x,x\na,1,0.5,1,2\na,0,0.25,3,4\n")
+    data = load_table(path, label="grade", qid="query", features=["bm25"])
+    assert data.X.tolist() == [[0.5], [0.25]]
+    with pytest.raises(ValueError, match="more than one column 'x'"):
+        load_table(path, label="grade", qid="query")
+
+
+def test_ids_of_two_types_stay_apart_in_long_files(tmp_path):
+    """Read in blocks, the id 7 of one block and "7" of another would be two."""
+    lines = [f"{i % 9},{i % 2},{i}" for i in range(300_000)] + ["x,1,2"]
+    path = write(tmp_path, "\n".join(["query,grade,f", *lines]))
+    groups = load_table(path, label="grade", qid="query").groups
+    assert set(groups.tolist()) == {*map(str, range(9)), "x"}
+
+
+def test_rows_without_an_id_of_a_document(tmp_path):
+    path = write(tmp_path, ROWS.replace("b,3", "b,"))
+    docids = load_table(path, **NAMES).docids.tolist()
+    assert docids[0] == ""
+
+
+def test_missing_values_of_every_type(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = FRAME.astype({"length": "Int64", "grade": "Int64"})
+    frame.loc[0, "length"] = pd.NA
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert np.isnan(load_table(tmp_path / "t.parquet", **NAMES).X[0, 1])
+    frame.loc[1, "grade"] = pd.NA
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="'grade' has no finite grade in row 1"):
+        load_table(tmp_path / "t.parquet", **NAMES)
+
+
+def test_the_type_of_the_features(tmp_path):
+    with pytest.raises(ValueError, match=r"dtype must be np\.float32 or np\.float64"):
+        load_table(write(tmp_path, ROWS), dtype=np.int32, **NAMES)
+
+
+def test_limits_of_tables(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"query": np.zeros(10**5, int), "grade": 1, "f": 0.5})
+    names = {"label": "grade", "qid": "query"}
+    monkeypatch.setattr("skrank._core._reading._SMALL", 10**4)
+    for name in ("t.csv.gz", "t.csv.zip", "t.csv.xz", "t.parquet"):
+        path = tmp_path / name
+        if name == "t.parquet":
+            frame.to_parquet(path)
+        else:
+            frame.to_csv(path, index=False)
+        with pytest.raises(ValueError, match=f"{name} holds more than .* max_bytes"):
+            load_table(path, max_bytes=10**5, **names)
+        assert len(load_table(path, max_bytes=10**8, **names).y) == 10**5
+    with pytest.raises(ValueError, match="holds more than"):  # 2.4 MB in a few kB
+        load_table(tmp_path / "t.parquet", **names)
+
+
+def test_damaged_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    FRAME.to_parquet(path)
+    content = path.read_bytes()
+    for i in range(0, len(content), 23):
+        path.write_bytes(content[:i])
+        with pytest.raises(ValueError, match=r"t\.parquet is (damaged: .|empty)"):
+            load_table(path, **NAMES)
+        path.write_bytes(content[:i] + bytes([content[i] ^ 255]) + content[i + 1 :])
+        try:
+            load_table(path, **NAMES)
+        except ValueError as error:
+            message = str(error)
+        else:  # no check sum covers the bytes of the values
+            message = "t.parquet"
+        assert "t.parquet" in message

@@ -333,3 +333,69 @@ def test_missing_ids_are_not_written(tmp_path, hole):
     with pytest.raises(ValueError, match="y must hold finite grades"):
         dump_qrels(["q", "q"], ["a", "b"], [1, hole], path)
     assert not path.exists()
+
+
+# Odd ids
+
+
+LONG = "q" * 10**6
+
+
+def test_one_long_id_does_not_widen_all_others(tmp_path):
+    """Strings of one width for all rows would take 200 GB here."""
+    lines = [f"{i % 99} Q0 d{i} 1 {i} x" for i in range(50_000)]
+    text = "\n".join([*lines, f"{LONG} Q0 d 1 0 x"]).encode()
+    run = load_run(text)
+    assert run.groups[-1] == LONG
+    assert run.groups[:3].tolist() == ["0", "1", "2"]
+    qrels = load_qrels(f"{LONG} 0 d 1\n5 0 d5 1\n".encode())
+    judged = judge_run(qrels, run)
+    assert judged.queries.tolist() == ["5", LONG]
+    dump_run(run.groups, run.docids, run.scores, tmp_path / "run")
+    again = load_run(tmp_path / "run")
+    assert set(zip(again.groups, again.docids)) == set(zip(run.groups, run.docids))
+
+
+def test_ids_that_end_in_nul_stay_apart():
+    qrels = load_qrels(b"a\0 0 d 1\na 0 d 0\n")
+    assert qrels.groups.tolist() == ["a\0", "a"]
+    assert qrels.y.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("load", "text"),
+    [
+        (load_qrels, f"{LONG} 0 {LONG} 1\n" * 2),
+        (load_qrels, f"q 0 d {LONG}\n"),
+        (load_run, f"{LONG} Q0 {LONG} 1 2 x\n" * 2),
+        (load_run, f"q Q0 d 1 {LONG} x\n"),
+        (load_run, f"{LONG} {LONG}\n"),
+    ],
+)
+def test_messages_about_long_ids_are_short(load, text):
+    with pytest.raises(ValueError, match=r"<text>, line [12]: ") as caught:
+        load(text.encode())
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("docid", "message"),
+    [
+        ("a\ud800", r"row 0 has 'a\\ud800'"),
+        ("a b" * 10**6, "row 0 has 'a ba b"),
+    ],
+)
+def test_ids_that_cannot_be_written(tmp_path, docid, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        dump_qrels(["q"], [docid], [1], tmp_path / "qrels")
+    assert len(str(caught.value)) < 400
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_limits_of_trec_files():
+    text = gzip.compress(b"q 0 d 1\n" + b"\n" * 10**5)
+    with pytest.raises(ValueError, match="holds more than 9999 bytes"):
+        load_qrels(text, max_bytes=9999)
+    assert load_qrels(text).y.tolist() == [1]
+    with pytest.raises(ValueError, match="load_run: max_bytes must be"):
+        load_run(text, max_bytes=-1)

@@ -1,0 +1,43 @@
+"""Values as error messages show them."""
+
+from typing import Any
+
+_LENGTH = 80
+
+
+def shown(value: Any, length: int = _LENGTH) -> str:
+    """Return the representation of a value, shortened in the middle.
+
+    A message must not fail over the value that it complains about, nor hold megabytes
+    of it.
+
+    Parameters
+    ----------
+    value : object
+        Value to show; its type stands in if it has no representation.
+    length : int, default=80
+        Largest number of characters.
+
+    Returns
+    -------
+    str
+        Such as ``'a'``, or ``'aaaa…aaaa'``.
+    """
+    try:
+        # A text is cut before it is quoted, which takes up to ten times its memory.
+        if isinstance(value, (str, bytes, bytearray)) and len(value) > 4 * length:
+            half = 2 * length
+            text = repr(value[:half])[:half] + repr(value[-half:])[-half:]
+        else:
+            text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return shortened(text, length)
+
+
+def shortened(text: str, length: int = _LENGTH) -> str:
+    """Return a text of at most ``length`` characters: its beginning and its end."""
+    if len(text) <= length:
+        return text
+    end = length // 3
+    return f"{text[: length - end - 1]}…{text[len(text) - end :]}"

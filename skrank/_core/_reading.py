@@ -1,0 +1,413 @@
+"""Bytes of any source: a path, a pipe, a packed file, an open file, or bytes.
+
+Every reader of the package gets its bytes here, so that damage, limits and the name of
+a file in messages are the same everywhere. Packed files are unpacked piece by piece,
+and the size is counted while that is done: what a header claims is never trusted.
+"""
+
+import bz2
+import codecs
+import errno
+import io
+import lzma
+import mmap
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+
+from skrank._core._messages import shortened, shown
+
+# Text that people pack shrinks to a tenth, seldom to a fiftieth. Deflate can shrink it
+# to a thousandth, bzip2 and xz to less still.
+_RATIO = 100
+_SMALL = 2**28
+_PIECE, _UNPACKED_PIECE = 2**20, 2**22
+_SMALL_PIECE = 2**12
+_LENGTH = 300  # characters of what a message quotes
+_GZIP_BITS = 31  # a window of 2**15 bytes, and the header and trailer of gzip
+_XZ_MEMORY = 2**28  # `xz -9` needs a quarter of this
+
+_GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
+_ZIP, _ZSTANDARD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
+
+# What the libraries raise over damaged bytes. RuntimeError comes of a flipped bit that
+# says that a member of a zip archive is encrypted.
+_DAMAGED = (
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True)
+class NamedText:
+    """Bytes and the name that messages give them; it can be read more than once.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file that the bytes came from.
+    data : bytes-like
+        Text, not packed.
+    """
+
+    name: str
+    data: Any
+
+
+Source = str | os.PathLike | bytes | bytearray | memoryview | IO | NamedText
+
+
+class EmptyError(ValueError):
+    """A source holds nothing."""
+
+
+class LimitError(ValueError):
+    """A source holds more bytes than its reader accepts."""
+
+    def __init__(self, name: str, limit: int):
+        super().__init__(
+            f"{name} holds more than {limit} bytes; if it is to be trusted, a larger "
+            "max_bytes (--max-bytes on the command line) lets it pass"
+        )
+
+
+def source_name(source: Any) -> str:
+    """Return the name of a source in error messages."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.fsdecode(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<text>"
+
+
+def byte_limit(n_packed: int, max_bytes: int | None) -> int:
+    """Return how many bytes a packed source may unpack to.
+
+    Parameters
+    ----------
+    n_packed : int
+        Size of the packed source.
+    max_bytes : int or None
+        Limit that the user set; None takes a hundred times the size, which no honest
+        text reaches, but at least 256 MiB.
+
+    Returns
+    -------
+    int
+    """
+    return max(_SMALL, _RATIO * n_packed) if max_bytes is None else max_bytes
+
+
+@contextmanager
+def open_text(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
+    """Yield the bytes of a source; a plain file is mapped rather than copied.
+
+    Parameters
+    ----------
+    source : str, path, file object, bytes or NamedText
+        File or text to read, also a pipe. Packing by gzip, bzip2, xz, zip (one member)
+        or Zstandard is recognised by the first bytes.
+    max_bytes : int, default=None
+        Largest number of bytes of the text, after unpacking. None sets no limit to what
+        is not packed, and that of `byte_limit` to what is.
+
+    Yields
+    ------
+    bytes, bytearray or mmap
+        Text of the source.
+
+    Raises
+    ------
+    ValueError
+        If the source is empty, damaged, or larger than ``max_bytes``. The message names
+        the source.
+    OSError
+        If the file cannot be read, or does not fit into memory.
+    TypeError
+        If the source is neither a path, a file object nor bytes.
+    """
+    name = source_name(source)
+    with open_bytes(source, max_bytes) as raw:
+        text = _without_mark(unpacked(raw, name, max_bytes), name)
+        if not len(text):
+            raise EmptyError(f"{name} is empty")
+        yield text
+
+
+def _without_mark(text, name):
+    """Return text without the mark that editors of Windows put at its beginning."""
+    start = bytes(text[:3])
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise ValueError(f"{name} is UTF-16 text, expected UTF-8")
+    return text[3:] if start == codecs.BOM_UTF8 else text
+
+
+@contextmanager
+def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
+    """Yield the bytes of a source as they are, packed or not.
+
+    Parameters
+    ----------
+    source : str, path, file object, bytes or NamedText
+        File or text to read.
+    max_bytes : int, default=None
+        Largest number of bytes; None sets no limit.
+
+    Yields
+    ------
+    bytes, bytearray or mmap
+    """
+    name = source_name(source)
+    if isinstance(source, NamedText):
+        source = source.data
+    if isinstance(source, (str, os.PathLike)):
+        with _open(source) as file, _mapped_or_read(file, name, max_bytes) as raw:
+            yield raw
+        return
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        raw = bytes(source)
+        _check_size(len(raw), name, max_bytes)
+    elif hasattr(source, "read"):
+        raw = _all_of(source, name, max_bytes)
+    else:
+        raise TypeError(
+            "expected a path, an open file or bytes, got "
+            f"{type(source).__name__}: {shown(source)}"
+        )
+    yield raw
+
+
+def _open(path):
+    text = os.fspath(path)
+    if not text:
+        raise FileNotFoundError("the path of the file to read is empty")
+    if "\0" in text:
+        raise ValueError(f"the path {shown(text)} holds a NUL character")
+    return open(text, "rb")
+
+
+@contextmanager
+def _mapped_or_read(file, name, max_bytes):
+    """Map a regular file; read pipes, devices and what pretends to be empty."""
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode) and status.st_size:
+        _check_size(status.st_size, name, max_bytes)
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            yield mapped
+    else:
+        yield _all_of(file, name, max_bytes)
+
+
+def _check_size(size, name, max_bytes):
+    if max_bytes is not None and size > max_bytes:
+        raise LimitError(name, max_bytes)
+
+
+def _all_of(file, name, max_bytes) -> bytearray:
+    return _joined(_pieces_of(file), name, max_bytes)
+
+
+def _pieces_of(file):
+    while piece := file.read(_PIECE):
+        # A file that is open for text has decoded its bytes; this takes them back.
+        yield piece.encode(errors="surrogateescape") if type(piece) is str else piece
+
+
+def _joined(pieces, name, limit) -> bytearray:
+    """Return all pieces, or raise an error as soon as they exceed the limit."""
+    text = bytearray()
+    try:
+        for piece in pieces:
+            if limit is not None and len(text) + len(piece) > limit:
+                raise LimitError(name, limit)
+            text += piece
+    except MemoryError:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), name) from None
+    return text
+
+
+def unpacked(raw: Any, name: str, max_bytes: int | None = None) -> Any:
+    """Return bytes as they are, or unpacked if they begin like a packed file.
+
+    Parameters
+    ----------
+    raw : bytes-like
+        Content of a file.
+    name : str
+        Name of the file, for messages.
+    max_bytes : int, default=None
+        Largest size of what they unpack to; see `byte_limit` about None.
+
+    Returns
+    -------
+    bytes-like
+
+    Raises
+    ------
+    ValueError
+        If the bytes are damaged or unpack to more.
+    """
+    start = bytes(raw[:6])
+    for magic, unpack in _UNPACKERS.items():
+        if start.startswith(magic):
+            with damage_named(name):
+                return _joined(unpack(raw), name, byte_limit(len(raw), max_bytes))
+    return raw
+
+
+@contextmanager
+def damage_named(name: str, *more: type[Exception]) -> Iterator[None]:
+    """Turn what libraries raise over damaged bytes into a ValueError with the name.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    *more : type
+        Further classes of errors that mean damage.
+    """
+    try:
+        yield
+    except (EmptyError, LimitError):
+        raise
+    except (*_DAMAGED, *more) as error:
+        raise _damaged(name, error) from None
+    except OSError as error:
+        # An error of the operating system has a number, one of a library has none.
+        if error.errno is not None:
+            raise
+        raise _damaged(name, error) from None
+
+
+def _damaged(name, error):
+    problem = shortened(" ".join(str(error).split()), _LENGTH)
+    return ValueError(f"{name} is damaged: {problem or type(error).__name__}")
+
+
+class _Inflater:
+    """Unpacks one member of a gzip file, with the methods of the other libraries.
+
+    The class `gzip.GzipFile` takes up to four times as long.
+    """
+
+    def __init__(self):
+        self._stream = zlib.decompressobj(_GZIP_BITS)
+        self.needs_input = True
+
+    def decompress(self, piece: bytes, max_length: int) -> bytes:
+        """Return at most ``max_length`` bytes of what the input so far unpacks to."""
+        stream = self._stream
+        text = stream.decompress(stream.unconsumed_tail + piece, max_length)
+        self.needs_input = not stream.unconsumed_tail and len(text) < max_length
+        return text
+
+    @property
+    def eof(self) -> bool:
+        """Whether the member is complete, and its check sum right."""
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """Input after the end of the member."""
+        return self._stream.unused_data
+
+
+def _gunzip(raw) -> Iterator[bytes]:
+    return _streams(raw, _Inflater)
+
+
+def _bunzip2(raw) -> Iterator[bytes]:
+    return _streams(raw, bz2.BZ2Decompressor)
+
+
+def _unxz(raw) -> Iterator[bytes]:
+    return _streams(
+        raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    )
+
+
+def _streams(
+    raw, unpacker: Callable[[], Any], size: int | None = None
+) -> Iterator[bytes]:
+    """Unpack streams that follow each other, with zeros between and after them.
+
+    The classes `bz2.BZ2File` and `lzma.LZMAFile` pass over what they do not understand
+    after the first stream, so that a damaged second one would be lost in silence.
+    """
+    file, size = _file(raw), size or _PIECE
+    piece = file.read(size)
+    while piece:
+        stream = unpacker()
+        while True:
+            yield stream.decompress(piece, _UNPACKED_PIECE)
+            if stream.eof:
+                break
+            piece = b""
+            if stream.needs_input and not (piece := file.read(size)):
+                raise EOFError("it ends before the end of its stream")
+        piece = stream.unused_data.lstrip(b"\0")
+        while not piece and (piece := file.read(size)):
+            piece = piece.lstrip(b"\0")
+
+
+def _unzip(raw) -> Iterator[bytes]:
+    # Python's zipfile asks for a method that mapped files lack before Python 3.13.
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = [info for info in archive.infolist() if not info.is_dir()]
+        if len(members) != 1:
+            raise ValueError(f"expected one file in the archive, found {len(members)}")
+        with archive.open(members[0]) as file:
+            yield from _pieces_of(file)
+
+
+def _unzstd(raw) -> Iterator[bytes]:
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError(
+            "Zstandard files need a library: pip install zstandard"
+        ) from None
+
+    class Stream:
+        needs_input = True
+
+        def __init__(self):
+            unpacker = zstandard.ZstdDecompressor(max_window_size=_XZ_MEMORY)
+            self._stream = unpacker.decompressobj()
+
+        def decompress(self, piece, max_length):
+            return self._stream.decompress(piece)
+
+        def __getattr__(self, name):
+            return getattr(self._stream, name)
+
+    try:
+        # The library takes no limit of the output: small pieces of input set it one.
+        yield from _streams(raw, Stream, _SMALL_PIECE)
+    except zstandard.ZstdError as error:
+        raise ValueError(error) from None
+
+
+def _file(raw):
+    return raw if hasattr(raw, "read") else io.BytesIO(raw)
+
+
+_UNPACKERS = {
+    _GZIP: _gunzip,
+    _BZIP2: _bunzip2,
+    _XZ: _unxz,
+    _ZIP: _unzip,
+    _ZSTANDARD: _unzstd,
+}

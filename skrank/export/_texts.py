@@ -1,0 +1,60 @@
+"""Texts of other systems, which are read back to compare scores."""
+
+import functools
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import numpy as np
+
+from skrank._core._messages import shortened
+
+_NO_MODEL = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    ElementTree.ParseError,
+)
+
+
+class FeatureError(ValueError):
+    """A model and the rows to score do not fit together."""
+
+
+def reads_text(system: str) -> Callable:
+    """Make of a function one that raises a ValueError over a text that is no model.
+
+    Parameters
+    ----------
+    system : str
+        Name of the system that the text is for.
+
+    Returns
+    -------
+    callable
+        Decorator of a function whose first argument is the text.
+    """
+
+    def decorate(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        @functools.wraps(function)
+        def read(text, *args, **more):
+            if not isinstance(text, str):
+                kind = type(text).__name__
+                raise TypeError(f"the model must be the text of one, got {kind}")
+            try:
+                return function(text, *args, **more)
+            except FeatureError:
+                raise
+            except _NO_MODEL as error:
+                problem = shortened(str(error), 200)
+                if not isinstance(error, ValueError):
+                    problem = f"{type(error).__name__}: {problem}"
+                raise ValueError(
+                    f"the text is no model that {system} would read: {problem}"
+                ) from None
+
+        return read
+
+    return decorate

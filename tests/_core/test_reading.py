@@ -1,0 +1,247 @@
+"""Bytes of any source: packings, pipes, limits, damage, and names in messages."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+import threading
+import zipfile
+
+import pytest
+
+from skrank._core import _reading
+from skrank._core._reading import (
+    LimitError,
+    NamedText,
+    byte_limit,
+    open_bytes,
+    open_text,
+)
+
+TEXT = b"".join(b"line %d\n" % i for i in range(3000))
+
+
+def zipped(text, *more):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for i, content in enumerate((text, *more)):
+            archive.writestr(f"{i}.txt", content)
+    return buffer.getvalue()
+
+
+PACKERS = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zip": zipped,
+}
+STREAMS = ["gzip", "bzip2", "xz"]
+
+
+def read(source, max_bytes=None):
+    with open_text(source, max_bytes) as text:
+        return bytes(text)
+
+
+def outcome(path):
+    """The text, or the message of a ValueError; other errors are none that may be."""
+    try:
+        return read(path), None
+    except ValueError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_every_source_of_every_packing(packing, tmp_path):
+    content = PACKERS[packing](TEXT)
+    path = tmp_path / "text"
+    path.write_bytes(content)
+    assert read(path) == TEXT
+    assert read(str(path)) == TEXT
+    assert read(content) == TEXT
+    assert read(memoryview(content)) == TEXT
+    assert read(io.BytesIO(content)) == TEXT
+    assert read(NamedText("n", content)) == TEXT
+    with path.open("rb") as file:
+        assert read(file) == TEXT
+
+
+@pytest.mark.parametrize("packing", STREAMS)
+@pytest.mark.parametrize("size", [0, 1, 3000])
+def test_streams_that_follow_each_other(packing, size, monkeypatch):
+    """Their ends and the zeros between them may lie anywhere in the pieces read."""
+    pack = PACKERS[packing]
+    content = pack(TEXT) + pack(b"") + b"\0" * size + pack(b"end\n") + b"\0" * size
+    for piece in (1, 7, 2**20):
+        monkeypatch.setattr(_reading, "_PIECE", piece)
+        monkeypatch.setattr(_reading, "_UNPACKED_PIECE", 11 * piece)
+        assert read(content) == TEXT + b"end\n"
+
+
+@pytest.mark.parametrize("packing", STREAMS)
+def test_what_follows_a_stream_is_not_lost_in_silence(packing):
+    with pytest.raises(ValueError, match="<text> is damaged: "):
+        read(PACKERS[packing](TEXT) + b"garbage")
+
+
+@pytest.mark.parametrize("packing", [*STREAMS, "zip"])
+def test_every_truncation_and_flipped_byte(packing, tmp_path):
+    """Nothing but a ValueError with the name comes out, or the text itself."""
+    text = TEXT[:300]
+    content = PACKERS[packing](text)
+    path = tmp_path / "damaged.txt"
+    for i in range(len(content)):
+        mask = 1 << (i % 8)
+        flipped = content[:i] + bytes([content[i] ^ mask]) + content[i + 1 :]
+        for damaged in (content[:i], flipped):
+            path.write_bytes(damaged)
+            found, message = outcome(path)
+            if message is None:
+                # A flipped byte of the magic number makes other text of it.
+                assert found in (text, damaged)
+            else:
+                assert "damaged.txt is " in message
+                assert "\n" not in message
+                assert len(message) < 1000
+
+
+def test_an_archive_holds_one_file():
+    with pytest.raises(ValueError, match="expected one file in the archive, found 2"):
+        read(zipped(TEXT, TEXT))
+
+
+def test_zstandard(monkeypatch):
+    frame = b"\x28\xb5\x2f\xfd" + b"\0" * 9
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ImportError, match="pip install zstandard"):
+        read(frame)
+    monkeypatch.undo()
+    zstandard = pytest.importorskip("zstandard")
+    packed = zstandard.ZstdCompressor().compress(TEXT)
+    assert read(packed + packed) == TEXT * 2
+    with pytest.raises(ValueError, match="is damaged"):
+        read(packed[:-3])
+
+
+# Limits
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_the_limit_is_that_of_the_text(packing, tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(PACKERS[packing](TEXT))
+    assert read(path, len(TEXT)) == TEXT
+    message = f"text holds more than {len(TEXT) - 1} bytes.* larger max_bytes"
+    with pytest.raises(LimitError, match=message):
+        read(path, len(TEXT) - 1)
+
+
+def test_the_default_limit_of_packed_text(monkeypatch):
+    """A hundred times the packed size, but at least 256 MiB."""
+    assert byte_limit(0, None) == byte_limit(2**21, None) == 2**28
+    assert byte_limit(10**9, None) == 10**11
+    assert byte_limit(10**9, 5) == 5
+    monkeypatch.setattr(_reading, "_SMALL", 10**4)
+    for pack in (gzip.compress, bz2.compress, lzma.compress, zipped):
+        bomb = pack(b"0" * 10**6)
+        with pytest.raises(LimitError, match="<text> holds more than"):
+            read(bomb)
+        assert len(read(bomb, 10**6)) == 10**6
+
+
+def test_text_that_is_not_packed_has_no_limit_by_default(monkeypatch, tmp_path):
+    monkeypatch.setattr(_reading, "_SMALL", 1)
+    (tmp_path / "text").write_bytes(TEXT)
+    assert read(tmp_path / "text") == read(io.BytesIO(TEXT)) == TEXT
+
+
+def test_an_endless_stream_is_read_up_to_the_limit():
+    with pytest.raises(LimitError, match="/dev/zero holds more than 5000 bytes"):
+        read("/dev/zero", 5000)
+
+
+def test_no_memory_for_the_text_names_the_file(tmp_path):
+    class Greedy:
+        name = "greedy.txt"
+
+        def read(self, size):
+            raise MemoryError
+
+    with pytest.raises(OSError, match=r"Cannot allocate memory: 'greedy\.txt'"):
+        read(Greedy())
+
+
+# Files of other kinds
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_a_pipe(packing, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[PACKERS[packing](TEXT)])
+    writer.start()
+    try:
+        assert read(path) == TEXT
+    finally:
+        writer.join()
+
+
+def test_a_file_that_pretends_to_be_empty():
+    assert b"processor" in read("/proc/cpuinfo")
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (b"", ValueError, "text is empty"),
+        (gzip.compress(b""), ValueError, "text is empty"),
+        ("é".encode("utf-16"), ValueError, "text is UTF-16 text, expected UTF-8"),
+    ],
+)
+def test_files_without_text(content, error, message, tmp_path):
+    (tmp_path / "text").write_bytes(content)
+    with pytest.raises(error, match=message):
+        read(tmp_path / "text")
+
+
+def test_paths_that_name_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        read(tmp_path)
+    with pytest.raises(FileNotFoundError, match="absent"):
+        read(tmp_path / "absent")
+    with pytest.raises(FileNotFoundError, match="path of the file to read is empty"):
+        read("")
+    with pytest.raises(ValueError, match=r"the path 'a\\x00b' holds a NUL character"):
+        read("a\0b")
+    with pytest.raises(TypeError, match="expected a path, an open file or bytes"):
+        read(3)
+
+
+def test_a_name_that_is_not_utf_8(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe")
+    with open(path, "wb") as file:
+        file.write(TEXT)
+    assert read(path) == TEXT
+    with open(path, "wb"), pytest.raises(ValueError, match="is empty"):
+        read(path)
+
+
+def test_the_mark_at_the_beginning_is_no_text(tmp_path):
+    marked = b"\xef\xbb\xbf" + TEXT
+    (tmp_path / "text").write_bytes(marked)
+    assert read(tmp_path / "text") == read(gzip.compress(marked)) == TEXT
+
+
+def test_files_that_are_open_for_text():
+    assert read(io.StringIO("é\udcff")) == "é".encode() + b"\xff"
+
+
+def test_bytes_as_they_are(tmp_path):
+    content = gzip.compress(TEXT)
+    with open_bytes(content) as raw:
+        assert bytes(raw) == content
+    with pytest.raises(LimitError), open_bytes(content, 10):
+        pass

@@ -1,0 +1,302 @@
+"""Files that appear whole or not at all, whatever happens on the way."""
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from skrank._core import _writing
+from skrank._core._writing import atomic_write, check_writable, packed_write
+
+
+@pytest.fixture(params=["nameless", "named", "without links"])
+def way(request, monkeypatch):
+    """The ways of the operating systems to make a temporary file."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    if request.param == "without links":
+        if not hasattr(os, "O_TMPFILE"):
+            pytest.skip("no files without names")
+
+        def link(*args, **more):
+            raise OSError(errno.EPERM, "no hard links")
+
+        monkeypatch.setattr(os, "link", link)
+    return request.param
+
+
+def write(path, text="new\n"):
+    with atomic_write(path) as file:
+        file.write(text)
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def run(script, *arguments, **more):
+    """Run a Python script with the functions of the module in a process of its own."""
+    lines = f"from skrank._core._writing import *\nimport os, sys, time\n{script}"
+    return subprocess.Popen([sys.executable, "-c", lines, *map(str, arguments)], **more)
+
+
+def test_a_new_file_has_the_mode_of_new_files(way, tmp_path):
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "new")
+    finally:
+        os.umask(before)
+    assert mode_of(tmp_path / "new") == 0o640
+    assert (tmp_path / "new").read_text() == "new\n"
+    assert os.listdir(tmp_path) == ["new"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
+def test_an_old_file_keeps_its_mode(way, tmp_path, mode):
+    path = tmp_path / "old"
+    path.write_text("old")
+    path.chmod(mode)
+    write(path)
+    assert (mode_of(path), path.read_text()) == (mode, "new\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_an_old_file_keeps_its_owner(way, tmp_path):
+    path = tmp_path / "old"
+    path.touch()
+    os.chown(path, 1234, 2345)
+    write(path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
+
+
+def test_a_link_stays_and_its_target_is_replaced(way, tmp_path):
+    (tmp_path / "folder").mkdir()
+    target = tmp_path / "folder" / "target"
+    target.write_text("old")
+    (tmp_path / "link").symlink_to("folder/target")
+    (tmp_path / "outer").symlink_to(tmp_path / "link")
+    write(tmp_path / "outer")
+    assert (tmp_path / "outer").is_symlink()
+    assert (tmp_path / "link").is_symlink()
+    assert target.read_text() == "new\n"
+    (tmp_path / "dangling").symlink_to("folder/absent")
+    write(tmp_path / "dangling")
+    assert (tmp_path / "folder" / "absent").read_text() == "new\n"
+    assert sorted(os.listdir(tmp_path / "folder")) == ["absent", "target"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file(way, tmp_path, error):
+    (tmp_path / "old").write_text("old")
+
+    def lines():
+        yield "half"
+        raise error
+
+    for name in ("old", "new"):
+        with pytest.raises(error), atomic_write(tmp_path / name) as file:
+            file.writelines(lines())
+    assert (tmp_path / "old").read_text() == "old"
+    assert os.listdir(tmp_path) == ["old"]
+
+
+def test_an_interrupt_in_the_last_step_leaves_the_old_file(way, tmp_path, monkeypatch):
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "new")
+    assert os.listdir(tmp_path) == []
+
+
+def test_threads_that_write_to_one_path(way, tmp_path):
+    """Every content is one of those written, and no writer fails."""
+    path, failures, seen = tmp_path / "shared", [], set()
+    contents = [str(i) * 50_000 for i in range(4)]
+    path.write_text(contents[0])
+
+    def work(content):
+        try:
+            for _ in range(15):
+                write(path, content)
+                seen.add(path.read_text())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=[text]) for text in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert seen <= set(contents)
+    assert os.listdir(tmp_path) == ["shared"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_process_leaves_the_old_file_and_nothing_else(tmp_path, number):
+    path = tmp_path / "old"
+    path.write_text("old")
+    process = run(
+        "with atomic_write(sys.argv[1]) as file:\n"
+        "    file.write('x' * 10**6)\n"
+        "    file.flush()\n"
+        "    print('written', flush=True)\n"
+        "    time.sleep(60)\n",
+        path,
+        stdout=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdout.readline() == b"written\n"
+        process.send_signal(number)
+        assert process.wait(60) == -number
+    assert path.read_text() == "old"
+    if hasattr(os, "O_TMPFILE"):
+        assert os.listdir(tmp_path) == ["old"]
+
+
+def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path):
+    path = tmp_path / "old"
+    path.write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large: .*old") as caught:
+            write(path, "x" * 20_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert caught.value.filename == str(path)
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["old"])
+
+
+# Special files
+
+
+def test_devices_are_written_to(tmp_path):
+    before = os.stat("/dev/null")
+    check_writable("/dev/null")
+    write("/dev/null")
+    with packed_write("/dev/null") as file:
+        file.write(b"text")
+    after = os.stat("/dev/null")
+    assert (before.st_mode, before.st_ino) == (after.st_mode, after.st_ino)
+    (tmp_path / "link").symlink_to("/dev/null")
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write("/dev/full")
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    path, found = tmp_path / "pipe", []
+    os.mkfifo(path)
+    check_writable(path)
+    reader = threading.Thread(target=lambda: found.append(path.read_text()))
+    reader.start()
+    write(path)
+    reader.join()
+    assert found == ["new\n"]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_the_standard_output_goes_on_where_it_is(tmp_path, name):
+    """What was written to a redirected output before and after stays in it."""
+    script = (
+        "print('before')\n"
+        "check_writable(sys.argv[1])\n"
+        "with atomic_write(sys.argv[1]) as file: file.write('between\\n')\n"
+        "print('after')"
+    )
+    with open(tmp_path / "out", "wb") as file:
+        assert run(script, name, stdout=file).wait(60) == 0
+    assert (tmp_path / "out").read_text() == "before\nbetween\nafter\n"
+    with run(script, name, stdout=subprocess.PIPE) as process:
+        assert process.communicate(timeout=60)[0] == b"before\nbetween\nafter\n"
+
+
+# The check before long work
+
+
+def test_paths_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    for function in (check_writable, write):
+        for path, error, message in [
+            (tmp_path, IsADirectoryError, "is a folder"),
+            (f"{tmp_path}/new/", IsADirectoryError, "is a folder"),
+            (tmp_path / "no" / "x", FileNotFoundError, f"no folder {tmp_path}/no$"),
+            (tmp_path / "file" / "x", NotADirectoryError, "file/x"),
+            (tmp_path / ("x" * 300), OSError, "File name too long"),
+            (tmp_path / "loop", OSError, "symbolic links"),
+            ("", FileNotFoundError, "path of the file to write is empty"),
+            ("a\0b", ValueError, r"the path 'a\\x00b' holds a NUL character"),
+        ]:
+            with pytest.raises(error, match=message):
+                function(path)
+    check_writable(tmp_path / "new")
+    check_writable(tmp_path / "file")
+    assert sorted(os.listdir(tmp_path)) == ["file", "loop"]
+
+
+def test_permissions_are_checked(tmp_path):
+    """As an ordinary user, because root may write everywhere."""
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir(mode=0o555)
+    file.touch()
+    file.chmod(0o444)
+    tmp_path.chmod(0o777)
+    for parent in Path(tmp_path).parents[:-2]:
+        if parent.stat().st_uid == os.geteuid():
+            parent.chmod(parent.stat().st_mode | 0o011)
+    script = (
+        "if not os.geteuid():\n"
+        "    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "for path in sys.argv[1:]:\n"
+        "    try: check_writable(path)\n"
+        "    except PermissionError as error: print(error)\n"
+    )
+    paths = [folder / "new", file]
+    with run(script, *paths, stdout=subprocess.PIPE, text=True) as process:
+        found = process.communicate(timeout=60)[0].splitlines()
+    assert found == [f"[Errno 13] Permission denied: '{path}'" for path in paths]
+
+
+# Packed files
+
+
+@pytest.mark.parametrize(
+    ("suffix", "unpack"),
+    [("gz", gzip.decompress), ("bz2", bz2.decompress), ("xz", lzma.decompress)],
+)
+def test_packed_files(tmp_path, suffix, unpack, monkeypatch):
+    contents = []
+    for name in ("a", "b"):
+        with packed_write(tmp_path / f"{name}.txt.{suffix}") as file:
+            file.write(b"line\n" * 10)
+        contents.append((tmp_path / f"{name}.txt.{suffix}").read_bytes())
+    assert contents[0] == contents[1]
+    assert unpack(contents[0]) == b"line\n" * 10
+
+
+def test_text_that_is_not_utf_8_is_written_as_it_was(tmp_path):
+    write(tmp_path / "text", "é\udcff\n")
+    assert (tmp_path / "text").read_bytes() == "é".encode() + b"\xff\n"
+
+
+def test_the_module_has_no_global_state():
+    """The umask, which other threads would see, is never touched."""
+    assert "umask" not in Path(_writing.__file__).read_text()

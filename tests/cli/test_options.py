@@ -1,0 +1,236 @@
+"""Every option of every command is used or refused; none is ignored."""
+
+import argparse
+import functools
+import re
+
+import numpy as np
+import pytest
+
+import skrank.cli
+from skrank.cli._options import byte_count
+from skrank.cli._parser import build_parser
+from skrank.datasets import load_letor
+from skrank.export import save_model
+from skrank.rankers import RankSVM
+
+# A value for each option, others for some commands and modes, and the arguments with
+# which the runs of a mode begin.
+VALUES = {
+    "check": "LETOR", "correction": "none", "features": "NAMES", "folds": "2",
+    "format": "markdown", "jobs": "1", "json": "OUT", "judgement_format": "qrels",
+    "k": "3", "letor": "LETOR", "letor_folds": "FOLDS", "level": "1", "max_bytes": "1M",
+    "max_docs": "3", "measure": "map", "metrics": "map", "missing": "zero",
+    "name": "m", "normalize": "standard", "output": "OUT2", "preset": "mslr",
+    "qrels": "QRELS", "queries": "9", "ranker": "RankSVM", "reference": "run",
+    "save": "OUT3", "scores": "SCORES", "seed": "1", "settings": "alpha=1",
+    "store": "s", "tag": "t", "test": "t", "type": "model/linear",
+    "validation": "LETOR", "zscores": "ZSCORES",
+}  # fmt: skip
+OTHER_VALUES = {
+    "fit": {"test": "LETOR"},
+    "compare": {"level": "0.1"},
+    "export": {"format": "json"},
+    "evaluate -R prefs": {"measure": "prefs_simp"},
+}
+FIT = ["fit", "--ranker", "SubsetRegression"]
+MODES = {
+    "fit --list": ["fit", "--list"],
+    "fit file": [*FIT, "LETOR"],
+    "fit --folds": [*FIT, "LETOR", "--folds", "2"],
+    "fit --letor-folds": [*FIT, "--letor-folds", "FOLDS"],
+    "fit --json -": [*FIT, "LETOR", "--json", "-"],
+    "predict": ["predict", "MODEL", "LETOR"],
+    "rank": ["rank", "MODEL", "LETOR"],
+    "evaluate run": ["evaluate", "RUN", "QRELS"],
+    "evaluate run --json -": ["evaluate", "RUN", "QRELS", "--json", "-"],
+    "evaluate -R prefs": ["evaluate", "RUN", "PREFS", "-R", "qrels_prefs"],
+    "evaluate --letor": ["evaluate", "--letor", "LETOR", "--scores", "SCORES"],
+    "compare --qrels": ["compare", "RUN", "RUN2", "--qrels", "QRELS"],
+    "compare --letor": ["compare", "run=SCORES", "b=SCORES", "--letor", "LETOR"],
+    "compare --test tukey": [
+        "compare", "RUN", "RUN2", "--qrels", "QRELS", "--test", "tukey",
+    ],
+    "compare --test t": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--test", "t"],
+    "compare --json -": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--json", "-"],
+    "export json": ["export", "MODEL", "--format", "json"],
+    "export ranklib": ["export", "MODEL", "--format", "ranklib"],
+    "export solr": [
+        "export", "MODEL", "--format", "solr", "--name", "m", "--features", "NAMES",
+    ],
+    "export --check": [
+        "export", "MODEL", "--format", "json", "-o", "OUT2", "--check", "LETOR",
+    ],
+}  # fmt: skip
+NO_EFFECT = {
+    "fit --list": set(VALUES) - {"ranker"} | {"sparse", "verbose"},
+    "evaluate run": {"metrics", "preset", "jobs"},
+    "evaluate run --json -": {"metrics", "preset", "jobs", "no_summary"},
+    "evaluate -R prefs": {"metrics", "preset", "jobs", "level"},
+    "evaluate --letor": {
+        "complete", "level", "max_docs", "judgement_format", "zscores",
+    },
+    "compare --test tukey": {"correction"},
+    "compare --test t": {"seed"},
+    "compare --json -": {"format"},
+    "export json": {"jobs"},
+    "export ranklib": {"jobs"},
+    "export solr": {"jobs"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Small files of every kind, by the names that the lists above give them."""
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{i % 3} qid:{i // 5} 1:{rng.random():.3f} 2:{rng.random():.3f} #docid = d{i}"
+        for i in range(40)
+    ]
+    contents = {
+        "LETOR": lines,
+        "SCORES": [str(i % 7) for i in range(40)],
+        "RUN": [f"{i // 5} Q0 d{i} 1 {i % 7} run" for i in range(40)],
+        "RUN2": [f"{i // 5} Q0 d{i} 1 {i % 4} b" for i in range(40)],
+        "QRELS": [f"{i // 5} 0 d{i} {i % 3}" for i in range(40)],
+        "PREFS": [f"{i // 5} 0 d{i} {i % 3}" for i in range(40)],
+        "ZSCORES": [f"{i} map .5 .1" for i in range(8)],
+        "NAMES": ["a", "b"],
+    }
+    paths = {"FOLDS": folder / "folds", "MODEL": folder / "model"}
+    for name, text in contents.items():
+        paths[name] = folder / name.lower()
+        paths[name].write_text("\n".join(text) + "\n")
+    for part in ("train", "vali", "test"):
+        path = paths["FOLDS"] / "Fold1" / f"{part}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(paths["LETOR"].read_text())
+    save_model(RankSVM().fit(*load_letor(paths["LETOR"])), paths["MODEL"])
+    return paths
+
+
+@functools.cache
+def commands():
+    actions = build_parser()._actions
+    (choices,) = [a.choices for a in actions if isinstance(a.choices, dict)]
+    return choices
+
+
+@functools.cache
+def options_of(command):
+    return {
+        action.dest: action
+        for action in commands()[command]._actions
+        if action.option_strings and action.dest not in ("help", "debug", "list")
+    }
+
+
+CASES = [
+    (mode, option)
+    for mode, arguments in MODES.items()
+    for option in options_of(arguments[0])
+]
+
+
+def value_of(option, command, mode=None):
+    other = OTHER_VALUES.get(command, {}) | OTHER_VALUES.get(mode, {})
+    return other.get(option, VALUES[option])
+
+
+class Recorder(argparse.Namespace):
+    """Arguments that know which of them were looked at."""
+
+    def __getattribute__(self, name):
+        seen = super().__getattribute__("__dict__").setdefault("seen", set())
+        seen.add(name)
+        return super().__getattribute__(name)
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Names of the arguments that the command looked at."""
+    real, seen = skrank.cli._run, set()
+
+    def run(args):
+        recorder = Recorder(**vars(args))
+        try:
+            real(recorder)
+        finally:
+            seen.update(vars(recorder)["seen"])
+
+    monkeypatch.setattr(skrank.cli, "_run", run)
+    return seen
+
+
+@pytest.mark.parametrize(("mode", "option"), CASES)
+def test_an_option_is_used_or_refused(run, recorded, files, tmp_path, mode, option):
+    command = MODES[mode][0]
+    action = options_of(command)[option]
+    flag = action.option_strings[-1]
+    extra = [flag] if action.nargs == 0 else [flag, value_of(option, command, mode)]
+    places = {f"OUT{i}": tmp_path / f"out{i}" for i in ("", 2, 3)} | files
+
+    def path_of(argument):
+        name, equals, value = argument.rpartition("=")
+        return name + equals + str(places.get(value, value))
+
+    code, _, err = run(*map(path_of, [*MODES[mode], *extra]))
+    error = err[err.find("skrank: error:") :]
+    if option in NO_EFFECT.get(mode, set()):
+        assert code == 2
+        assert f"{flag} has no effect " in error
+    elif code == 0:
+        assert option in recorded
+    else:  # refused in other words, which name it
+        assert code == 2
+        assert set(action.option_strings) & set(re.split(r"[^\w-]", error))
+    if code:
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_the_modes_of_all_commands_are_walked():
+    assert {arguments[0] for arguments in MODES.values()} | {"demo"} == set(commands())
+
+
+@pytest.mark.parametrize("command", commands())
+def test_no_option_is_given_twice(fails, files, command):
+    for option, action in options_of(command).items():
+        if action.nargs == 0 or option in ("settings", "measure"):
+            continue
+        value = value_of(option, command)
+        for flag in action.option_strings:
+            assert f"argument {flag}: given twice" in fails(
+                command, flag, value, flag, value
+            )
+
+
+def test_no_setting_is_given_twice(fails, files):
+    base = [*FIT, files["LETOR"], "--ranker", "RankSVM"]
+    assert "argument --ranker: given twice" in fails(*base)
+    base = ["fit", files["LETOR"], "--ranker", "RankSVM"]
+    assert "--set alpha is given twice" in fails(
+        *base, "--set", "alpha=1", "--set", "alpha=2"
+    )
+    assert "--seed and --set random_state exclude each other" in fails(
+        *base, "--set", "random_state=1", "--seed", "2"
+    )
+
+
+def test_demo_prints_json_or_a_table(fails):
+    message = "--format has no effect with --json -"
+    assert message in fails("demo", "--json", "-", "--format", "latex")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1", 1), ("5000", 5000), ("2k", 2**11), ("500M", 500 * 2**20), ("20G", 20 << 30)],
+)
+def test_numbers_of_bytes(text, expected):
+    assert byte_count(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "G", "1.5G", "many"])
+def test_what_is_no_number_of_bytes(fails, text):
+    message = fails("predict", "m", "d", "--max-bytes", text)
+    assert "argument --max-bytes: expected " in message

@@ -1,0 +1,315 @@
+"""Standard streams, pipes and files of other kinds, in every place of a path."""
+
+import gzip
+import io
+import json
+import os
+import stat
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+
+from skrank.cli import main
+from skrank.datasets import load_letor
+from skrank.export import load_model, save_model
+from skrank.rankers import RankSVM
+
+PLACES = [
+    ("predict", "-", "LETOR"),
+    ("predict", "MODEL", "-"),
+    ("rank", "MODEL", "-"),
+    ("fit", "-", "--ranker", "RankSVM", "--test", "LETOR"),
+    ("fit", "LETOR", "--ranker", "RankSVM", "--validation", "-"),
+    ("fit", "LETOR", "--ranker", "RankSVM", "--test", "-"),
+    ("fit", "-", "--ranker", "RankSVM", "--folds", "2"),
+    ("evaluate", "-", "QRELS"),
+    ("evaluate", "RUN", "-"),
+    ("evaluate", "RUN", "-", "-R", "qrels_prefs", "-m", "all"),
+    ("evaluate", "RUN", "QRELS", "-Z", "-"),
+    ("evaluate", "--letor", "-", "--scores", "SCORES"),
+    ("evaluate", "--letor", "LETOR", "--scores", "-"),
+    ("compare", "a=-", "b=RUN", "--qrels", "QRELS"),
+    ("compare", "a=RUN", "b=RUN", "--qrels", "-"),
+    ("compare", "a=SCORES", "b=-", "--letor", "LETOR"),
+    ("compare", "a=SCORES", "b=SCORES", "--letor", "-"),
+    ("export", "-", "--format", "json"),
+    ("export", "MODEL", "--format", "json", "--features", "-"),
+    ("export", "MODEL", "--format", "json", "-o", "/dev/null", "--check", "-"),
+]
+# The file whose content stands where "-" is, by its place among the arguments.
+CONTENTS = {
+    ("predict", 1): "MODEL", ("evaluate", 1): "RUN", ("evaluate", 2): "QRELS",
+    ("evaluate", 4): "ZSCORES", ("compare", 1): "RUN", ("compare", 4): "QRELS",
+    ("export", 1): "MODEL", ("export", 5): "NAMES",
+}  # fmt: skip
+
+
+def content_of(arguments):
+    if "--scores" in arguments and arguments[-1] == "-":
+        return "SCORES"
+    if arguments[:2] == ("evaluate", "--letor"):
+        return "LETOR"
+    if arguments[0] == "compare" and "--letor" in arguments:
+        return "LETOR" if arguments[-1] == "-" else "SCORES"
+    place = next(i for i, a in enumerate(arguments) if a.rpartition("=")[2] == "-")
+    return CONTENTS.get((arguments[0], place), "LETOR")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Small files of every kind."""
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    lines = {
+        "LETOR": [
+            f"{i % 3} qid:{i // 5} 1:{rng.random():.3f} 2:{rng.random():.3f} "
+            f"#docid = d{i}"
+            for i in range(40)
+        ],
+        "SCORES": [str(i % 7) for i in range(40)],
+        "RUN": [f"{i // 5} Q0 d{i} 1 {i % 7} run" for i in range(40)],
+        "QRELS": [f"{i // 5} 0 d{i} {i % 3}" for i in range(40)],
+        "ZSCORES": [f"{i} map .5 .1" for i in range(8)],
+        "NAMES": ["a", "b"],
+    }
+    paths = {"MODEL": folder / "model"}
+    for name, text in lines.items():
+        paths[name] = folder / name.lower()
+        paths[name].write_text("\n".join(text) + "\n")
+    save_model(RankSVM().fit(*load_letor(paths["LETOR"])), paths["MODEL"])
+    return paths
+
+
+def with_paths(arguments, files, name, path):
+    """Arguments with paths, and ``path`` in place of "-"."""
+    places = {**files, "-": path}
+    split = [argument.rpartition("=") for argument in arguments]
+    return [f"{n}{e}{places.get(value, value)}" for n, e, value in split]
+
+
+def without_times(text):
+    return [line for line in text.splitlines() if "trained in" not in line]
+
+
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_every_input_may_be_the_standard_input_or_a_pipe(
+    run, files, monkeypatch, tmp_path, arguments
+):
+    name = content_of(arguments)
+    content = files[name].read_bytes()
+    expected = run(*with_paths(arguments, files, name, files[name]))
+    assert expected[0] == 0
+    stdin = types.SimpleNamespace(buffer=io.BytesIO(content), name="<stdin>")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    found = run(*with_paths(arguments, files, name, "-"))
+    assert found[0] == 0
+    assert without_times(found[1]) == without_times(expected[1])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[gzip.compress(content)])
+    if name == "MODEL":
+        writer = threading.Thread(target=pipe.write_bytes, args=[content])
+    writer.start()
+    found = run(*with_paths(arguments, files, name, pipe))
+    writer.join()
+    assert found[0] == 0
+    assert without_times(found[1]) == without_times(expected[1])
+
+
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_every_input_may_be_unfit(fails, files, tmp_path, arguments):
+    name = content_of(arguments)
+    content = gzip.compress(files[name].read_bytes())
+    (tmp_path / "empty").touch()
+    (tmp_path / "damaged").write_bytes(content[:-9])
+    (tmp_path / "folder").mkdir()
+    strange = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for path, message in [
+        (tmp_path / "empty", "empty"),
+        (tmp_path / "damaged", "damaged"),
+        (tmp_path / "folder", "folder: Is a directory"),
+        (tmp_path / "absent", "absent: No such file"),
+        (strange, ": No such file"),
+    ]:
+        assert message in fails(*with_paths(arguments, files, name, path))
+
+
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_every_input_is_limited(fails, files, tmp_path, arguments):
+    name = content_of(arguments)
+    path = files[name]
+    if name != "MODEL":
+        path = tmp_path / "bomb"
+        path.write_bytes(gzip.compress(files[name].read_bytes() + b"\n" * 10**6))
+    message = fails(*with_paths(arguments, files, name, path), "--max-bytes", "2000")
+    assert "holds more than 2000 bytes" in message
+    assert "--max-bytes" in message
+
+
+def test_only_one_input_is_the_standard_input(fails, files):
+    message = "only one file can be the standard input"
+    assert message in fails("predict", "-", "-")
+    assert message in fails("compare", "a=-", "-", "--qrels", files["QRELS"])
+
+
+def test_the_standard_input_may_be_closed(fails, files, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert fails("predict", files["MODEL"], "-") == "the standard input is closed"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("predict", "MODEL", "LETOR"), ("fit", "LETOR", "--ranker=MART", "--save", "-")],
+)
+def test_the_standard_output_may_be_closed(files, monkeypatch, capsys, arguments):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert main(with_paths(arguments, files, "", "-")) == 2
+    error = capsys.readouterr().err
+    assert error == "skrank: error: the standard output is closed\n"
+
+
+def test_the_error_output_may_be_closed(files, monkeypatch, capsys):
+    """Messages do not get into the results."""
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["predict", str(files["MODEL"]), str(files["LETOR"])]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 40
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["predict", str(files["MODEL"]), "absent"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+# Output
+
+
+def test_two_results_go_to_two_places(fails, files, tmp_path):
+    base = ["fit", files["LETOR"], "--ranker", "RankSVM"]
+    (tmp_path / "link").symlink_to("x")
+    for save, json_ in [("x", "x"), ("x", "./x"), ("link", "x"), ("-", "-")]:
+        places = [p if p == "-" else tmp_path / p for p in (save, json_)]
+        options = ["--save", places[0], "--json", places[1]]
+        assert "two results cannot both be written to" in fails(*base, *options)
+
+
+@pytest.fixture
+def bytes_of(monkeypatch):
+    """Run a command that must succeed; return the bytes of its output."""
+
+    def run_command(*arguments):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main([str(argument) for argument in arguments]) == 0
+        stream.flush()
+        return stream.buffer.getvalue()
+
+    return run_command
+
+
+def test_fit_prints_the_model(bytes_of, files, capsys):
+    found = bytes_of("fit", files["LETOR"], "--ranker", "RankSVM", "--save", "-")
+    assert "queries" in capsys.readouterr().err
+    coef = load_model(files["MODEL"]).coef_
+    assert load_model(found).coef_.tolist() == coef.tolist()
+
+
+@pytest.mark.parametrize("way", ["device", "pipe", "link", "mode"])
+def test_outputs_keep_what_they_are(ok, files, tmp_path, way):
+    path, found = tmp_path / "out", []
+    expected = ok("predict", files["MODEL"], files["LETOR"])
+    command = ["predict", files["MODEL"], files["LETOR"], "-o", path]
+    if way == "device":
+        path.symlink_to("/dev/null")
+        ok(*command)
+        assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+        return
+    if way == "pipe":
+        os.mkfifo(path)
+        reader = threading.Thread(target=lambda: found.append(path.read_text()))
+        reader.start()
+        ok(*command)
+        reader.join()
+        assert found == [expected]
+        return
+    (tmp_path / "target").touch(0o600)
+    if way == "link":
+        path.symlink_to("target")
+    else:
+        path = (tmp_path / "target").rename(path)
+    ok(*command)
+    assert path.read_text() == expected
+    assert path.is_symlink() == (way == "link")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+OUTPUTS = [
+    ("fit", "LETOR", "--ranker", "RankSVM", "--save"),
+    ("fit", "LETOR", "--ranker", "RankSVM", "--json"),
+    ("predict", "MODEL", "LETOR", "-o"),
+    ("rank", "MODEL", "LETOR", "-o"),
+    ("evaluate", "RUN", "QRELS", "--json"),
+    ("evaluate", "--letor", "LETOR", "--scores", "SCORES", "--json"),
+    ("compare", "a=RUN", "b=RUN", "--qrels", "QRELS", "--json"),
+    ("export", "MODEL", "--format", "json", "-o"),
+    ("demo", "--json"),
+]
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS, ids=" ".join)
+def test_outputs_are_checked_before_the_work(
+    fails, files, tmp_path, monkeypatch, arguments
+):
+    def no_work(args):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(f"skrank.cli._{arguments[0]}.run", no_work)
+    for path, message in [
+        (tmp_path, "is a folder"),
+        (tmp_path / "no" / "x", "there is no folder"),
+        (tmp_path / ("x" * 300), "File name too long"),
+    ]:
+        assert message in fails(*with_paths(arguments, files, "", ""), path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS[:-1], ids=" ".join)
+def test_a_full_device_is_one_line(run, files, arguments):
+    code, out, err = run(*with_paths(arguments, files, "", ""), "/dev/full")
+    assert (code, out) == (2, "")
+    assert err == "skrank: error: /dev/full: No space left on device\n"
+
+
+def test_a_full_standard_output_is_one_line(files, monkeypatch, capsys):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["predict", str(files["MODEL"]), str(files["LETOR"])]) == 2
+        # Closing the file does not fail: nothing is written once more.
+    error = capsys.readouterr().err
+    assert error == "skrank: error: [Errno 28] No space left on device\n"
+
+
+def test_names_and_ids_that_are_not_utf_8(bytes_of, files, tmp_path):
+    """They are printed and written byte by byte, as they came."""
+    data = tmp_path / "data"
+    data.write_bytes(b"1 qid:1 1:0.5 #docid = d\xff\n0 qid:1 1:0.25 #docid = e\n")
+    out = os.fsdecode(os.fsencode(tmp_path) + b"/out\xfe")
+    printed = bytes_of("rank", files["MODEL"], data)
+    assert b" d\xff " in printed
+    assert bytes_of("rank", files["MODEL"], data, "-o", out) == b""
+    with open(out, "rb") as file:
+        assert file.read() == printed
+    printed = bytes_of("fit", data, "--ranker", "RankSVM", "--save", out)
+    assert b"/out\xfe\n" in printed
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_ends_of_lines_and_marks(ok, files, tmp_path, end, mark):
+    expected = json.loads(ok("evaluate", files["RUN"], files["QRELS"], "--json", "-"))
+    for name in ("RUN", "QRELS"):
+        text = files[name].read_text().replace("\n", end).removesuffix(end)
+        (tmp_path / name).write_bytes(mark + text.encode())
+    found = ok("evaluate", tmp_path / "RUN", tmp_path / "QRELS", "--json", "-")
+    assert json.loads(found) == expected

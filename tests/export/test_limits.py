@@ -1,0 +1,172 @@
+"""Model files that would fill the memory, and those that only need a larger limit."""
+
+import io
+import json
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank._core import _reading
+from skrank.datasets import make_ranking
+from skrank.export import load_model, save_model
+from skrank.rankers import RankSVM
+
+
+@pytest.fixture(scope="module")
+def data():
+    """A small ranking task."""
+    return make_ranking(12, n_features=5, n_informative=3, random_state=0)
+
+
+def archive(document, **members):
+    """Content of a model file."""
+    buffer = io.BytesIO()
+    text = document if isinstance(document, (str, bytes)) else json.dumps(document)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in {"model.json": text, **members}.items():
+            file.writestr(name, content)
+    return buffer.getvalue()
+
+
+def model_with(alpha):
+    header = {"format": "skrank-model", "format_version": 2}
+    estimator = {
+        "class": "skrank.rankers.RankSVM",
+        "params": {**RankSVM().get_params(), "alpha": alpha},
+        "state": {},
+    }
+    return {**header, "versions": {"skrank": skrank.__version__}, "model": estimator}
+
+
+ARRAY = {"type": "array", "member": "x"}
+
+
+def header_of(shape, dtype="<f8", version=(1, 0)):
+    buffer = io.BytesIO()
+    header = {"descr": dtype, "fortran_order": False, "shape": shape}
+    if version == (1, 0):
+        np.lib.format.write_array_header_1_0(buffer, header)
+    else:
+        np.lib.format.write_array_header_2_0(buffer, header)
+    return buffer.getvalue()
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def test_the_models_of_these_tests_are_right_but_for_what_is_tested():
+    assert load_model(archive(model_with(2.5))).alpha == 2.5
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+@pytest.mark.parametrize(
+    ("shape", "dtype", "message"),
+    [
+        ((10**12,), "<f8", "x should hold 8000000000000 bytes .* but holds 16"),
+        ((10**30, 10**30), "<f8", "x should hold 80000"),
+        ((-1,), "<f8", "x should hold -8 bytes"),
+        ((1,), "<f8", "x should hold 8 bytes .* but holds 16"),
+        ((10**12,), "|V0", "x holds 1000000000000 values of no size"),
+        ((2,), "|O", "allow_pickle"),
+    ],
+)
+def test_headers_are_not_trusted(shape, dtype, message, version):
+    content = header_of(shape, dtype, version) + bytes(16)
+    with pytest.raises(ValueError, match=message):
+        load_model(archive(model_with(ARRAY), x=content))
+
+
+def test_a_header_that_is_no_header():
+    broken = header_of((2,)).replace(b"shape", b"'((((") + bytes(16)
+    for content in (broken, b"", b"\x93NUMPY\x09\x00", bytes(16)):
+        with pytest.raises(ValueError, match=r"^<text> is not a valid model file: "):
+            load_model(archive(model_with(ARRAY), x=content))
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("[" * 10**6, "it is nested too deeply"),
+        ('{"a": ' * 10**5, "it is nested too deeply"),
+        ('{"a": ' + "9" * 10**6 + "}", "Exceeds the limit"),
+        ('{"a": "' + "9" * 10**6 + '"}', "no header of format"),
+        ({**model_with(1.0), "format_version": "9" * 10**6}, "format version '9+…9+'"),
+        ({**model_with(1.0), "model": {"class": "x" * 10**6}}, "class 'x+…"),
+    ],
+)
+def test_odd_documents_make_short_messages(document, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load_model(archive(document))
+    assert len(str(caught.value)) < 500
+
+
+def test_the_limit_counts_all_that_is_unpacked(monkeypatch):
+    monkeypatch.setattr(_reading, "_SMALL", 10**6)
+    message = "<text> holds more than 1000000 bytes.* larger max_bytes"
+    big = npy(np.zeros(80_000))
+    for content in (
+        archive(" " * 10**6),  # JSON weighs more than arrays
+        archive(model_with(ARRAY), x=npy(np.zeros(200_000))),
+        archive(model_with([ARRAY] * 3), x=big),  # one member, several times
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_model(content)
+        # With a larger limit, something else is wrong with them.
+        with pytest.raises(ValueError, match="is not a valid model file"):
+            load_model(content, max_bytes=10**8)
+    with pytest.raises(ValueError, match="alpha must be a number"):
+        load_model(archive(model_with(ARRAY), x=big))
+
+
+def test_max_bytes_is_for_models_as_well(data, tmp_path):
+    save_model(RankSVM().fit(*data), tmp_path / "model")
+    with pytest.raises(ValueError, match=r"model holds more than 100 bytes"):
+        load_model(tmp_path / "model", max_bytes=100)
+    load_model(tmp_path / "model", max_bytes=10**6)
+    with pytest.raises(ValueError, match="max_bytes must be a whole number >= 1"):
+        load_model(tmp_path / "model", max_bytes=0)
+
+
+def test_file_objects(data):
+    model, buffer = RankSVM().fit(*data), io.BytesIO()
+    save_model(model, buffer)
+    buffer.seek(0)
+    loaded = load_model(buffer)
+    assert loaded.coef_.tolist() == model.coef_.tolist()
+    assert load_model(buffer.getvalue()).coef_.tolist() == model.coef_.tolist()
+
+
+def test_the_path_is_checked_before_the_model_is_encoded(data, tmp_path, monkeypatch):
+    def encode(self, *args):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr("skrank.export._encode.Encoder.estimator", encode)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        save_model(RankSVM(), tmp_path / "no" / "model")
+
+
+def test_threads_that_save_to_one_path(data, tmp_path):
+    path, failures = tmp_path / "model", []
+    model = RankSVM().fit(*data)
+
+    def work():
+        try:
+            for _ in range(5):
+                save_model(model, path)
+                load_model(path)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
