@@ -9,6 +9,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._core._informative import inner_fit
 from skrank._core._inner import (
     allows_missing,
     allows_sparse,
@@ -143,13 +144,14 @@ def fit_on(
         held_out["X_val"] = named_rows(validation.X, validation.feature_names)
         held_out["y_val"] = validation.y
         held_out["groups_val"] = validation.groups
-    return fit_inner(
-        estimator,
-        named_rows(data.X, data.feature_names),
-        data.y,
-        groups=data.groups,
-        given=given,
-        validation=held_out,
-        owner=owner,
-        rng=rng,
-    )
+    with inner_fit():
+        return fit_inner(
+            estimator,
+            named_rows(data.X, data.feature_names),
+            data.y,
+            groups=data.groups,
+            given=given,
+            validation=held_out,
+            owner=owner,
+            rng=rng,
+        )

@@ -6,7 +6,7 @@ pass to a ranker are made here.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
+from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
 from skrank._core._parameters import Parameters
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
@@ -33,6 +34,7 @@ from skrank._rows import (
     SideData,
     check_pairs,
 )
+from skrank._training_data import overflow_in_data, warn_of_training_data
 from skrank.metrics import check_query_leakage, ndcg_score
 
 __all__ = ["BaseRanker"]
@@ -158,7 +160,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         for side in self._side_data:
             if side.for_validation:
                 held_out[side.name] = given.pop(f"{side.name}_val", None)
-        before = dict(vars(self))
+        before = self._state()
         try:
             # The features must be those of a model that goes on.
             goes_on = getattr(self, "warm_start", False) and "query_ids_" in before
@@ -170,7 +172,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             self._callback_context = self._init_callback_context(
                 max_subtasks=None  # pyright: ignore[reportArgumentType]
             )
-            method(data, rows)
+            if not in_order:  # a stream may come query by query
+                warn_of_training_data(self, data, index)
+            self._train(method, data, rows)
             self._note_queries(data, index, reset)
         except BaseException:
             # A fit that fails, or that is interrupted, leaves the ranker as it was.
@@ -181,6 +185,41 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             # The context holds on to the fit, and would be pickled with the ranker.
             vars(self).pop("_callback_context", None)
         return self
+
+    def _state(self) -> dict[str, Any]:
+        """Return the attributes, with arrays that learning in place cannot change."""
+        return {
+            name: value.copy()
+            if name.endswith("_") and isinstance(value, np.ndarray)
+            else value
+            for name, value in vars(self).items()
+        }
+
+    def _train(self, method: _FitMethod, data, validation) -> None:
+        """Call a method that learns, and make sure that it learned finite numbers.
+
+        Only where it did not are the data searched for the cause.
+        """
+        try:
+            with quiet():
+                method(data, validation)
+            for name, values in self._learned():
+                if not np.isfinite(values).all():
+                    raise NotFiniteError(
+                        f"{type(self).__name__}: {name} is not finite after the fit; "
+                        "scale the features and grades, or make smaller steps"
+                    )
+        except Exception as error:
+            cause = overflow_in_data(error, data, validation)
+            if cause is None:
+                raise
+            raise NotFiniteError(f"{type(self).__name__}: {cause}") from error
+
+    def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield the numbers of the model that must be finite, with their names."""
+        for name in ("params_", "coef_", "intercept_", "baseline_"):
+            if name in vars(self):
+                yield name, np.asarray(vars(self)[name])
 
     def _known_arguments(self, given):
         """Return the arguments that are not None; refuse those that `fit` lacks."""
@@ -340,7 +379,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             Scores; higher is better. Only differences within a query mean anything.
         """
         check_is_fitted(self)
-        return self._predict(self._check_rows(X, reset=False))
+        rows = self._check_rows(X, reset=False)
+        with quiet():
+            return require_finite_scores(self._predict(rows), rows)
 
     def rank(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the rank of each document within its query.
@@ -432,11 +473,13 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def _by_query(self, function, X, groups, method):
         """Return ``function(X)``, or ``function(X, ptr)`` if queries are needed."""
         rows = self._check_rows(X, reset=False)
-        if not self._needs_groups:
-            return function(rows)
-        ids = self._query_ids(method, groups, X, n_samples=rows.shape[0])
-        index = QueryIndex.from_groups(ids)
-        return index.restore(function(index.take(rows), index.ptr))
+        with quiet():
+            if not self._needs_groups:
+                return require_finite_scores(function(rows), rows)
+            ids = self._query_ids(method, groups, X, n_samples=rows.shape[0])
+            index = QueryIndex.from_groups(ids)
+            scores = index.restore(function(index.take(rows), index.ptr))
+            return require_finite_scores(scores, rows)
 
     def _scores(self, X, groups) -> np.ndarray:
         """Return scores, for a caller who knows the queries."""
