@@ -79,9 +79,12 @@ def _exponential_gain(ranker) -> str | None:
         last = name.rpartition("__")[2]
         if last == "gain" and isinstance(value, str) and value == "exp2":
             return f"{name}='exp2'"
-        if last == "measure" and value is not None:
-            if getattr(get_measure(value), "gain", None) == "exp2":
-                return f"{name}={value!r:.60}"
+        if (
+            last == "measure"
+            and value is not None
+            and getattr(get_measure(value), "gain", None) == "exp2"
+        ):
+            return f"{name}={value!r:.60}"
     return None
 
 

@@ -7,6 +7,9 @@ pass to a ranker are made here.
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from numbers import Integral
+from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
-from skrank._core._parameters import Parameters
+from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank._core._validation import (
@@ -26,6 +29,7 @@ from skrank._core._validation import (
     check_scores,
     check_weights,
     n_rows,
+    naming,
     resolve_groups,
 )
 from skrank._rows import (
@@ -76,6 +80,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
             _state_arguments_of_fit(cls)
+        if not cls.__name__.startswith(("Base", "_")):
+            _own_inherited_methods(cls)
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -242,7 +248,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         preferences = given.pop("preferences", None)
         weight = given.pop("sample_weight", None)
         needs_y = _is_unjudged(y, preferences)
-        rows = self._check_rows(X, reset=reset, needs_y=needs_y)
+        with naming("X", only_where_silent=True):
+            rows = self._check_rows(X, reset=reset, needs_y=needs_y)
         n = n_rows(rows)
         grades = None
         if preferences is None:
@@ -289,7 +296,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                     f"{side.name} and {side.name}_val must be given together, so that "
                     "validation queries are ranked like those of training"
                 )
-        X = self._check_rows(X_val, reset=False)
+        with naming("X_val"):
+            X = self._check_rows(X_val, reset=False)
         n = n_rows(X)
         ids = self._query_ids(
             "fit with X_val", groups_val, y_val, X_val, n_samples=n, name="groups_val"
@@ -463,7 +471,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         float
             Mean NDCG@10, between 0 and 1.
         """
-        groups = self._query_ids("score", groups, y, X, n_samples=n_rows(X))
+        n = n_rows(X)
+        groups = self._query_ids("score", groups, y, X, n_samples=n)
+        y = check_grades(y, n_samples=n)
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
         return float(
@@ -508,7 +518,17 @@ def _checked_preferences(preferences, weight, ids) -> Preferences:
         raise ValueError(
             f"preferences must stay within a query; pair {crossing[0]} joins two"
         )
-    return Preferences(pairs, check_weights(weight, len(pairs)))
+    return Preferences(pairs, _weights_of_pairs(weight, len(pairs)))
+
+
+def _weights_of_pairs(weight, n_pairs) -> np.ndarray | None:
+    shape = np.shape(weight)
+    if len(shape) == 1 and shape != (n_pairs,):
+        raise ValueError(
+            f"sample_weight must hold one weight for each of the {n_pairs} "
+            f"preferences, got {shape[0]} weights"
+        )
+    return check_weights(weight, n_pairs)
 
 
 _PREFERENCES_DOC = """array-like of shape (n_pairs, 2), default=None
@@ -552,6 +572,37 @@ def _state_arguments_of_fit(cls):
     setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
 
 
+def _own_inherited_methods(cls):
+    """Give a class the methods of its abstract bases under its own name.
+
+    Python's messages about wrong arguments name the class that a method was written
+    in; users know the class that they made.
+    """
+    for name in dir(cls):
+        if name.startswith("_"):
+            continue
+        method = inspect.getattr_static(cls, name)
+        if not isinstance(method, FunctionType) or name in vars(cls):
+            continue
+        owner = method.__qualname__.rpartition(".")[0]
+        if not method.__module__.startswith("skrank.") or not (
+            owner.startswith("Base") or owner.endswith("Mixin")
+        ):
+            continue
+        own = FunctionType(
+            method.__code__,
+            method.__globals__,
+            method.__name__,
+            method.__defaults__,
+            method.__closure__,
+        )
+        own.__kwdefaults__ = method.__kwdefaults__
+        update_wrapper(own, method)
+        del own.__wrapped__  # it is the same function, and no wrapper of it
+        own.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, own)
+
+
 def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.ndarray:
     """Check that there is one finite score to start from for each row.
 
@@ -582,6 +633,8 @@ def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.n
 
 def check_depth(k: int) -> None:
     """Raise an error unless the number of wanted documents is at least 1."""
+    if not isinstance(k, Integral) or isinstance(k, bool):
+        raise InvalidParameterError(f"k must be a whole number >= 1, got {k!r:.100}")
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
 

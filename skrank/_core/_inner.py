@@ -131,6 +131,11 @@ def fit_inner(
     """
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise TypeError(f"{owner} must be an estimator with fit, got {estimator!r}")
+    if not any(hasattr(estimator, response) for response in RESPONSES):
+        raise TypeError(
+            f"{owner} must be an estimator that scores documents by "
+            f"{', '.join(RESPONSES[:-1])} or {RESPONSES[-1]}, got {estimator!r:.100}"
+        )
     model = clone(estimator)
     if rng is not None:
         _seed(model, rng)

@@ -233,8 +233,16 @@ class AdditiveRun:
     def resume(self) -> None:
         """Check that weak rankers can be added to the last model.
 
-        That the rows have the features of the last fit has been checked.
+        That the rows have the features of the last fit has been checked. Subclasses
+        extend this method.
         """
+        given, fitted = self.ranker.init, self.ranker.init_
+        if _described(given) != _described(fitted):
+            raise ValueError(
+                f"warm_start=True goes on from the model that began with init="
+                f"{fitted!r:.100}, got init={given!r:.100}; keep init, or set "
+                "warm_start=False"
+            )
 
     def ready(self) -> None:
         """Prepare what depends on the scores before the first round."""
@@ -320,7 +328,7 @@ class AdditiveRun:
         """Raise an error where the objective is not finite, or grows without bounds."""
         if not np.isfinite(curve[-1]):
             raise self._diverged(f"became {curve[-1]}", done + len(curve) - 1)
-        # A loss that begins near 0, at a kink or from good scores, shows its size later.
+        # A loss that begins near 0, as at a kink, shows its size later.
         if curve[-1] > self.largest_growth * max(1.0, *map(abs, curve[:2])):
             what = f"grew from {curve[0]:.3g} to {curve[-1]:.3g}"
             raise self._diverged(what, done + len(curve) - 1)
@@ -353,6 +361,11 @@ class AdditiveRun:
             return np.asarray(before, dtype=np.float64)
         unknown = np.full(self.n_done - len(before), np.nan)  # without validation
         return np.concatenate([before, unknown, np.asarray(curve, dtype=np.float64)])
+
+
+def _described(estimator) -> str | None:
+    """Return the class and the parameters of an estimator in words that compare."""
+    return None if estimator is None else f"{type(estimator)} {estimator!r}"
 
 
 def draw_seed(rng) -> int:

@@ -216,16 +216,29 @@ class BaseSolver(Parameters, BaseEstimator):
         self._check_parameters()
         missing = [name for name in self.requires if not hasattr(objective, name)]
         if missing:
-            raise TypeError(
-                f"{type(self).__name__} needs an objective with {', '.join(missing)}, "
-                f"which {type(objective).__name__} does not offer"
-                f"{_reasons(objective, missing)}"
-            )
+            raise TypeError(self._why_unsuitable(objective, missing))
         if constraint_of(objective) is not None and not self.keeps_constraints:
             raise TypeError(
                 f"{type(self).__name__} does not keep parameters within the constraint "
                 "of this energy; use ProjectedGradient, ConstrainedSGD, Adam or SGD"
             )
+
+    def _why_unsuitable(self, objective, missing) -> str:
+        """Say what an objective lacks, in its own words where it has any."""
+        why_not = getattr(objective, "why_not", None)
+        reasons = [] if why_not is None else [why_not(name) for name in missing]
+        reasons = [reason for reason in reasons if reason]
+        name = type(self).__name__
+        if reasons and hasattr(objective, "loss_name"):
+            return (
+                f"solver: {name} cannot minimise {objective.loss_name}, because "
+                f"{' and '.join(reasons)}; choose another solver or another loss"
+            )
+        because = "".join(f"; {reason}" for reason in reasons)
+        return (
+            f"{name} needs an objective with {', '.join(missing)}, which "
+            f"{type(objective).__name__} does not offer{because}"
+        )
 
     def solve(
         self,
@@ -263,10 +276,3 @@ class BaseSolver(Parameters, BaseEstimator):
             If a parameter has a wrong type, or if the objective lacks something.
         """
         raise NotImplementedError
-
-
-def _reasons(objective, missing):
-    """Why an objective does not offer something, where it can say so."""
-    why_not = getattr(objective, "why_not", None)
-    reasons = [] if why_not is None else [why_not(name) for name in missing]
-    return "".join(f"; {reason}" for reason in reasons if reason)

@@ -190,7 +190,8 @@ def test_a_start_at_the_minimum_and_data_without_preferences_are_silent(rows):
     # Of such data the ranker warns; the solver has nothing to add.
     with pytest.warns(TrainingDataWarning, match="same grade") as caught:
         idle = EnergyRanker(loss=HingeLoss()).fit(X, np.ones_like(y), groups)
-    assert len(caught) == 1 and not idle.coef_.any()
+    assert len(caught) == 1
+    assert not idle.coef_.any()
 
 
 def test_a_late_kink_is_told_from_too_few_iterations():
