@@ -37,6 +37,7 @@ from skrank._rows import (
     Preferences,
     SideData,
     check_pairs,
+    read_only,
 )
 from skrank._training_data import overflow_in_data, warn_of_training_data
 from skrank.metrics import check_query_leakage, ndcg_score
@@ -356,7 +357,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         """Check rows alone; grades are checked by rules of their own."""
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
-        return validate_data(
+        rows = validate_data(
             self,
             X,
             y=y,
@@ -366,6 +367,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             order="C",
             ensure_all_finite="allow-nan" if self._accepts_missing else True,
         )
+        return read_only(rows)
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> Any:
         raise NotImplementedError
