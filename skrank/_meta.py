@@ -18,7 +18,7 @@ from skrank._core._inner import (
     scores_of,
 )
 from skrank._core._validation import qid_of_index
-from skrank._rows import GroupedRows, named_rows
+from skrank._rows import GroupedRows, named_rows, read_only
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 
 
@@ -61,7 +61,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
             X = check_array(
                 X, ensure_all_finite=False, estimator=self, input_name="X", **accepted
             )
-        return validate_data(self, X, reset=reset, skip_check_array=True)
+        return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
 
     def _fit_inner(
         self,

@@ -114,8 +114,7 @@ class GroupedRows(Grouped):
         rows = X if index.order is None else take_rows(X, index.order)
         rest["sample_weight"] = read_only(index.take(rest.get("sample_weight")))
         sides: dict[str, Any] = {
-            name: read_only(index.take(values))
-            for name, values in (side or {}).items()
+            name: read_only(index.take(values)) for name, values in (side or {}).items()
         }
         return cls(
             read_only(rows),

@@ -19,7 +19,20 @@ _COMPLAINT = re.compile(
 
 
 class NotFiniteError(ValueError):
-    """A loss, an objective or a model is no longer finite."""
+    """A loss, an objective or a model is no longer finite; a ValueError.
+
+    A fit that raises it leaves the ranker as it was.
+
+    Examples
+    --------
+    >>> from skrank.exceptions import NotFiniteError
+    >>> from skrank.losses import SquaredLoss
+    >>> try:
+    ...     SquaredLoss().value_gradient([0.0, 1.0], [1e300, 0.0], [0, 2])
+    ... except NotFiniteError as error:
+    ...     print(str(error).partition(";")[0])
+    SquaredLoss became inf, because scores reach 1e+300 in size
+    """
 
 
 def quiet() -> AbstractContextManager:

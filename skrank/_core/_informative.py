@@ -15,7 +15,19 @@ _inside = ContextVar("inside", default=False)
 
 
 class TrainingDataWarning(UserWarning):
-    """A ranker can learn nothing from its training data, or not what they mean."""
+    """A ranker can learn nothing from its training data, or not what they mean.
+
+    The message says what was found and what to do about it: every query has a single
+    document, all grades of each query are equal, y and groups look swapped, one gain of
+    a query dwarfs all others, or no tree could be split.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skrank.exceptions import TrainingDataWarning
+    >>> warnings.simplefilter("error", TrainingDataWarning)  # have it raised
+    >>> warnings.simplefilter("default", TrainingDataWarning)  # or shown once
+    """
 
 
 @contextmanager
@@ -51,7 +63,7 @@ def _level_of_caller() -> int:
         ("skrank.", "sklearn.")
     ):
         level, frame = level + 1, frame.f_back
-    return level - 1
+    return level
 
 
 def without_preference(y: np.ndarray, n_queries: int) -> str:

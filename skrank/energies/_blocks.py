@@ -17,7 +17,6 @@ from scipy import sparse
 
 from skrank._core._threads import blas_threads
 
-
 # A multiple of the rows of a tile on all machines that OpenBLAS and MKL know.
 _TILE_ROWS = 32
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
-from skrank._core._finite import NotFiniteError, quiet, unsafe_range
+from skrank._core._finite import NotFiniteError, largest_safe, quiet
 from skrank._core._parameters import Parameters
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for
@@ -303,9 +303,16 @@ class PreparedLoss:
             ("grades", getattr(self, "y", None)),
             ("weights", self.weight),
         )
-        causes = filter(None, (unsafe_range(*named) for named in arrays))
-        span = f"scores are between {raw.min():.3g} and {raw.max():.3g}"
-        return f"{self.loss_name} became {total}: {next(causes, span)}"
+        limit = largest_safe(np.float64)
+        for name, values in arrays:
+            largest = 0.0 if values is None else np.abs(values).max(initial=0.0)
+            if largest > limit:
+                return (
+                    f"{self.loss_name} became {total}, because {name} reach "
+                    f"{largest:.2g} in size; squares beyond {limit:.2g} overflow"
+                )
+        span = f"at scores from {raw.min():.3g} to {raw.max():.3g}"
+        return f"{self.loss_name} became {total} {span}"
 
     def _part(self, queries, by_row=(), by_query=()):
         """Copy with what belongs to some queries, for losses that offer ``subset``.
