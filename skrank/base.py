@@ -134,8 +134,15 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, lengths differ, grades or features are not finite, or
-            a parameter is out of range.
+            If groups are missing, lengths differ, grades or features are not finite, a
+            parameter is out of range, or the model would not be finite
+            (`skrank.exceptions.NotFiniteError`). The ranker is then as it was before.
+
+        Warns
+        -----
+        TrainingDataWarning
+            If no query prefers a document to another, y and groups look swapped, one
+            gain dwarfs all others, or no tree could be split.
         """
         given = {"sample_weight": sample_weight, **side_data}
         validation = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
@@ -387,6 +394,11 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         -------
         ndarray of shape (n_documents,)
             Scores; higher is better. Only differences within a query mean anything.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the training rows, or a score is not finite.
         """
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
@@ -693,7 +705,8 @@ class GroupsAtPredictMixin:
         Raises
         ------
         ValueError
-            If the model needs groups and there are none.
+            If the model needs groups and there are none, X does not fit the training
+            rows, or a score is not finite.
         """
         check_is_fitted(self)
         return self._by_query(self._predict, X, groups, "predict")
