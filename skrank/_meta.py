@@ -9,6 +9,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._core._informative import inner_fit
 from skrank._core._inner import (
     allows_missing,
     allows_sparse,
@@ -17,7 +18,7 @@ from skrank._core._inner import (
     scores_of,
 )
 from skrank._core._validation import qid_of_index
-from skrank._rows import GroupedRows, named_rows
+from skrank._rows import GroupedRows, named_rows, read_only
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 
 
@@ -60,7 +61,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
             X = check_array(
                 X, ensure_all_finite=False, estimator=self, input_name="X", **accepted
             )
-        return validate_data(self, X, reset=reset, skip_check_array=True)
+        return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
 
     def _fit_inner(
         self,
@@ -143,13 +144,14 @@ def fit_on(
         held_out["X_val"] = named_rows(validation.X, validation.feature_names)
         held_out["y_val"] = validation.y
         held_out["groups_val"] = validation.groups
-    return fit_inner(
-        estimator,
-        named_rows(data.X, data.feature_names),
-        data.y,
-        groups=data.groups,
-        given=given,
-        validation=held_out,
-        owner=owner,
-        rng=rng,
-    )
+    with inner_fit():
+        return fit_inner(
+            estimator,
+            named_rows(data.X, data.feature_names),
+            data.y,
+            groups=data.groups,
+            given=given,
+            validation=held_out,
+            owner=owner,
+            rng=rng,
+        )

@@ -92,6 +92,12 @@ class Objective:
         )
 
     @property
+    def loss_name(self) -> str:
+        """Name of the loss for error messages."""
+        loss = self.loss
+        return type(loss).__name__
+
+    @property
     def n_queries(self) -> int:
         """Number of queries."""
         return self.data.n_queries

@@ -112,13 +112,13 @@ class GroupedRows(Grouped):
             places[index.order] = np.arange(index.n_documents)
             preferences = preferences.moved(places)
         rows = X if index.order is None else take_rows(X, index.order)
-        rest["sample_weight"] = index.take(rest.get("sample_weight"))
+        rest["sample_weight"] = read_only(index.take(rest.get("sample_weight")))
         sides: dict[str, Any] = {
-            name: index.take(values) for name, values in (side or {}).items()
+            name: read_only(index.take(values)) for name, values in (side or {}).items()
         }
         return cls(
-            rows,
-            index.take(y),
+            read_only(rows),
+            read_only(index.take(y)),
             index.ptr,
             index.ids,
             preferences=preferences,
@@ -211,6 +211,38 @@ class GroupedRows(Grouped):
         first = self.preferences.pairs[:, 0]
         preferring[np.searchsorted(self.ptr, first, side="right") - 1] = True
         return preferring
+
+
+def read_only(array: Any) -> Any:
+    """Return an array that shares memory with what a user passed and protects it.
+
+    Callbacks, estimators inside others and losses that users write see the rows, and a
+    mistake of theirs must not change the data of the caller.
+
+    Parameters
+    ----------
+    array : ndarray, CSR matrix, data frame or None
+        What was passed.
+
+    Returns
+    -------
+    ndarray, CSR matrix, data frame or None
+        A view that cannot be written to; a copy of a CSR matrix whose columns are not
+        in order, because libraries put them in order in place. Data frames are returned
+        as they are.
+    """
+    if isinstance(array, np.ndarray):
+        view = array.view()
+        view.flags.writeable = False
+        return view
+    if not (sparse.issparse(array) and array.format == "csr"):
+        return array
+    if not array.has_canonical_format:
+        return array.copy()
+    parts = [read_only(part) for part in (array.data, array.indices, array.indptr)]
+    view = type(array)(tuple(parts), shape=array.shape, copy=False)
+    view.has_sorted_indices = view.has_canonical_format = True
+    return view
 
 
 def _repeats(queries) -> bool:

@@ -6,7 +6,10 @@ pass to a ranker are made here.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from numbers import Integral
+from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
-from skrank._core._parameters import Parameters
+from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
+from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank._core._validation import (
@@ -25,6 +29,7 @@ from skrank._core._validation import (
     check_scores,
     check_weights,
     n_rows,
+    naming,
     resolve_groups,
 )
 from skrank._rows import (
@@ -32,7 +37,9 @@ from skrank._rows import (
     Preferences,
     SideData,
     check_pairs,
+    read_only,
 )
+from skrank._training_data import overflow_in_data, warn_of_training_data
 from skrank.metrics import check_query_leakage, ndcg_score
 
 __all__ = ["BaseRanker"]
@@ -74,6 +81,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
             _state_arguments_of_fit(cls)
+        if not cls.__name__.startswith(("Base", "_")):
+            _own_inherited_methods(cls)
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -125,8 +134,15 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, lengths differ, grades or features are not finite, or
-            a parameter is out of range.
+            If groups are missing, lengths differ, grades or features are not finite, a
+            parameter is out of range, or the model would not be finite
+            (`skrank.exceptions.NotFiniteError`). The ranker is then as it was before.
+
+        Warns
+        -----
+        TrainingDataWarning
+            If no query prefers a document to another, y and groups look swapped, one
+            gain dwarfs all others, or no tree could be split.
         """
         given = {"sample_weight": sample_weight, **side_data}
         validation = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
@@ -158,7 +174,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         for side in self._side_data:
             if side.for_validation:
                 held_out[side.name] = given.pop(f"{side.name}_val", None)
-        before = dict(vars(self))
+        before = self._state()
         try:
             # The features must be those of a model that goes on.
             goes_on = getattr(self, "warm_start", False) and "query_ids_" in before
@@ -170,7 +186,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             self._callback_context = self._init_callback_context(
                 max_subtasks=None  # pyright: ignore[reportArgumentType]
             )
-            method(data, rows)
+            if not in_order:  # a stream may come query by query
+                warn_of_training_data(self, data, index)
+            self._train(method, data, rows)
             self._note_queries(data, index, reset)
         except BaseException:
             # A fit that fails, or that is interrupted, leaves the ranker as it was.
@@ -181,6 +199,41 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             # The context holds on to the fit, and would be pickled with the ranker.
             vars(self).pop("_callback_context", None)
         return self
+
+    def _state(self) -> dict[str, Any]:
+        """Return the attributes, with arrays that learning in place cannot change."""
+        return {
+            name: value.copy()
+            if name.endswith("_") and isinstance(value, np.ndarray)
+            else value
+            for name, value in vars(self).items()
+        }
+
+    def _train(self, method: _FitMethod, data, validation) -> None:
+        """Call a method that learns, and make sure that it learned finite numbers.
+
+        Only where it did not are the data searched for the cause.
+        """
+        try:
+            with quiet():
+                method(data, validation)
+            for name, values in self._learned():
+                if not np.isfinite(values).all():
+                    raise NotFiniteError(
+                        f"{type(self).__name__}: {name} is not finite after the fit; "
+                        "scale the features and grades, or make smaller steps"
+                    )
+        except Exception as error:
+            cause = overflow_in_data(error, data, validation)
+            if cause is None:
+                raise
+            raise NotFiniteError(f"{type(self).__name__}: {cause}") from error
+
+    def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield the numbers of the model that must be finite, with their names."""
+        for name in ("params_", "coef_", "intercept_", "baseline_"):
+            if name in vars(self):
+                yield name, np.asarray(vars(self)[name])
 
     def _known_arguments(self, given):
         """Return the arguments that are not None; refuse those that `fit` lacks."""
@@ -203,7 +256,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         preferences = given.pop("preferences", None)
         weight = given.pop("sample_weight", None)
         needs_y = _is_unjudged(y, preferences)
-        rows = self._check_rows(X, reset=reset, needs_y=needs_y)
+        with naming("X", only_where_silent=True):
+            rows = self._check_rows(X, reset=reset, needs_y=needs_y)
         n = n_rows(rows)
         grades = None
         if preferences is None:
@@ -250,7 +304,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                     f"{side.name} and {side.name}_val must be given together, so that "
                     "validation queries are ranked like those of training"
                 )
-        X = self._check_rows(X_val, reset=False)
+        with naming("X_val"):
+            X = self._check_rows(X_val, reset=False)
         n = n_rows(X)
         ids = self._query_ids(
             "fit with X_val", groups_val, y_val, X_val, n_samples=n, name="groups_val"
@@ -309,7 +364,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         """Check rows alone; grades are checked by rules of their own."""
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
-        return validate_data(
+        rows = validate_data(
             self,
             X,
             y=y,
@@ -319,6 +374,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             order="C",
             ensure_all_finite="allow-nan" if self._accepts_missing else True,
         )
+        return read_only(rows)
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> Any:
         raise NotImplementedError
@@ -338,9 +394,16 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         -------
         ndarray of shape (n_documents,)
             Scores; higher is better. Only differences within a query mean anything.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the training rows, or a score is not finite.
         """
         check_is_fitted(self)
-        return self._predict(self._check_rows(X, reset=False))
+        rows = self._check_rows(X, reset=False)
+        with quiet():
+            return require_finite_scores(self._predict(rows), rows)
 
     def rank(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the rank of each document within its query.
@@ -422,7 +485,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         float
             Mean NDCG@10, between 0 and 1.
         """
-        groups = self._query_ids("score", groups, y, X, n_samples=n_rows(X))
+        n = n_rows(X)
+        groups = self._query_ids("score", groups, y, X, n_samples=n)
+        y = check_grades(y, n_samples=n)
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
         return float(
@@ -432,11 +497,13 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def _by_query(self, function, X, groups, method):
         """Return ``function(X)``, or ``function(X, ptr)`` if queries are needed."""
         rows = self._check_rows(X, reset=False)
-        if not self._needs_groups:
-            return function(rows)
-        ids = self._query_ids(method, groups, X, n_samples=rows.shape[0])
-        index = QueryIndex.from_groups(ids)
-        return index.restore(function(index.take(rows), index.ptr))
+        with quiet():
+            if not self._needs_groups:
+                return require_finite_scores(function(rows), rows)
+            ids = self._query_ids(method, groups, X, n_samples=rows.shape[0])
+            index = QueryIndex.from_groups(ids)
+            scores = index.restore(function(index.take(rows), index.ptr))
+            return require_finite_scores(scores, rows)
 
     def _scores(self, X, groups) -> np.ndarray:
         """Return scores, for a caller who knows the queries."""
@@ -465,7 +532,17 @@ def _checked_preferences(preferences, weight, ids) -> Preferences:
         raise ValueError(
             f"preferences must stay within a query; pair {crossing[0]} joins two"
         )
-    return Preferences(pairs, check_weights(weight, len(pairs)))
+    return Preferences(pairs, _weights_of_pairs(weight, len(pairs)))
+
+
+def _weights_of_pairs(weight, n_pairs) -> np.ndarray | None:
+    shape = np.shape(weight)
+    if len(shape) == 1 and shape != (n_pairs,):
+        raise ValueError(
+            f"sample_weight must hold one weight for each of the {n_pairs} "
+            f"preferences, got {shape[0]} weights"
+        )
+    return check_weights(weight, n_pairs)
 
 
 _PREFERENCES_DOC = """array-like of shape (n_pairs, 2), default=None
@@ -509,6 +586,37 @@ def _state_arguments_of_fit(cls):
     setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
 
 
+def _own_inherited_methods(cls):
+    """Give a class the methods of its abstract bases under its own name.
+
+    Python's messages about wrong arguments name the class that a method was written
+    in; users know the class that they made.
+    """
+    for name in dir(cls):
+        if name.startswith("_"):
+            continue
+        method = inspect.getattr_static(cls, name)
+        if not isinstance(method, FunctionType) or name in vars(cls):
+            continue
+        owner = method.__qualname__.rpartition(".")[0]
+        if not method.__module__.startswith("skrank.") or not (
+            owner.startswith("Base") or owner.endswith("Mixin")
+        ):
+            continue
+        own = FunctionType(
+            method.__code__,
+            method.__globals__,
+            method.__name__,
+            method.__defaults__,
+            method.__closure__,
+        )
+        own.__kwdefaults__ = method.__kwdefaults__
+        update_wrapper(own, method)
+        del own.__wrapped__  # it is the same function, and no wrapper of it
+        own.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, own)
+
+
 def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.ndarray:
     """Check that there is one finite score to start from for each row.
 
@@ -539,6 +647,8 @@ def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.n
 
 def check_depth(k: int) -> None:
     """Raise an error unless the number of wanted documents is at least 1."""
+    if not isinstance(k, Integral) or isinstance(k, bool):
+        raise InvalidParameterError(f"k must be a whole number >= 1, got {k!r:.100}")
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
 
@@ -595,7 +705,8 @@ class GroupsAtPredictMixin:
         Raises
         ------
         ValueError
-            If the model needs groups and there are none.
+            If the model needs groups and there are none, X does not fit the training
+            rows, or a score is not finite.
         """
         check_is_fitted(self)
         return self._by_query(self._predict, X, groups, "predict")

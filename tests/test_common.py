@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import skrank
 from skrank._core._inner import scores_of
 from skrank.discovery import all_objects
+from skrank.exceptions import TrainingDataWarning
 from skrank.solvers import SGD, Adam
 
 _ONE_QUERY = "a row's weight is not its repetition where rows are compared"
@@ -290,7 +291,8 @@ def test_degenerate_queries(case):
     X = np.random.default_rng(0).normal(size=(7, 3))
     y = np.array([1.0, 0, 0, 2, 2, 1, 1])  # one document; equal grades
     groups = np.array([0, 1, 1, 2, 2, 3, 3])
-    ranker = make(case).fit(X, y, groups)
+    with pytest.warns(TrainingDataWarning, match="4 queries all have the same grade"):
+        ranker = make(case).fit(X, y, groups)
     assert np.isfinite(scores_of(ranker, X, groups)).all()
     assert ranker.n_queries_without_preference_ == 4
 

@@ -15,11 +15,11 @@ import skrank
 PACKAGE = Path(skrank.__file__).parent
 
 FLOORS = {
-    0: ("", "_core", "_version"),
+    0: ("", "_core", "_version", "exceptions"),
     1: ("metrics", "aggregation", "text", "preprocessing", "datasets"),
     2: ("losses",),
     3: ("energies", "solvers", "trees"),
-    4: ("base", "_objective", "_monitor", "_rows", "_meta"),
+    4: ("base", "_objective", "_monitor", "_rows", "_meta", "_training_data"),
     5: ("rankers",),
     6: (
         "meta",
@@ -47,6 +47,8 @@ SIDEWAYS = {
     ("datasets", "text"),
     ("datasets", "preprocessing"),
     ("base", "_rows"),
+    ("base", "_training_data"),
+    ("_training_data", "_rows"),
     ("_objective", "_rows"),
     ("_meta", "_rows"),
     ("_meta", "base"),

@@ -48,7 +48,18 @@ __all__ = [
 
 
 class InvalidParameterError(ValueError, TypeError):
-    """A constructor parameter is of the wrong type or out of range."""
+    """A constructor parameter is of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> from skrank.exceptions import InvalidParameterError
+    >>> from skrank.losses import HingeLoss
+    >>> try:
+    ...     HingeLoss(margin=-1).prepare([0.0, 1.0], [0, 2])
+    ... except InvalidParameterError as error:
+    ...     print(error)
+    HingeLoss: margin must be a number >= 0, got -1
+    """
 
 
 def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParameterError:

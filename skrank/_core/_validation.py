@@ -5,8 +5,10 @@ the argument, what was found and what is accepted. Arguments of functions are ch
 against their annotations, in the words that `Parameters` has for those of classes.
 """
 
+import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -60,6 +62,33 @@ def check_arguments(function: Callable, **given) -> None:
 def _argument_rule(function: Callable, name: str):
     """Return the test and the description of one argument."""
     return _rule(typing.get_type_hints(function, include_extras=True)[name])
+
+
+@contextmanager
+def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
+    """Put the name of an argument before errors of scikit-learn and NumPy about it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument that is checked.
+    only_where_silent : bool, default=False
+        Whether errors that speak of an array or of the name are left as they are.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        if re.search(rf"\b{name}\b", message) or (
+            only_where_silent and re.search(r"\barrays?\b|\bestimator\b", message)
+        ):
+            raise
+        # "Input X contains NaN" speaks of X where it means the argument.
+        message = re.sub(r"^(Input )?[Xy] ", rf"\g<1>{name} ", message)
+        if not re.search(rf"\b{name}\b", message):
+            message = f"{name}: {message}"
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(message) from error
 
 
 def n_rows(array: Any) -> int:
@@ -305,6 +334,12 @@ def resolve_groups(
     if groups is None:
         if get_config()["assume_single_query"]:
             return np.zeros(n_samples, dtype=np.intp)
+        if name != "groups":  # of validation rows, which no tool passes on
+            raise ValueError(
+                f"{caller} needs to know the query of every validation row: pass "
+                f"{name}=, one query id per row, or give y_val a pandas index with a "
+                "level named 'qid'"
+            )
         raise ValueError(f"{caller} needs to know the query of every row. {_TWO_WAYS}")
     return check_groups(groups, n_samples, name=name)
 
@@ -339,7 +374,10 @@ def check_grades(
     ValueError
         If a grade is NaN, infinite, negative or not a number, or the length differs.
     """
-    grades = as_numbers(column_or_1d(y, warn=warn), name, "numeric relevance grades")
+    with naming(name):
+        grades = as_numbers(
+            column_or_1d(y, warn=warn), name, "numeric relevance grades"
+        )
     grades = np.ascontiguousarray(grades)
     if n_samples is not None and len(grades) != n_samples:
         raise ValueError(f"{name} has {len(grades)} grades for {n_samples} rows")
@@ -440,13 +478,14 @@ def check_weights(
     """
     if sample_weight is None:
         return None
-    if np.isscalar(sample_weight):
-        weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
-    else:
-        # The stated type of dtype is str alone, which is narrower than what it takes.
-        dtype: Any = np.float64
-        numbers = _numeric_weights(sample_weight, name)
-        weight = check_array(numbers, ensure_2d=False, dtype=dtype, input_name=name)
+    with naming(name):
+        if np.isscalar(sample_weight):
+            weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
+        else:
+            # The stated type of dtype is str alone, narrower than what it takes.
+            dtype: Any = np.float64
+            numbers = _numeric_weights(sample_weight, name)
+            weight = check_array(numbers, ensure_2d=False, dtype=dtype, input_name=name)
     # The wording of scikit-learn, which its checks of estimators look for.
     if weight.ndim != 1:
         raise ValueError(

@@ -10,14 +10,50 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
 
 from skrank._core._threads import blas_threads
+
+# A multiple of the rows of a tile on all machines that OpenBLAS and MKL know.
+_TILE_ROWS = 32
 
 
 def row_blocks(n_rows: int, n_block_rows: int) -> list[slice]:
     """Cut rows into slices of ``n_block_rows``, the last one possibly shorter."""
     starts = range(0, n_rows, n_block_rows)
     return [slice(start, min(start + n_block_rows, n_rows)) for start in starts]
+
+
+def in_full_tiles(rows: Any) -> Any:
+    """Return rows with zeros after them, up to a multiple of the rows of BLAS's tiles.
+
+    A matrix product rounds rows in a tile that is not full in another way. With full
+    tiles alone, what a row gives does not depend on its place or on other rows.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (n_rows, n_features)
+        Rows.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_padded_rows, n_features)
+        The rows themselves if they fill their tiles.
+    """
+    n, d = rows.shape
+    n_full = -(-n // _TILE_ROWS) * _TILE_ROWS
+    if n == n_full:
+        return rows
+    if sparse.issparse(rows):
+        padded = rows.copy()
+        padded.resize(n_full, d)
+        return padded
+    padded = np.zeros((n_full, d), dtype=rows.dtype)
+    padded[:n] = rows
+    return padded
 
 
 @cache

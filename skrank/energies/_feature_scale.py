@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from skrank._core._finite import NotFiniteError, quiet, unsafe_range
+
 _BLOCK_ROWS = 2048
 
 
@@ -22,11 +24,23 @@ def feature_scale(X):
         Means.
     scale : ndarray of shape (n_features,)
         Standard deviations (divisor n), 1 for constant features.
+
+    Raises
+    ------
+    NotFiniteError
+        If values of a feature are so large that their squares overflow.
     """
-    if sparse.issparse(X):
-        mean, variance = _sparse_moments(X.tocsr())
-    else:
-        mean, variance = _dense_moments(X)
+    with quiet():
+        if sparse.issparse(X):
+            mean, variance = _sparse_moments(X.tocsr())
+        else:
+            mean, variance = _dense_moments(X)
+    overflowing = np.flatnonzero(~np.isfinite(variance))
+    if len(overflowing):
+        raise NotFiniteError(
+            unsafe_range("X", X)
+            or f"X: the variance of feature {overflowing[0]} overflows; scale it"
+        )
     n = X.shape[0]
     eps = np.finfo(np.float64).eps
     # Rounding leaves constant features a variance of this order.

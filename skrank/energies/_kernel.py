@@ -5,11 +5,25 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import KERNEL_PARAMS
 
-from skrank._core._parameters import PositiveInt
+from skrank._core._finite import NotFiniteError, quiet, unsafe_range
+from skrank._core._inner import parameters_of
+from skrank._core._parameters import PositiveInt, invalid_parameter
 from skrank.energies._linear import LinearEnergy
 
-_NYSTROEM_NAMES = ("gamma", "coef0", "degree")
+
+def _unknown(kernel, names) -> tuple[list[str], list[str]]:
+    """Return the names that a kernel does not take, and those that it takes."""
+    if isinstance(kernel, str):
+        taken = list(KERNEL_PARAMS[kernel])
+    else:
+        parameters = parameters_of(kernel).values()
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        if open_ended or not parameters:  # compiled functions may hide their signature
+            return [], []
+        taken = [p.name for p in parameters][2:]  # after the two rows
+    return [name for name in names if name not in taken], sorted(taken)
 
 
 class KernelEnergy(LinearEnergy):
@@ -65,20 +79,55 @@ class KernelEnergy(LinearEnergy):
             few | {"kernel": "laplacian", "fit_intercept": True},
         ]
 
+    def _check_parameters(self):
+        super()._check_parameters()
+        if isinstance(self.kernel, str) and self.kernel not in KERNEL_PARAMS:
+            known = ", ".join(map(repr, sorted(KERNEL_PARAMS)))
+            raise invalid_parameter(
+                self, "kernel", f"one of {known} or a function", self.kernel
+            )
+        unknown, taken = _unknown(self.kernel, self.kernel_params or ())
+        if unknown:
+            names = ", ".join(taken) or "nothing"
+            words = f"a mapping of what kernel={self.kernel!r:.60} takes, {names}"
+            raise invalid_parameter(self, "kernel_params", words, self.kernel_params)
+
     def setup(self, X, rng=None, y=None, ptr=None) -> Self:
-        """Draw the landmarks and whiten their kernel matrix; see `BaseEnergy.setup`."""
+        """Draw the landmarks and whiten their kernel matrix; see `BaseEnergy.setup`.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or if values of the kernel are not finite.
+        TypeError
+            If a parameter has a wrong type.
+        """
         super().setup(X, rng, y, ptr)
         other = dict(self.kernel_params or {})
-        known = {name: other.pop(name) for name in _NYSTROEM_NAMES if name in other}
-        self.map_ = Nystroem(
-            kernel=self.kernel,  # pyright: ignore[reportArgumentType] # also callables
-            kernel_params=other or None,
-            n_components=min(self.n_components, X.shape[0]),
-            random_state=rng,
-            **known,
-        ).fit(X)
+        known = {}
+        if isinstance(self.kernel, str):
+            known = {name: other.pop(name) for name in tuple(other)}
+        # The kernel is evaluated between rows that may be huge; the map is checked.
+        try:
+            with quiet():
+                self.map_ = Nystroem(
+                    kernel=self.kernel,  # pyright: ignore[reportArgumentType] # callables
+                    kernel_params=other or None,
+                    n_components=min(self.n_components, X.shape[0]),
+                    random_state=rng,
+                    **known,
+                ).fit(X)
+                finite = np.isfinite(self.map_.normalization_).all()
+        except np.linalg.LinAlgError:
+            finite = False
+        if not finite:
+            why = unsafe_range("X", X) or "scale the features, or change kernel_params"
+            raise NotFiniteError(
+                f"kernel={self.kernel!r:.60} is not finite between some rows: {why}"
+            )
         return self
 
     def transform(self, X):
         """Return features of the kernel, shape (n_documents, n_components)."""
-        return np.ascontiguousarray(self.map_.transform(X))
+        with quiet():
+            return np.ascontiguousarray(self.map_.transform(X))

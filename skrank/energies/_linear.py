@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._linear import matvec, rmatvec
 from skrank._core._parameters import NThreads
 from skrank._core._queries import rows_of_queries
@@ -145,13 +146,18 @@ class LinearEnergy(BaseEnergy):
         """
         d = X.shape[1]
         ridge = max(float(alpha), 0.0)
-        if sparse.issparse(X) or d > _MAX_DENSE_FEATURES:
-            square = X.multiply(X) if sparse.issparse(X) else np.square(X)
-            moments = np.asarray(square.mean(axis=0), dtype=np.float64).ravel()
-            return Whitening(np.sqrt(moments + ridge + _tiny(moments)))
-        sample = _sample(X, ptr)
-        gram = sample.T @ sample
-        gram /= len(sample)
+        with quiet():
+            if d > _MAX_DENSE_FEATURES:
+                square = X.multiply(X) if sparse.issparse(X) else np.square(X)
+                moments = np.asarray(square.mean(axis=0), dtype=np.float64).ravel()
+                return Whitening(np.sqrt(moments + ridge + _tiny(moments)))
+            sample = _sample(X, ptr)
+            gram = sample.T @ sample
+            gram /= len(sample)
+        if not np.isfinite(np.trace(gram)):
+            raise NotFiniteError(
+                unsafe_range("X", X) or "X: squares of features overflow; scale them"
+            )
         gram[np.diag_indices(d)] += ridge + _tiny(np.diagonal(gram))
         return Whitening(linalg.cholesky(gram, check_finite=False))
 
@@ -159,14 +165,21 @@ class LinearEnergy(BaseEnergy):
 def _sample(X, ptr):
     """Some rows in double precision; whole queries, centred, if ``ptr`` is given."""
     n_wanted = _ROWS_PER_FEATURE * X.shape[1]
-    step = max(1, len(X) // n_wanted)
+    step = max(1, X.shape[0] // n_wanted)
     if ptr is None:
-        return np.asarray(X[::step], dtype=np.float64)
+        return _dense(X[::step])
     rows, starts = rows_of_queries(ptr, np.arange(0, len(ptr) - 1, step))
-    sample = np.asarray(X[rows], dtype=np.float64)
+    sample = _dense(X[rows])
     sizes = np.diff(starts)
     means = np.add.reduceat(sample, starts[:-1], axis=0) / sizes[:, None]
     return sample - np.repeat(means, sizes, axis=0)
+
+
+def _dense(rows) -> np.ndarray:
+    # A sample of CSR rows with few features is small enough to be made dense; without
+    # it, features of different scale or correlated ones would take hundreds of steps.
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    return np.asarray(rows, dtype=np.float64)
 
 
 def _tiny(moments):

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from skrank._core._parameters import Interval, NThreads, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
-from skrank.energies._blocks import map_blocks, row_blocks
+from skrank.energies._blocks import in_full_tiles, map_blocks, row_blocks
 from skrank.energies._feature_scale import feature_scale
 
 # Values in the widest layer of a block: a block and its gradient stay within the cache.
@@ -226,7 +226,8 @@ class MLPEnergy(BaseEnergy):
         network, X, blocks, run = self._bind(params, X)
 
         def forward(block):
-            return network.forward(_rows(X, block, network.dtype))[0]
+            rows = in_full_tiles(_rows(X, block, network.dtype))
+            return network.forward(rows)[0][: block.stop - block.start]
 
         return self._concatenate(run(forward, blocks), blocks)
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from skrank._core._parameters import NThreads, Positive, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
-from skrank.energies._blocks import map_blocks, row_blocks
+from skrank.energies._blocks import in_full_tiles, map_blocks, row_blocks
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._feature_scale import feature_scale
 from skrank.energies._preference_weights import shrink_into
@@ -229,7 +229,8 @@ class NadarayaWatsonEnergy(BaseEnergy):
         def local(block):
             rows = X[block]
             # The square of the row itself is the same for all landmarks.
-            share = (rows[:, : len(params)] * params) @ landmarks.T
+            scaled = in_full_tiles(rows[:, : len(params)] * params)
+            share = (scaled @ landmarks.T)[: len(rows)]
             share -= half
             if leave_out and len(half) > 1:
                 own = rows[:, -1].astype(np.intp)

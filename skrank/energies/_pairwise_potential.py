@@ -10,6 +10,7 @@ from skrank._core import _pair_potential
 from skrank._core._parameters import NThreads, PositiveInt, invalid_parameter
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy, unfitted
+from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
@@ -92,6 +93,11 @@ class PairwisePotentialEnergy(BaseEnergy):
             {"individual": LinearEnergy(), "standardize": False},
             {"individual": kernel, "n_hidden": 1},
         ]
+
+    @property
+    def constrained(self):
+        """Whether the individual potential has constrained parameters."""
+        return self.individual is not None and self.individual.constrained
 
     @property
     def accepts_sparse(self):
@@ -183,6 +189,16 @@ class PairwisePotentialEnergy(BaseEnergy):
                 [0.0],
             ]
         )
+
+    def constraint(self, n_features: int):
+        """Return the constraint of the individual potential; pairs have none."""
+        inner = self.individual_.constraint(n_features)
+        if inner is None:
+            return None
+        first, _ = self._bounds(n_features)
+        mask = np.zeros(self.n_params(n_features), dtype=bool)
+        mask[:first] = inner.mask
+        return NonNegativeL1Ball(mask, inner.radius)
 
     def scores(self, params, X, ptr=None):
         """Scores of documents within their queries, shape (n_documents,)."""

@@ -10,6 +10,9 @@ The value of a query is the *sum* over its units (documents, preference pairs, o
 query itself); ``values.sum() / total_weight`` is the mean over the units.
 """
 
+import functools
+import inspect
+import math
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -18,6 +21,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
+from skrank._core._finite import NotFiniteError, largest_safe, quiet
 from skrank._core._parameters import Parameters
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for
@@ -121,15 +125,16 @@ class BaseLoss(Parameters, BaseEstimator):
 
     def _bind(self, y, ptr, sample_weight=None, labels=None, n_threads=1):
         """Do what `prepare` does without its checks, for batch after batch."""
-        if labels is None:
-            return self._prepare(y, ptr, sample_weight, n_threads)
-        if not self.reads_labels:
+        if labels is not None and not self.reads_labels:
             raise TypeError(
                 f"{type(self).__name__} compares scores of documents, but there is one "
                 "energy per label; use a loss functional such as HingeLoss, or an "
                 "energy without labels"
             )
-        return self._prepare(y, ptr, sample_weight, n_threads, labels)
+        rest = () if labels is None else (labels,)
+        prepared = self._prepare(y, ptr, sample_weight, n_threads, *rest)
+        prepared.loss_name = type(self).__name__
+        return prepared
 
     def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
         """Bind the loss, whose parameters have been checked.
@@ -195,8 +200,26 @@ class BaseLoss(Parameters, BaseEstimator):
         return np.asarray(raw)
 
 
+def _finite_evaluation(function):
+    """Have a method that evaluates a loss refuse results that are not finite."""
+
+    @functools.wraps(function)
+    def evaluate(self, raw):
+        with quiet():
+            result = function(self, raw)
+            total = result[0].sum()
+        if not math.isfinite(total):
+            raise NotFiniteError(self._why_not_finite(total, raw))
+        return result
+
+    return evaluate
+
+
 class PreparedLoss:
     """A loss bound to the grades of a data set.
+
+    Subclasses implement `value_gradient`. Whatever they evaluate is refused with a
+    `NotFiniteError`, which is a ValueError, where it is not finite.
 
     Parameters
     ----------
@@ -222,6 +245,16 @@ class PreparedLoss:
     draws_anew = False
     # Absent where the judgements are preferences, which have no grades.
     y: np.ndarray
+    weight: np.ndarray | None = None
+    #: Name of the loss for error messages.
+    loss_name = "The loss"
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name in ("value_gradient", "gradient_hessian", "most_violated"):
+            own = vars(cls).get(name)
+            if inspect.isfunction(own):
+                setattr(cls, name, _finite_evaluation(own))
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)
@@ -259,6 +292,27 @@ class PreparedLoss:
             Gradient of ``values.sum()``.
         """
         raise NotImplementedError
+
+    def _why_not_finite(self, total, raw) -> str:
+        """Return what makes the sum of the loss infinite or NaN."""
+        raw = np.asarray(raw, dtype=np.float64)
+        if not np.isfinite(raw).all():
+            return f"{self.loss_name} became {total}, because scores are not finite"
+        arrays = (
+            ("scores", raw),
+            ("grades", getattr(self, "y", None)),
+            ("weights", self.weight),
+        )
+        limit = largest_safe(np.float64)
+        for name, values in arrays:
+            largest = 0.0 if values is None else np.abs(values).max(initial=0.0)
+            if largest > limit:
+                return (
+                    f"{self.loss_name} became {total}, because {name} reach "
+                    f"{largest:.2g} in size; squares beyond {limit:.2g} overflow"
+                )
+        span = f"at scores from {raw.min():.3g} to {raw.max():.3g}"
+        return f"{self.loss_name} became {total} {span}"
 
     def _part(self, queries, by_row=(), by_query=()):
         """Copy with what belongs to some queries, for losses that offer ``subset``.

@@ -13,8 +13,12 @@ class BoostedRanker(BaseBoostedRanker):
               \arg\min_T \sum_i g_i T(x_i) + \tfrac{1}{2} h_i T(x_i)^2
 
     with the gradient :math:`g` and the diagonal Hessian :math:`h` of the loss at
-    :math:`F_{t-1}`; for a loss without a Hessian all :math:`h_i` are 1. A level of a
-    tree costs O(n d) for n documents with d features, from histograms of integers.
+    :math:`F_{t-1}`; for a loss without a Hessian all :math:`h_i` are 1, so that a step
+    is a mean gradient times the learning rate. A loss of pairs sums over the pairs of a
+    document: where it is strongly curved, as squares are, such steps overshoot and
+    training diverges, which is an error. ``normalization="query"`` of the loss, or a
+    smaller learning rate, keeps them short. A level of a tree costs O(n d) for n
+    documents with d features, from histograms of integers.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Gradient boosting of trees."""
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Annotated, Any
 
 import numpy as np
@@ -151,6 +152,19 @@ class _Boosting(AdditiveRun):
             data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
         )
         self.trees, self.outputs = [], []
+        self.loss_name = type(self.loss).__name__
+
+    @property
+    def remedy(self) -> str:
+        """What the user can do where training diverges."""
+        rate = f"lower learning_rate={self.ranker.learning_rate:g}"
+        if self.loss.has_hessian:
+            return f"{rate}, raise min_hessian_leaf or l2_regularization"
+        # A tree then steps by the mean gradient, which for a sum over the pairs of a
+        # document grows with their number, however curved the loss is.
+        if "normalization" in self.loss.get_params(deep=False):
+            rate += ", set normalization='query' of the loss"
+        return f"{rate}, or choose a loss with a Hessian such as LogLoss"
 
     def forget(self, rng):
         ranker = self.ranker
@@ -159,6 +173,7 @@ class _Boosting(AdditiveRun):
         ranker.loss_ = self.loss
 
     def resume(self):
+        super().resume()
         ranker = self.ranker
         if self.n_outputs != ranker.ensemble_.n_outputs:
             raise ValueError(
@@ -217,7 +232,9 @@ class _Boosting(AdditiveRun):
 
     def keep(self, n_rounds):
         ranker, n_trees = self.ranker, n_rounds * self.n_outputs
-        ranker.ensemble_ = ranker.ensemble_.append(
+        ranker._warn_without_split(self.trees, self.data)
+        # A copy: that of the ranker stays as it was where the fit fails later on.
+        ranker.ensemble_ = copy(ranker.ensemble_).append(
             self.trees[:n_trees],
             self.outputs[:n_trees],
             ranker.bin_mapper_.thresholds_,

@@ -166,6 +166,9 @@ class GERank(BaseEnergyRanker):
             n_jobs=self.n_jobs,
         )
         loss = _LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        if not {"normalization", "grade_weights"} <= loss.get_params(deep=False).keys():
+            accepted = "a loss of preference pairs such as HingeLoss()"
+            raise invalid_parameter(self, "loss", accepted, self.loss)
         weigh = None if self.gain is None else GainOfBetter(self.gain)
         loss = cast(BaseLoss, clone(loss)).set_params(
             normalization=self.pair_weights, grade_weights=weigh

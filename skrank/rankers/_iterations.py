@@ -26,7 +26,8 @@ class BaseIterativeRanker(BaseRanker):
     Parameters
     ----------
     random_state : int, RandomState or None, default=None
-        Source of all randomness.
+        Source of all randomness. The same seed gives the same model to the bit, for any
+        number of threads and any order of the queries with the same ids.
     verbose : int, default=0
         Amount of output: 1 prints some iterations, 2 prints all of them.
     callback : callable, default=None

@@ -150,6 +150,7 @@ class _JointObjective:
         self.objectives = objectives
         self.total_weight = objectives[0].total_weight
         self.n_queries = objectives[0].n_queries
+        self.loss_name = objectives[0].loss_name
 
     def value_gradient(self, params):
         models = np.split(params, len(self.objectives))

@@ -105,6 +105,7 @@ class RandomForestRanker(BaseTreeRanker):
                 g, h = gradient * times, hessian * times
             trees.append(grower.grow(g, h, rows, seed=draw_seed(rng), **options))
             monitor(None, iteration + 1, np.nan)
+        self._warn_without_split(trees, data)
         self.ensemble_ = TreeEnsemble.empty().append(
             trees, [0] * len(trees), self.bin_mapper_.thresholds_
         )

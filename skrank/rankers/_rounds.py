@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import NotFiniteError
 from skrank._core._inner import allows_missing, needs_groups, scores_of
 from skrank._core._parameters import PositiveInt
 from skrank._meta import fit_on
@@ -232,8 +233,16 @@ class AdditiveRun:
     def resume(self) -> None:
         """Check that weak rankers can be added to the last model.
 
-        That the rows have the features of the last fit has been checked.
+        That the rows have the features of the last fit has been checked. Subclasses
+        extend this method.
         """
+        given, fitted = self.ranker.init, self.ranker.init_
+        if _described(given) != _described(fitted):
+            raise ValueError(
+                f"warm_start=True goes on from the model that began with init="
+                f"{fitted!r:.100}, got init={given!r:.100}; keep init, or set "
+                "warm_start=False"
+            )
 
     def ready(self) -> None:
         """Prepare what depends on the scores before the first round."""
@@ -258,7 +267,8 @@ class AdditiveRun:
 
     def keep(self, n_rounds: int) -> None:
         """Store the first rounds of this run in the ranker."""
-        self.ranker.weak_rankers_ += self.found[:n_rounds]
+        # A new list: the old one is that of the ranker where the fit fails later on.
+        self.ranker.weak_rankers_ = self.ranker.weak_rankers_ + self.found[:n_rounds]
 
     def _scores_of(self, data):
         scores = self.ranker._raw(data.X, data.ptr)
@@ -293,18 +303,46 @@ class AdditiveRun:
         monitor.start(None)
         curve = []
         for iteration in range(done, ranker.n_estimators):
-            objective = self.add_round(iteration)
+            try:
+                objective = self.add_round(iteration)
+            except NotFiniteError as error:  # of the loss itself
+                raise NotFiniteError(
+                    f"{type(ranker).__name__}: {error} after {iteration} rounds; "
+                    f"{self.remedy}"
+                ) from error
             if objective is None:
                 break
-            if not np.isfinite(objective):
-                raise ValueError(
-                    f"the objective became {objective} after {iteration} rounds; lower "
-                    "learning_rate, or check the loss"
-                )
             curve.append(objective)
+            self._require_progress(curve, done)
             if monitor.needed and monitor(None, iteration + 1 - done, objective):
                 break
+        if not np.isfinite(self.scores).all():
+            raise self._diverged("scores are not finite", done + len(curve))
         self._store(monitor, curve)
+
+    #: By what the objective may grow before training counts as diverged. Losses that
+    #: follow a measure may well rise, but come back from a few times what they were.
+    largest_growth = 1e6
+
+    def _require_progress(self, curve, done):
+        """Raise an error where the objective is not finite, or grows without bounds."""
+        if not np.isfinite(curve[-1]):
+            raise self._diverged(f"became {curve[-1]}", done + len(curve) - 1)
+        # A loss that begins near 0, as at a kink, shows its size later.
+        if curve[-1] > self.largest_growth * max(1.0, *map(abs, curve[:2])):
+            what = f"grew from {curve[0]:.3g} to {curve[-1]:.3g}"
+            raise self._diverged(what, done + len(curve) - 1)
+
+    def _diverged(self, what: str, n_rounds: int) -> NotFiniteError:
+        """Return the error that names the loss and says what helps."""
+        return NotFiniteError(
+            f"{type(self.ranker).__name__}: {self.loss_name} {what} after {n_rounds} "
+            f"rounds; {self.remedy}"
+        )
+
+    #: Name of the loss for error messages.
+    loss_name = "the objective"
+    remedy = "scale init_score and the grades, or check the loss"
 
     def _store(self, monitor, curve):
         ranker, done = self.ranker, self.n_done
@@ -323,6 +361,11 @@ class AdditiveRun:
             return np.asarray(before, dtype=np.float64)
         unknown = np.full(self.n_done - len(before), np.nan)  # without validation
         return np.concatenate([before, unknown, np.asarray(curve, dtype=np.float64)])
+
+
+def _described(estimator) -> str | None:
+    """Return the class and the parameters of an estimator in words that compare."""
+    return None if estimator is None else f"{type(estimator)} {estimator!r}"
 
 
 def draw_seed(rng) -> int:

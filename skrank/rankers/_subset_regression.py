@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
-from skrank._core._parameters import NonNegative
+from skrank._core._parameters import NonNegative, invalid_parameter
 from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
 from skrank.metrics._gain import Gain, gain_of_grades
@@ -72,6 +72,10 @@ class SubsetRegression(BaseRanker):
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         model = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
+        if not hasattr(model, "fit") or not hasattr(model, "predict"):
+            raise invalid_parameter(
+                self, "estimator", "a regressor with fit and predict", self.estimator
+            )
         target = gain_of_grades(self.gain, np.asarray(data.y))
         weight = self._weights(target, data.sample_weight)
         # Some regressors have no sample_weight, not even one that may be None.

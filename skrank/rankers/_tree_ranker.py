@@ -1,14 +1,16 @@
 """Rankers made of histogram trees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._informative import warn_of_data
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
 from skrank._core._threads import effective_n_threads
+from skrank._rows import GroupedRows
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.trees import BinMapper
 from skrank.trees._grower import Grower
@@ -152,6 +154,32 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             "stochastic": bool(self.stochastic_rounding),
             "n_threads": effective_n_threads(self.n_jobs),
         } | more
+
+    def _warn_without_split(self, trees, data: GroupedRows) -> None:
+        """Warn where none of the trees that were grown has a split, and say why."""
+        if not trees or any((tree["feature"] >= 0).any() for tree in trees):
+            return
+        least, n = self.min_samples_leaf, data.n_documents
+        if n < 2 * least:
+            why = (
+                f"a split needs {2 * least} documents, min_samples_leaf={least} for "
+                f"each side, and there are {n}; lower min_samples_leaf"
+            )
+        elif (self.bin_mapper_.n_bins_ < 2).all():
+            why = "every feature has the same value in all rows; check X"
+        elif not data.has_preference().any():
+            return  # of which the ranker has warned before
+        else:
+            why = (
+                f"none is possible or gains enough under min_samples_leaf={least}, "
+                f"min_hessian_leaf={self.min_hessian_leaf:g} and min_gain_to_split="
+                f"{self.min_gain_to_split:g}; lower them"
+            )
+        warn_of_data(f"{type(self).__name__}: no tree has a split, because {why}")
+
+    def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
+        yield from super()._learned()
+        yield "value_ of ensemble_", self.ensemble_.value_
 
     def _add_trees(self, raw, X) -> np.ndarray:
         """Add the values of all trees to scores, (n_documents, n_outputs), in place."""

@@ -7,6 +7,7 @@ the type of the energy or of the loss. The objective offers ``value_gradient(par
 where its energy and its loss can do it.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -14,7 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skrank._core._finite import NotFiniteError, quiet
 from skrank._core._parameters import Parameters
+
+# What helps where a solver that chooses its steps by itself leaves the finite numbers.
+_REMEDY = "scale the features or raise alpha"
 
 
 @dataclass
@@ -81,7 +86,33 @@ def announce_start(monitor: Any, params: np.ndarray, value: float) -> None:
         start(np.array(params), value)
 
 
-def finite_value_gradient(objective: Any, params: np.ndarray):
+def not_finite(objective: Any, what: str, remedy: str) -> NotFiniteError:
+    """Return the error that says that a minimisation has left the finite numbers.
+
+    Parameters
+    ----------
+    objective : object
+        May offer ``loss_name``, by which the error then calls it.
+    what : str
+        What happened, such as "became inf".
+    remedy : str
+        What the user can do about it.
+
+    Returns
+    -------
+    NotFiniteError
+        Error to raise; a ValueError.
+    """
+    name = getattr(objective, "loss_name", None)
+    owner = "the objective" if name is None else f"the objective with {name}"
+    return NotFiniteError(f"{owner} {what}; {remedy}")
+
+
+def finite_value_gradient(
+    objective: Any,
+    params: np.ndarray,
+    remedy: str = _REMEDY,
+) -> tuple[float, np.ndarray]:
     """Evaluate an objective; raise a ValueError where it is not finite.
 
     Parameters
@@ -90,6 +121,8 @@ def finite_value_gradient(objective: Any, params: np.ndarray):
         Offers ``value_gradient(params)``.
     params : ndarray of shape (n_params,)
         Where to evaluate it.
+    remedy : str
+        What the user can do where it is not finite.
 
     Returns
     -------
@@ -97,12 +130,51 @@ def finite_value_gradient(objective: Any, params: np.ndarray):
         The objective.
     gradient : ndarray of shape (n_params,)
         Its gradient.
+
+    Raises
+    ------
+    NotFiniteError
+        If the objective or a part of its gradient is infinite or NaN.
     """
-    value, gradient = objective.value_gradient(params)
-    if not np.isfinite(value):
-        raise ValueError(
-            f"the objective became {value}; scale the features or raise alpha"
-        )
+    value, gradient = _finite_value(objective, params, remedy)
+    if not np.isfinite(gradient).all():
+        raise not_finite(objective, "has a gradient that is not finite", remedy)
+    return value, gradient
+
+
+def finite_value(objective: Any, params: np.ndarray, remedy: str = _REMEDY) -> float:
+    """Return an objective; raise a ValueError where it is not finite.
+
+    Parameters
+    ----------
+    objective : object
+        Offers ``value_gradient(params)``.
+    params : ndarray of shape (n_params,)
+        Where to evaluate it.
+    remedy : str
+        What the user can do where it is not finite.
+
+    Returns
+    -------
+    float
+        The objective.
+
+    Raises
+    ------
+    NotFiniteError
+        If the objective is infinite or NaN.
+    """
+    return float(_finite_value(objective, params, remedy)[0])
+
+
+def _finite_value(objective, params, remedy):
+    try:
+        with quiet():
+            value, gradient = objective.value_gradient(params)
+    except NotFiniteError as error:  # of the loss itself
+        raise NotFiniteError(f"{error}; {remedy}") from error
+    if not math.isfinite(value):
+        raise not_finite(objective, f"became {value}", remedy)
     return value, gradient
 
 
@@ -144,16 +216,29 @@ class BaseSolver(Parameters, BaseEstimator):
         self._check_parameters()
         missing = [name for name in self.requires if not hasattr(objective, name)]
         if missing:
-            raise TypeError(
-                f"{type(self).__name__} needs an objective with {', '.join(missing)}, "
-                f"which {type(objective).__name__} does not offer"
-                f"{_reasons(objective, missing)}"
-            )
+            raise TypeError(self._why_unsuitable(objective, missing))
         if constraint_of(objective) is not None and not self.keeps_constraints:
             raise TypeError(
                 f"{type(self).__name__} does not keep parameters within the constraint "
                 "of this energy; use ProjectedGradient, ConstrainedSGD, Adam or SGD"
             )
+
+    def _why_unsuitable(self, objective, missing) -> str:
+        """Say what an objective lacks, in its own words where it has any."""
+        why_not = getattr(objective, "why_not", None)
+        reasons = [] if why_not is None else [why_not(name) for name in missing]
+        reasons = [reason for reason in reasons if reason]
+        name = type(self).__name__
+        if reasons and hasattr(objective, "loss_name"):
+            return (
+                f"solver: {name} cannot minimise {objective.loss_name}, because "
+                f"{' and '.join(reasons)}; choose another solver or another loss"
+            )
+        because = "".join(f"; {reason}" for reason in reasons)
+        return (
+            f"{name} needs an objective with {', '.join(missing)}, which "
+            f"{type(objective).__name__} does not offer{because}"
+        )
 
     def solve(
         self,
@@ -191,10 +276,3 @@ class BaseSolver(Parameters, BaseEstimator):
             If a parameter has a wrong type, or if the objective lacks something.
         """
         raise NotImplementedError
-
-
-def _reasons(objective, missing):
-    """Why an objective does not offer something, where it can say so."""
-    why_not = getattr(objective, "why_not", None)
-    reasons = [] if why_not is None else [why_not(name) for name in missing]
-    return "".join(f"; {reason}" for reason in reasons if reason)

@@ -15,7 +15,12 @@ from skrank._core._parameters import (
     PositiveInt,
     invalid_parameter,
 )
-from skrank.solvers._base import BaseSolver, SolverResult, announce_start
+from skrank.solvers._base import (
+    BaseSolver,
+    SolverResult,
+    announce_start,
+    finite_value,
+)
 from skrank.solvers._lbfgs import FLAT_START, LBFGS
 
 
@@ -119,7 +124,7 @@ class SmoothingHomotopy(BaseSolver):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        value, _ = objective.value_gradient(params)
+        value = finite_value(objective, params)
         converged = not exhausted and not stuck
         return SolverResult(params, len(history), value, converged, history)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.solvers._adam import Adam
-from skrank.solvers._base import BaseSolver, SolverResult
+from skrank.solvers._base import BaseSolver, SolverResult, finite_value
 from skrank.solvers._homotopy import Continued, limited
 from skrank.solvers._lbfgs import LBFGS
 
@@ -73,7 +73,7 @@ class RelaxedStart(BaseSolver):
         result = inner.solve(objective.relaxed(), params, rng, watch)
         if not watch.stopped:
             result = inner.solve(objective, result.params, rng, watch)
-        value, _ = objective.value_gradient(result.params)
+        value = finite_value(objective, result.params)
         return SolverResult(
             result.params, len(history), value, result.converged, history
         )

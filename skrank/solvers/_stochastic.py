@@ -13,12 +13,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank._core._finite import NotFiniteError
 from skrank._core._parameters import Interval, NonNegative, Positive, PositiveInt
 from skrank.solvers._base import (
     BaseSolver,
     SolverResult,
     announce_start,
     constraint_of,
+    finite_value,
+    not_finite,
 )
 
 # By default an epoch makes this many steps or more, however few the queries are.
@@ -137,7 +140,7 @@ class StochasticSolver(BaseSolver):
         # The history is a mean along the way; what compares restarts is the objective
         # at the end of it.
         final = run.current()
-        value = float(objective.value_gradient(final)[0])
+        value = finite_value(objective, final, run.remedy)
         return SolverResult(final, len(history), value, converged, history)
 
 
@@ -169,8 +172,7 @@ class _Run:
         with np.errstate(over="ignore", invalid="ignore"):
             for queries in self._batches():
                 batch = self.objective.batch(queries, self.rng)
-                value, gradient = batch.value_gradient(self.params)
-                self._require_finite(value, epoch)
+                value, gradient = self._evaluate(batch, epoch)
                 factor = self.solver._batch_rate(batch)
                 self.solver._move(
                     self.step,
@@ -184,6 +186,16 @@ class _Run:
                 total += len(queries) * value
         self._require_finite(self.params @ self.params, epoch)
         return total / self.objective.n_queries
+
+    def _evaluate(self, batch, epoch):
+        try:
+            value, gradient = batch.value_gradient(self.params)
+        except NotFiniteError as error:  # of the loss itself
+            raise NotFiniteError(
+                f"{self._diverged(epoch)}: {error}; {self.remedy}"
+            ) from error
+        self._require_finite(value, epoch)
+        return value, gradient
 
     def _schedule(self, epoch):
         schedule = self.solver.schedule
@@ -214,12 +226,20 @@ class _Run:
 
     def _require_finite(self, value, epoch):
         if not math.isfinite(value):
-            raise ValueError(
-                f"{type(self.solver).__name__} diverged in epoch {epoch + 1}: the "
-                "objective or the parameters are no longer finite; use a learning_rate "
-                f"smaller than {self.solver.learning_rate:g}, set clip_norm, or scale "
-                "the features"
-            )
+            what = "is no longer finite, or the parameters are not"
+            error = not_finite(self.objective, what, self.remedy)
+            raise NotFiniteError(f"{self._diverged(epoch)}: {error}")
+
+    def _diverged(self, epoch) -> str:
+        return f"{type(self.solver).__name__} diverged in epoch {epoch + 1}"
+
+    @property
+    def remedy(self) -> str:
+        """What the user can do where the objective is not finite."""
+        return (
+            f"use a learning_rate smaller than {self.solver.learning_rate:g}, set "
+            "clip_norm, or scale the features"
+        )
 
 
 class _MovingMean:

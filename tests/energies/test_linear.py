@@ -53,10 +53,19 @@ def test_whitened_features_have_unit_covariance(X):
     np.testing.assert_allclose(covariance, np.eye(5), atol=1e-3)
 
 
-def test_sparse_and_wide_rows_get_a_diagonal():
+def test_wide_rows_get_a_diagonal():
     wide = np.random.default_rng(0).normal(size=(30, 1200))
     assert LinearEnergy().coordinates(wide).factor.ndim == 1
-    assert LinearEnergy().coordinates(sparse.csr_matrix(wide[:, :4])).factor.ndim == 1
+    assert LinearEnergy().coordinates(sparse.csr_matrix(wide)).factor.ndim == 1
+
+
+def test_sparse_rows_get_the_coordinates_of_dense_ones(X):
+    ptr = np.array([0, 20, 25, 60])
+    for form in (sparse.csr_matrix, sparse.csr_array):
+        for queries in (None, ptr):
+            dense = LinearEnergy().coordinates(X, ptr=queries).factor
+            found = LinearEnergy().coordinates(form(X), ptr=queries).factor
+            np.testing.assert_array_equal(found, dense)
 
 
 def test_constant_features_do_not_break_the_factor():

@@ -1,5 +1,6 @@
 """The three energy-based rankers of Fang and Liu, sections 5.1 to 5.3."""
 
+from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from skrank._core._queries import QueryIndex
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
 from skrank.energies import KernelEnergy
+from skrank.exceptions import TrainingDataWarning
 from skrank.losses import ListNetLoss, ListwiseEnergyLoss
 from skrank.metrics import ndcg_score
 from skrank.rankers import (
@@ -118,7 +120,10 @@ def test_pointwise_sgd_is_the_update_rule(gamma, single, graded):
     rule = pointwise_rule(gamma, np.unique(y))
     expected = descend(X, y, ptr, rule, len(y) / (len(ptr) - 1))
     ranker = EnergyPointwise(gamma=gamma, alpha=ALPHA, solver=PAPER, random_state=0)
-    found = ranker.fit(X, y, groups).params_
+    # A ranker takes single documents for an oversight, and says so.
+    told = pytest.warns(TrainingDataWarning, match="every query has a single document")
+    with told if single else nullcontext():
+        found = ranker.fit(X, y, groups).params_
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 from skrank.energies import LinearEnergy, MLPEnergy
+from skrank.exceptions import TrainingDataWarning
 from skrank.losses import (
     ListNetLoss,
     LogisticLoss,
@@ -166,7 +167,10 @@ def test_logistic_ranker_at_every_boundary(data):
         odds = single.predict_odds(X)
         expected += odds / (1 + odds)
     np.testing.assert_allclose(ranker.predict(X), expected, atol=1e-6)
-    with pytest.raises(ValueError, match="at least two distinct grades"):
+    with (
+        pytest.raises(ValueError, match="at least two distinct grades"),
+        pytest.warns(TrainingDataWarning, match="all 141 documents have the same"),
+    ):
         ranker.fit(X, np.ones(len(y)), groups)
 
 

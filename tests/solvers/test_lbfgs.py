@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
+from skrank.exceptions import TrainingDataWarning
 from skrank.losses import HingeLoss, LogLoss, LVQ2Loss, PerceptronLoss
 from skrank.rankers import EnergyRanker
 from skrank.solvers import LBFGS, Adam, SmoothingHomotopy
@@ -186,7 +187,10 @@ def test_a_start_at_the_minimum_and_data_without_preferences_are_silent(rows):
     first = ranker.fit(X, y, groups).params_
     np.testing.assert_allclose(ranker.fit(X, y, groups).params_, first, atol=1e-4)
     assert ranker.converged_
-    idle = EnergyRanker(loss=HingeLoss()).fit(X, np.ones_like(y), groups)
+    # Of such data the ranker warns; the solver has nothing to add.
+    with pytest.warns(TrainingDataWarning, match="same grade") as caught:
+        idle = EnergyRanker(loss=HingeLoss()).fit(X, np.ones_like(y), groups)
+    assert len(caught) == 1
     assert not idle.coef_.any()
 
 

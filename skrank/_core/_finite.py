@@ -1,0 +1,129 @@
+"""What to do where a computation leaves the range of floating-point numbers.
+
+Nothing is refused because it is large: most algorithms take large numbers, and looking
+at all values before every fit would take longer than some fits do. Results are looked
+at instead, which are few, and only where one is not finite is the cause searched.
+"""
+
+import re
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+# How NumPy, SciPy and scikit-learn complain about numbers that are not finite.
+_COMPLAINT = re.compile(
+    r"\b(inf|infs|infinity|nans?|non-finite|finite|overflow|converge)\b", re.I
+)
+
+
+class NotFiniteError(ValueError):
+    """A loss, an objective or a model is no longer finite; a ValueError.
+
+    A fit that raises it leaves the ranker as it was.
+
+    Examples
+    --------
+    >>> from skrank.exceptions import NotFiniteError
+    >>> from skrank.losses import SquaredLoss
+    >>> try:
+    ...     SquaredLoss().value_gradient([0.0, 1.0], [1e300, 0.0], [0, 2])
+    ... except NotFiniteError as error:
+    ...     print(str(error).partition(";")[0])
+    SquaredLoss became inf, because scores reach 1e+300 in size
+    """
+
+
+def quiet() -> AbstractContextManager:
+    """Return a context without NumPy's warnings of overflow, for checked results."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def largest_safe(dtype: Any) -> float:
+    """Return the largest number whose squares can be summed in a precision.
+
+    It is the cube root of the largest number of the precision: as many squares as the
+    number itself says, far more than there are rows, have a finite sum.
+    """
+    dtype = np.dtype(dtype)
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    return float(np.cbrt(np.finfo(dtype).max))
+
+
+def unsafe_range(name: str, array: Any) -> str | None:
+    """Return a sentence about an array whose numbers are too large or too small.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument that holds the array.
+    array : ndarray, CSR matrix or None
+        Numbers; NaN counts as missing.
+
+    Returns
+    -------
+    str or None
+        What was found and what is accepted; None if the numbers are no cause of an
+        overflow.
+    """
+    values = array.data if sparse.issparse(array) else array
+    dtype = getattr(values, "dtype", None)
+    if dtype is None or dtype.kind not in "fiu" or not values.size:
+        return None
+    largest = max(float(np.nanmax(values)), -float(np.nanmin(values)))
+    limit = largest_safe(dtype)
+    if largest > limit:
+        return (
+            f"{name} must hold numbers of at most {limit:.2g} in size, because squares "
+            f"of larger ones overflow in {np.dtype(dtype).name}; found {largest:.2g}, "
+            "so scale them"
+        )
+    if 0 < largest < 1 / limit:
+        return (
+            f"{name} must not hold numbers below {1 / limit:.2g} alone, because "
+            f"dividing by them overflows; the largest is {largest:.2g}, so scale them"
+        )
+    return None
+
+
+def is_complaint(error: BaseException) -> bool:
+    """Return whether an error may come from numbers that are too large."""
+    if isinstance(error, NotFiniteError | np.linalg.LinAlgError | FloatingPointError):
+        return True
+    return isinstance(error, ValueError) and bool(_COMPLAINT.search(str(error)))
+
+
+def require_finite_scores(scores: np.ndarray, X: Any) -> np.ndarray:
+    """Return predicted scores; raise an error if some of them are not finite.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Scores of documents.
+    X : ndarray or CSR matrix
+        Rows that they belong to.
+
+    Returns
+    -------
+    ndarray
+        The scores.
+
+    Raises
+    ------
+    ValueError
+        If a score is infinite or NaN.
+    """
+    finite = np.isfinite(scores)
+    if finite.all():
+        return scores
+    row = int(np.flatnonzero(~finite.reshape(len(scores), -1).all(axis=1))[0])
+    values = X[[row]] if hasattr(X, "shape") and not hasattr(X, "iloc") else np.empty(0)
+    values = values.data if sparse.issparse(values) else np.asarray(values)
+    held = ""
+    if values.size and values.dtype.kind in "fiu" and not np.isnan(values).all():
+        held = f", whose largest feature is {np.nanmax(np.abs(values)):.2g} in size"
+    raise NotFiniteError(
+        f"X: the score of row {row} is {np.ravel(scores[row])[0]}{held}; scale the "
+        "features as those of training"
+    )

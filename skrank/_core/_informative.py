@@ -1,0 +1,132 @@
+"""Warnings about training data that say nothing, or not what they are meant to say."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+# A gain of 2^10 times the next one leaves the latter less than .1 percent.
+_DWARFING_GAP = 10.0
+
+_inside = ContextVar("inside", default=False)
+
+
+class TrainingDataWarning(UserWarning):
+    """A ranker can learn nothing from its training data, or not what they mean.
+
+    The message says what was found and what to do about it: every query has a single
+    document, all grades of each query are equal, y and groups look swapped, one gain of
+    a query dwarfs all others, or no tree could be split.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skrank.exceptions import TrainingDataWarning
+    >>> warnings.simplefilter("error", TrainingDataWarning)  # have it raised
+    >>> warnings.simplefilter("default", TrainingDataWarning)  # or shown once
+    """
+
+
+@contextmanager
+def inner_fit() -> Iterator[None]:
+    """Keep fits of a ranker inside another one from warning of its share of the data.
+
+    The outer ranker has looked at all data, and a part of them may well be without
+    preference.
+    """
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+def warn_of_data(message: str) -> None:
+    """Warn of training data, unless another ranker does that.
+
+    Parameters
+    ----------
+    message : str
+        What was found, why that matters, and what to do about it.
+    """
+    if not _inside.get():
+        warnings.warn(message, TrainingDataWarning, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """Return how many frames up the user's own code is."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        ("skrank.", "sklearn.")
+    ):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def without_preference(y: np.ndarray, n_queries: int) -> str:
+    """Say why no query prefers a document, and what to do about it.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_documents,)
+        Grades, which are the same within every query.
+    n_queries : int
+        Number of queries.
+
+    Returns
+    -------
+    str
+        Two sentences.
+    """
+    n = len(y)
+    if n == 1:
+        return "there is a single document, and nothing to compare it with; pass more"
+    if n_queries == n:
+        return (
+            f"every query has a single document: groups holds {n} different ids for "
+            f"{n} rows, as row numbers do. There is nothing to rank within a query; "
+            "pass the query of each row, which the documents of a query share"
+        )
+    if y.min() == y.max():
+        return (
+            f"all {n} documents have the same grade, {y[0]:g}. There is no order to "
+            "learn; check y"
+        )
+    return (
+        f"the documents of each of the {n_queries} queries all have the same grade. "
+        "Grades that differ only between queries say nothing about the order within "
+        "one; check whether y belongs to these rows, and groups to their queries"
+    )
+
+
+def dwarfing_gap(y: np.ndarray, ptr: np.ndarray) -> float | None:
+    """Return how far the best grade of a typical query exceeds the next one.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_documents,)
+        Grades, grouped by query.
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array.
+
+    Returns
+    -------
+    float or None
+        The median over queries with two different grades above 0; None where its power
+        of 2 does not dwarf other gains.
+    """
+    if y.max(initial=0.0) <= _DWARFING_GAP:
+        return None
+    starts, sizes = ptr[:-1], np.diff(ptr)
+    starts, sizes = starts[sizes > 0], sizes[sizes > 0]
+    best = np.maximum.reduceat(y, starts)
+    below = np.where(y < np.repeat(best, sizes), y, 0.0)
+    after = np.maximum.reduceat(below, starts)
+    gaps = (best - after)[after > 0]
+    if not len(gaps):
+        return None
+    gap = float(np.median(gaps))
+    return gap if gap > _DWARFING_GAP else None

@@ -1,0 +1,123 @@
+"""What training data are worth, said before the fit; and what broke it, said after."""
+
+from typing import Any
+
+import numpy as np
+
+from skrank._core._finite import is_complaint, unsafe_range
+from skrank._core._informative import dwarfing_gap, warn_of_data, without_preference
+from skrank._core._parameters import InvalidParameterError
+from skrank._core._queries import QueryIndex
+from skrank._rows import GroupedRows
+from skrank.metrics import get_measure
+
+
+def warn_of_training_data(ranker: Any, data: GroupedRows, index: QueryIndex) -> None:
+    """Warn of grades and queries from which no order can be learned.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        Ranker that is about to learn from the data.
+    data : GroupedRows
+        Training rows, with grades or preferences.
+    index : QueryIndex
+        How the rows came to be grouped.
+
+    Warns
+    -----
+    TrainingDataWarning
+        If y and groups look swapped, if no query prefers a document to another, or if
+        one gain of a query dwarfs all others.
+    """
+    if data.y is None:  # preferences do prefer
+        return
+    name = type(ranker).__name__
+    if _look_swapped(data, index):
+        warn_of_data(
+            f"{name}: y and groups look swapped: y holds {len(np.unique(data.y))} "
+            "whole numbers, each in one block of adjacent rows, as query ids do, and "
+            f"groups {data.n_queries} values that recur, as grades do. The order of "
+            "the arguments is fit(X, y, groups)"
+        )
+    elif not data.has_preference().any():
+        why = without_preference(data.y, data.n_queries)
+        warn_of_data(f"{name} learns no order of documents, because {why}")
+    gap = dwarfing_gap(data.y, data.ptr)
+    gain = None if gap is None else _exponential_gain(ranker)
+    if gain is not None:
+        warn_of_data(
+            f"{name}: {gain} takes 2 to the power of a grade as its gain, and in half "
+            f"of the queries the best grade exceeds the next by {gap:g} or more, so "
+            "that one document of a query hardly leaves any weight to the others. For "
+            "amounts such as revenue use linear gain, or a mapping of grades to gains"
+        )
+
+
+def _look_swapped(data: GroupedRows, index: QueryIndex) -> bool:
+    """Tell whether grades look like query ids, and query ids like grades.
+
+    So they do where each of many whole numbers stands in one block of adjacent rows of
+    y, as ids do, while fewer values recur all over groups, as grades do.
+    """
+    y: Any = index.restore(np.asarray(data.y))
+    n_blocks = 1 + int(np.count_nonzero(y[1:] != y[:-1]))
+    # No blocks at all, or as many queries as blocks, as where they are told apart by y.
+    if 2 * n_blocks > len(y) or data.n_queries < 2 or n_blocks <= data.n_queries:
+        return False
+    codes = index.restore(index.codes)
+    n_runs = 1 + int(np.count_nonzero(codes[1:] != codes[:-1]))
+    if n_runs <= n_blocks or n_runs < 2 * data.n_queries:
+        return False
+    values = np.unique(y)
+    return len(values) == n_blocks and bool(np.all(values == np.floor(values)))
+
+
+def _exponential_gain(ranker) -> str | None:
+    """Return the parameter by which a ranker weighs documents by powers of 2."""
+    for name, value in ranker.get_params(deep=True).items():
+        last = name.rpartition("__")[2]
+        if last == "gain" and isinstance(value, str) and value == "exp2":
+            return f"{name}='exp2'"
+        if (
+            last == "measure"
+            and value is not None
+            and getattr(get_measure(value), "gain", None) == "exp2"
+        ):
+            return f"{name}={value!r:.60}"
+    return None
+
+
+def overflow_in_data(
+    error: Exception, data: GroupedRows, validation: GroupedRows | None
+) -> str | None:
+    """Return a sentence about the argument whose numbers made a fit fail.
+
+    Parameters
+    ----------
+    error : Exception
+        What the fit raised.
+    data : GroupedRows
+        Training rows.
+    validation : GroupedRows or None
+        Validation rows.
+
+    Returns
+    -------
+    str or None
+        What was found and what is accepted; None if the error has other causes.
+    """
+    if isinstance(error, InvalidParameterError) or not is_complaint(error):
+        return None
+    named: list[tuple[str, Any]] = [
+        ("y", data.y),
+        ("sample_weight", data.sample_weight),
+    ]
+    if data.preferences is not None:
+        named.append(("sample_weight", data.preferences.weight))
+    named += [*data.side.items(), ("X", data.X)]
+    if validation is not None:
+        named += [("y_val", validation.y)]
+        named += [(f"{name}_val", held) for name, held in validation.side.items()]
+        named += [("X_val", validation.X)]
+    return next(filter(None, (unsafe_range(*pair) for pair in named)), None)

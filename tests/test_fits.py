@@ -1,0 +1,543 @@
+"""What a fit promises: a finite model, data left alone, and words where it fails."""
+
+import contextlib
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from _labels import label
+from scipy import sparse
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+
+from skrank.datasets import make_ranking
+from skrank.discovery import all_objects
+from skrank.energies import (
+    KernelEnergy,
+    MLPEnergy,
+    NadarayaWatsonEnergy,
+    PairwisePotentialEnergy,
+)
+from skrank.exceptions import NotFiniteError, TrainingDataWarning
+from skrank.losses import (
+    HingeLoss,
+    ListNetLoss,
+    SquareExponentialLoss,
+    SquareSquareLoss,
+)
+from skrank.model_selection import QuerySubsample
+from skrank.rankers import (
+    MART,
+    BoostedRanker,
+    EnergyRanker,
+    GERank,
+    LambdaMART,
+    LogisticRanker,
+    RandomForestRanker,
+    RankNet,
+    RankSVM,
+    SubsetRegression,
+)
+from skrank.solvers import SmoothingHomotopy
+
+RANKERS = all_objects("ranker")
+CASES = [(name, variant) for name in RANKERS for variant in RANKERS[name]._variants()]
+DEFAULTS = [(name, RANKERS[name]._variants()[0]) for name in RANKERS]
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    "ignore::scipy.linalg.LinAlgWarning",
+)
+
+
+def named(cases):
+    ids = [label(f"{name}-{variant}") for name, variant in cases]
+    return pytest.mark.parametrize(("name", "variant"), cases, ids=ids)
+
+
+def make(name, variant, **params):
+    ranker = RANKERS[name](**variant)
+    known = ranker.get_params(deep=False)
+    quick = {"n_estimators": 3, "min_samples_leaf": 2, "max_iter": 2, "random_state": 0}
+    return ranker.set_params(**{k: v for k, v in quick.items() if k in known} | params)
+
+
+def predict(ranker, X, groups):
+    return (
+        ranker.predict(X, groups=groups) if ranker._needs_groups else ranker.predict(X)
+    )
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, groups = make_ranking(
+        n_queries=12,
+        docs_per_query=(3, 9),
+        n_features=5,
+        n_informative=3,
+        random_state=0,
+    )
+    return X, y.astype(float), groups
+
+
+def huge(data, where, value):
+    """Data with one huge or tiny number, or all of them scaled to that size."""
+    X, y, groups = (array.copy() for array in data)
+    weight = np.ones(len(y))
+    arrays = {"X": X, "y": y, "sample_weight": weight}
+    if value < 1:
+        arrays[where] *= value
+    else:
+        arrays[where].flat[0] = value
+    return X, y, groups, weight
+
+
+def outcome(function, *arguments, **more):
+    """The result of a call and None, or None and the words of its ValueError."""
+    try:
+        return function(*arguments, **more), None
+    except ValueError as error:
+        return None, str(error)
+
+
+@named(CASES)
+@pytest.mark.parametrize("where", ["X", "y", "sample_weight"])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # not those of NumPy
+def test_huge_and_tiny_numbers(name, variant, where, data):
+    """A finite model, or one sentence that names what to change; no NumPy warning."""
+    others = (1e120, 1e40, 5e-324) if (name, variant) in DEFAULTS else ()
+    for value in (1e300, *others):
+        X, y, groups, weight = huge(data, where, value)
+        ranker = make(name, variant)
+        before = dict(vars(ranker))
+        _, words = outcome(ranker.fit, X, y, groups, sample_weight=weight)
+        if words is None:
+            scores, words = outcome(predict, ranker, X, groups)
+            assert words is not None or np.isfinite(scores).all()
+            assert words is None or words.startswith("X: the score of row")
+            continue
+        accepted = (
+            rf"\b{where} must|gain='exp2' overflows for grade|smaller learning_rate"
+        )
+        assert re.search(accepted + "|learning_rate smaller", words), words
+        assert re.search("scale|use gain='linear'", words), words
+        assert vars(ranker) == before
+
+
+@pytest.mark.parametrize("name", all_objects("loss"))
+def test_losses_of_huge_scores(name):
+    """Each value of a loss is finite, or the error names the loss and the scores."""
+    y, ptr = np.array([0, 1, 2, 3, 0, 1, 1, 0, 2, 1.0]), np.array([0, 4, 9, 10])
+    rng = np.random.default_rng(0)
+    cls = all_objects("loss")[name]
+    for variant in cls._variants():
+        if variant.get("reading") == "pointwise":  # takes one score for each label
+            continue
+        for size in (1e300, 1e200, 1e100, 5e-324):
+            single = np.r_[size, rng.normal(size=9)]
+            for raw in (single, size * np.linspace(-1, 1, 10), np.full(10, size)):
+                prepared = cls(**variant).prepare(y, ptr)
+                found, words = outcome(prepared.value_gradient, raw)
+                if words is None:
+                    assert np.isfinite(found[0]).all()
+                    assert np.isfinite(found[1]).all()
+                else:
+                    assert size > 5.6e102  # the cube root of the largest number
+                    assert re.match(rf"{name} became (inf|nan), because scores", words)
+
+
+@pytest.mark.parametrize("loss", [SquareExponentialLoss(), SquareSquareLoss()])
+def test_diverging_boosting_names_the_loss(loss):
+    """Steps by a sum over pairs overshoot where the loss is curved; a mean does not."""
+    X, y, groups = make_ranking(n_queries=30, random_state=0)
+    ranker = BoostedRanker(loss, n_estimators=60, min_samples_leaf=5)
+    message = rf"BoostedRanker: {type(loss).__name__} grew .* normalization='query'"
+    with pytest.raises(NotFiniteError, match=message):
+        ranker.fit(X, y, groups)
+    assert not hasattr(ranker, "ensemble_")
+    curve = ranker.set_params(loss__normalization="query").fit(X, y, groups).loss_curve_
+    assert curve[-1] < curve[0]
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_a_warm_start_that_diverges_leaves_the_ranker_alone(validated):
+    X, y, groups = make_ranking(n_queries=30, random_state=0)
+    held = {"X_val": X, "y_val": y, "groups_val": groups} if validated else {}
+    loss = SquareSquareLoss(normalization="query")
+    ranker = BoostedRanker(loss, n_estimators=3, warm_start=True, n_iter_no_change=None)
+    ranker.fit(X, y, groups, **held)
+    before, scores = dict(vars(ranker)), ranker.predict(X)
+    ranker.set_params(n_estimators=80, learning_rate=1e6)
+    with pytest.raises(
+        NotFiniteError, match=r"SquareSquareLoss .*learning_rate=1e\+06"
+    ):
+        ranker.fit(X, y, groups, **held)
+    after = vars(ranker) | {"n_estimators": 3, "learning_rate": 0.1}
+    assert after.keys() == before.keys()
+    np.testing.assert_array_equal(ranker.predict(X), scores)
+    assert ranker.ensemble_.n_trees == before["n_iter_"] == 3
+
+
+def test_a_model_that_is_not_finite_is_refused(data):
+    class Lost(SubsetRegression):
+        def _fit(self, data, validation):
+            self.coef_ = np.array([1.0, np.nan])
+
+    with pytest.raises(NotFiniteError, match="Lost: coef_ is not finite after the fit"):
+        Lost().fit(*data)
+
+
+def test_scores_that_are_not_finite_are_refused(data):
+    X, _, groups = data
+    ranker = RankSVM().fit(*data)
+    X = X.copy()
+    X[4] = 1.7e308 * np.sign(ranker.coef_)
+    ranker.params_ *= 10 / np.abs(ranker.params_).max()
+    for rows in (X, sparse.csr_matrix(X)):
+        message = r"X: the score of row 4 is inf, whose largest feature is 1\.7e\+308"
+        with pytest.raises(ValueError, match=message):
+            ranker.predict(rows)
+    pairwise = EnergyRanker(PairwisePotentialEnergy(), solver="adam", max_iter=1)
+    pairwise.set_params(random_state=0).fit(*data)
+    assert np.isfinite(pairwise.predict(data[0], groups=groups)).all()
+
+
+# Data that teach nothing --------------------------------------------------------------
+
+
+def warnings_of(ranker, *data, **more):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TrainingDataWarning)
+        ranker.fit(*data, **more)
+    assert all(w.filename == __file__ for w in caught)  # the user's line
+    return [str(w.message) for w in caught]
+
+
+@named(DEFAULTS)
+def test_data_without_preference_are_warned_of(name, variant, data):
+    X, y, groups = data
+    ranker = make(name, variant)
+    (single,) = warnings_of(ranker, X, y, np.arange(len(y)))
+    assert f"holds {len(y)} different ids for {len(y)} rows" in single
+    (between,) = warnings_of(ranker, X, groups % 3, groups)
+    assert "each of the 12 queries all have the same grade" in between
+    assert warnings_of(ranker, X, y, groups) == []
+    (equal,) = warnings_of(ranker, X, np.ones_like(y), groups)
+    assert f"{name} learns no order of documents" in equal
+    assert f"all {len(y)} documents have the same grade, 1" in equal
+
+
+def test_swapped_arguments_are_warned_of(data):
+    X, y, groups = data
+    (found,) = warnings_of(RankSVM(max_iter=2), X, 100 + groups, y)
+    assert "y holds 12 whole numbers" in found
+    assert "fit(X, y, groups)" in found
+    order = np.random.default_rng(0).permutation(len(y))
+    # What is right is not warned of: rows in any order, grades sorted within queries.
+    assert warnings_of(RankSVM(), X[order], y[order], groups[order]) == []
+    inside = np.lexsort((y, groups))
+    assert warnings_of(RankSVM(), X[inside], y[inside], groups[inside]) == []
+    assert warnings_of(RankSVM(), X, np.arange(len(y)), groups) == []
+    assert warnings_of(RankSVM(), X, np.sort(y), np.zeros(len(y))) == []
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [LambdaMART(n_estimators=2), SubsetRegression(gain="exp2"), RankSVM()],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_gains_that_dwarf_others_are_warned_of(ranker, data):
+    X, y, groups = data
+    revenue = 100.0 * y + np.arange(len(y)) % 50
+    found = warnings_of(ranker, X, revenue, groups)
+    if isinstance(ranker, RankSVM):  # has no gain
+        assert found == []
+        return
+    assert "linear gain" in found[0]
+    assert re.search("(gain|measure)='(exp2|ndcg)", found[0])
+    many_levels = np.round(y + np.arange(len(y)) % 9)  # up to 12, but close together
+    assert warnings_of(ranker, X, many_levels, groups) == []
+
+
+@pytest.mark.parametrize("cls", [MART, LambdaMART, RandomForestRanker])
+def test_trees_without_a_split_are_warned_of(cls, data):
+    X, y, groups = data
+    (small,) = warnings_of(cls(n_estimators=2, min_samples_leaf=60), X, y, groups)
+    assert "a split needs 120 documents, min_samples_leaf=60 for each side" in small
+    few = cls(n_estimators=2, min_samples_leaf=1)
+    (constant,) = warnings_of(few, np.ones_like(X), y, groups)
+    assert "every feature has the same value" in constant
+    assert warnings_of(few, X, y, groups) == []
+
+
+def test_what_need_not_be_warned_of(data):
+    X, y, groups = data
+    assert warnings_of(RankSVM(), X, preferences=[[0, 1], [2, 1]]) == []
+    # Of three queries drawn, one may be without preference; the whole is not.
+    flat = np.where(groups > 0, 0.0, y)
+    bag = QuerySubsample(RankSVM(), n_queries=2, random_state=1)
+    assert warnings_of(bag, X, flat, groups) == []
+    assert (
+        warnings_of(
+            LambdaMART(n_estimators=2, min_samples_leaf=2, init=RankSVM()), *data
+        )
+        == []
+    )
+
+
+# Words --------------------------------------------------------------------------------
+
+PRIVATE = re.compile(
+    r"(?<![\w.])_[A-Za-z]|\w*Mixin\b|BaseRanker|Base\w+Ranker|Prepared"
+)
+
+
+@named(DEFAULTS)
+def test_no_message_names_a_private_class(name, variant, data):
+    X, y, groups = data
+    fitted = make(name, variant).fit(X, y, groups)
+    calls: list[Any] = [
+        lambda r: r.fit(),
+        lambda r: r.fit(X, y, groups, None),
+        lambda r: r.fit(X, y, groups, X=X),
+        lambda r: r.fit(X, y, groups, nonsense=1),
+        lambda r: r.fit("text", y, groups),
+        lambda r: r.fit(X, object(), groups),
+        lambda r: r.fit(X, y, 3),
+        lambda r: r.fit(X, y, groups, sample_weight="text"),
+        lambda r: r.predict(),
+        lambda r: r.predict(X, groups, 1),
+        lambda r: r.predict(X, nonsense=1),
+        lambda r: r.rank(X, groups, 1),
+        lambda r: r.rank(X),
+        lambda r: r.score(X),
+        lambda r: r.top_documents(X, groups, k="text"),
+        lambda r: r.top_documents(X, groups, 1),
+        lambda r: r.set_params(nonsense=1),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call(fitted)
+        assert not PRIVATE.search(str(caught.value)), caught.value
+    with pytest.raises(TypeError, match=rf"{name}.fit\(\) missing .* 'X'"):
+        fitted.fit()
+
+
+def test_messages_name_the_argument(data):
+    X, y, groups = data
+    ranker = RankSVM()
+    with pytest.raises(ValueError, match="every validation row: pass groups_val="):
+        ranker.fit(X, y, groups, X_val=X, y_val=y)
+    held: dict[str, Any] = {"y_val": y, "groups_val": groups}
+    with pytest.raises(ValueError, match="X_val has 2 features, but RankSVM is expec"):
+        ranker.fit(X, y, groups, X_val=X[:, :2], **held)
+    with pytest.raises(ValueError, match="Input X_val contains NaN"):
+        ranker.fit(X, y, groups, X_val=np.full_like(X, np.nan), **held)
+    with pytest.raises(ValueError, match="X_val: could not convert string to float"):
+        ranker.fit(X, y, groups, X_val="text", **held)
+    with pytest.raises(ValueError, match="y_val should be a 1d array"):
+        ranker.fit(X, y, groups, X_val=X, y_val="text", groups_val=groups)
+    with pytest.raises(ValueError, match="X: could not convert string to float"):
+        ranker.fit("text", y, groups)
+    with pytest.raises(ValueError, match="sample_weight: could not convert string"):
+        ranker.fit(X, y, groups, sample_weight="text")
+    with pytest.raises(ValueError, match="one weight for each of the 2 preferences, g"):
+        ranker.fit(X, preferences=[[0, 1], [1, 2]], sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="y has 3 grades for"):
+        ranker.fit(X, y, groups).score(X, y[:3], groups)
+    with pytest.raises(ValueError, match=r"k must be a whole number >= 1, got 1\.5"):
+        ranker.top_documents(X, groups, k=1.5)  # pyright: ignore[reportArgumentType]
+
+
+def test_messages_name_the_part(data):
+    with pytest.raises(TypeError, match="init must be an estimator that scores docum"):
+        MART(init=StandardScaler()).fit(*data)
+    with pytest.raises(TypeError, match="estimator must be an estimator that scores"):
+        QuerySubsample(StandardScaler()).fit(*data)
+    with pytest.raises(ValueError, match="estimator must be a regressor with fit and"):
+        SubsetRegression(StandardScaler()).fit(*data)
+    solver = SmoothingHomotopy()
+    for ranker in (EnergyRanker(loss=ListNetLoss()), LogisticRanker()):
+        message = r"solver: SmoothingHomotopy cannot minimise (\w+), because \1 has no"
+        with pytest.raises(TypeError, match=message):
+            ranker.set_params(solver=solver).fit(*data)
+    with pytest.raises(ValueError, match="loss must be a loss of preference pairs"):
+        GERank(loss=ListNetLoss()).fit(*data)
+
+
+def test_kernels_are_checked_by_name(data):
+    with pytest.raises(
+        ValueError, match=r"kernel must be one of .*'rbf'.*, got 'rbff'"
+    ):
+        RankSVM(kernel="rbff").fit(*data)
+    message = r"kernel_params must be .* kernel='rbf' takes, gamma, got \{'gama': 1"
+    with pytest.raises(ValueError, match=message):
+        RankSVM(kernel="rbf", kernel_params={"gama": 1.0}).fit(*data)
+    with pytest.raises(ValueError, match="takes, scale"):
+        RankSVM(kernel=scaled_product, kernel_params={"gamma": 1.0}).fit(*data)
+    # What Nystroem calls gamma is a parameter of a function like any other.
+    options = {"kernel": lambda a, b, gamma: gamma * (a @ b), "n_components": 9}
+    found = [
+        RankSVM(**options, kernel_params={"gamma": g}, random_state=0).fit(*data)
+        for g in (1.0, 1.0)
+    ]
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+
+
+def scaled_product(a, b, scale=1.0):
+    return scale * (a @ b)
+
+
+def test_a_warm_start_keeps_init(data):
+    ranker = MART(n_estimators=2, min_samples_leaf=2, warm_start=True, init=Ridge(2.0))
+    ranker.fit(*data).set_params(n_estimators=3).fit(*data)
+    message = r"began with init=Ridge\(alpha=2.0\), got init=(Ridge\(alpha=3.0\)|None)"
+    for other in (Ridge(3.0), None):
+        with pytest.raises(ValueError, match=message):
+            ranker.set_params(n_estimators=4, init=other).fit(*data)
+
+
+def test_sparse_rows_converge_like_dense_ones():
+    X, y, groups = make_ranking(n_queries=40, n_features=12, random_state=0)
+    X = X * np.logspace(-3, 4, 12) + X[:, :1]  # of different scale, and correlated
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dense, rare = (
+            RankSVM().fit(X, y, groups),
+            RankSVM().fit(sparse.csr_matrix(X), y, groups),
+        )
+    assert rare.converged_
+    assert rare.n_iter_ == dense.n_iter_
+    np.testing.assert_allclose(rare.predict(X), dense.predict(X), rtol=1e-6, atol=1e-6)
+
+
+# The same bits ------------------------------------------------------------------------
+
+
+def queries_moved(groups, seed):
+    order = np.random.default_rng(seed).permutation(np.unique(groups))
+    return np.concatenate([np.flatnonzero(groups == query) for query in order])
+
+
+@named(CASES)
+def test_the_order_of_queries_changes_no_bit(name, variant, data):
+    X, y, groups = data
+    first = make(name, variant).fit(X, y, groups)
+    order = queries_moved(groups, 1)
+    second = make(name, variant).fit(X[order], y[order], groups[order])
+    for attribute in ("params_", "coef_", "baseline_", "loss_curve_"):
+        if hasattr(first, attribute):
+            ours, theirs = getattr(first, attribute), getattr(second, attribute)
+            np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(predict(first, X, groups), predict(second, X, groups))
+
+
+@named(DEFAULTS)
+def test_names_that_keep_the_order_of_queries_change_no_bit(name, variant, data):
+    X, y, groups = data
+    first = make(name, variant).fit(X, y, groups)
+    renamed = np.array([f"query {group:04d}" for group in groups])
+    second = make(name, variant).fit(X, y, renamed)
+    np.testing.assert_array_equal(
+        predict(first, X, groups), predict(second, X, renamed)
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layers", [(1,), (9,), (10, 33)], ids=str)
+def test_scores_of_hidden_layers_do_not_depend_on_other_rows(layers, dtype):
+    rng = np.random.default_rng(0)
+    for n in (1, 7, 31, 32, 33, 100, 257):
+        X = rng.normal(size=(n, 11)).astype(dtype)
+        energy = MLPEnergy(layers).setup(X)
+        params = energy.init_params(11, np.random.RandomState(0)) + 0.1
+        for rows in (rng.permutation(n), np.arange(n)[::-2], np.array([n - 1])):
+            for form in (np.asarray, sparse.csr_matrix):
+                np.testing.assert_array_equal(
+                    energy.scores(params, form(X[rows])),
+                    energy.scores(params, form(X))[rows],
+                )
+
+
+# The data of the caller ---------------------------------------------------------------
+
+
+class Evil(Ridge):
+    """An estimator that writes into whatever it is given, where it can."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        for array in (X, y, sample_weight):
+            overwrite(array)
+        return self
+
+    def predict(self, X):
+        scores = super().predict(X)
+        overwrite(X)
+        return scores
+
+
+def overwrite(array):
+    array = array.data if sparse.issparse(array) else array
+    with contextlib.suppress(TypeError, ValueError):  # absent, or read-only
+        array[...] = 7.0
+
+
+def evil_callback(info):
+    data = info.get("data")
+    if data is not None:
+        for array in (data.X, data.y, data.sample_weight):
+            overwrite(array)
+    overwrite(info.get("params"))
+
+
+@pytest.mark.parametrize("form", [np.ascontiguousarray, sparse.csr_matrix], ids=str)
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        MART(n_estimators=2, init=Evil(), min_samples_leaf=2),
+        QuerySubsample(Evil()),
+        SubsetRegression(Evil()),
+        RankSVM(callback=evil_callback),
+        RankNet(solver="adam", max_iter=2, callback=evil_callback, random_state=0),
+        EnergyRanker(
+            NadarayaWatsonEnergy(), callback=evil_callback, solver="adam", max_iter=2
+        ),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_the_data_of_the_caller_are_left_alone(ranker, form, data):
+    X, y, groups = data
+    X, weight = form(X), np.ones(len(y))
+    if sparse.issparse(X) and not ranker.__sklearn_tags__().input_tags.sparse:
+        pytest.skip("takes dense rows")
+    before = X.copy(), y.copy(), groups.copy()
+    ranker.fit(X, y, groups, sample_weight=weight)
+    predict(ranker, X, groups)
+    for array, copy in zip((X, y, groups), before):
+        different = array != copy
+        assert not (different.nnz if sparse.issparse(different) else different.any())
+    assert (weight == 1.0).all()
+    assert all(array.flags.writeable for array in (y, groups, weight))
+
+
+def test_constraints_of_an_individual_potential_are_kept(data):
+    X, y, groups = data
+    inner = NadarayaWatsonEnergy(leave_one_out=False, l1_bound=0.5)
+    energy = PairwisePotentialEnergy(inner, 2)
+    ranker = EnergyRanker(
+        energy, HingeLoss(), solver="adam", max_iter=5, random_state=0
+    )
+    scales = ranker.fit(X, y, groups).params_[: X.shape[1]]
+    assert scales.min() >= 0
+    assert scales.sum() <= 0.5 * (1 + 1e-9)
+    with pytest.raises(TypeError, match="LBFGS does not keep parameters within"):
+        ranker.set_params(solver="lbfgs").fit(X, y, groups)
+
+
+def test_kernels_of_huge_rows_name_x(data):
+    X = data[0] * 1e200
+    with pytest.raises(ValueError, match=r"kernel='rbf' is not finite .* X must"):
+        KernelEnergy(n_components=9).setup(X, np.random.RandomState(0))
