@@ -6,6 +6,7 @@ equal input gives equal bits.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -54,6 +55,11 @@ def map_blocks(function: Callable, *arguments, n_threads: int):
         # Each thread sees the caller's numpy error state.
         submit = _pool(n_threads).submit
         calls = zip(*arguments, strict=True)
-        tasks = [submit(copy_context().run, function, *call) for call in calls]
-        while tasks:
-            yield tasks.pop(0).result()
+        tasks = deque(submit(copy_context().run, function, *call) for call in calls)
+        try:
+            while tasks:
+                yield tasks.popleft().result()
+        finally:
+            # After an error or an interrupt, nobody waits for the others.
+            for task in tasks:
+                task.cancel()
