@@ -654,7 +654,9 @@ inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_
                           int32_t* lengths, int64_t* n_lines) {
     const char* end = text + length;
     *n_lines = 0;
-    for (const char* p = text; p < end;) {
+    skrank::Watch watch;
+    for (const char* p = text; p < end && !watch.stopped();) {
+        if (*n_lines % 4096 == 0) watch.look();
         const char* z = line_end(p, end);
         const char* q = p;
         while (q < z && is_space(*q)) q++;
@@ -671,6 +673,7 @@ inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_
         }
         p = z + 1;
     }
+    watch.finish();
     return Fault();
 }
 

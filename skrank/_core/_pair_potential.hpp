@@ -59,11 +59,11 @@ SKRANK_INLINE Mask others(int j, int k, int m) {
     return (lane != (int64_t)j) & (lane < (int64_t)m);
 }
 
+// Rows first ... last - 1 of the pairs.
 template <bool Wide>
-SKRANK_INLINE void pair_sums_body(const PairQuery &q, double *hidden, double *out,
-                                  Scratch &scratch) {
-    for (int j = 0; j < q.m; j++) {
-        if (scratch.spend(static_cast<int64_t>(q.m) * q.n_hidden)) break;
+SKRANK_INLINE void pair_sums_body(const PairQuery &q, int first, int last,
+                                  double *hidden, double *out) {
+    for (int j = first; j < last; j++) {
         Vec total = {};
         for (int k = 0; k < q.m; k += LANES) {
             const Vec o = pair_output<Wide>(q, j, k, hidden);
@@ -107,13 +107,14 @@ SKRANK_INLINE void pair_backward_body(const PairQuery &q, const double *pull, do
 }
 
 SKRANK_CLONES
-static void pair_sums(const PairQuery &q, double *hidden, double *out, Scratch &scratch) {
-    pair_sums_body<false>(q, hidden, out, scratch);
+static void pair_sums(const PairQuery &q, int first, int last, double *hidden,
+                      double *out) {
+    pair_sums_body<false>(q, first, last, hidden, out);
 }
 SKRANK_CLONES
-static void pair_sums_wide(const PairQuery &q, double *hidden, double *out,
-                           Scratch &scratch) {
-    pair_sums_body<true>(q, hidden, out, scratch);
+static void pair_sums_wide(const PairQuery &q, int first, int last, double *hidden,
+                           double *out) {
+    pair_sums_body<true>(q, first, last, hidden, out);
 }
 SKRANK_CLONES
 static void pair_backward(const PairQuery &q, const double *pull, double *work,
@@ -154,6 +155,8 @@ static bool load_pairs(const double *rows, int m, int n_hidden, int64_t stride,
     return wide;
 }
 
+constexpr int STRIP = 32;  // rows of pairs between two looks at the watch
+
 static void pair_scores(const double *rows, const double *weight, double bias, int m,
                         int n_hidden, int64_t stride, double *work, double *out,
                         Scratch &scratch) {
@@ -161,7 +164,11 @@ static void pair_scores(const double *rows, const double *weight, double bias, i
     double *hidden = work + 2 * n_hidden * stride;
     const bool wide = load_pairs(rows, m, n_hidden, stride, u, v);
     const PairQuery q{u, v, weight, bias, m, n_hidden, stride};
-    (wide ? pair_sums_wide : pair_sums)(q, hidden, out, scratch);
+    for (int first = 0, last; first < m; first = last) {
+        last = std::min(first + STRIP, m);
+        if (scratch.spend(static_cast<int64_t>(STRIP) * m * n_hidden)) break;
+        (wide ? pair_sums_wide : pair_sums)(q, first, last, hidden, out);
+    }
 }
 
 static void pair_gradient(const double *rows, const double *weight, double bias, int m,

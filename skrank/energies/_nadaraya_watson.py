@@ -135,7 +135,9 @@ class NadarayaWatsonEnergy(BaseEnergy):
         return self
 
     def _scaled(self, X):
-        return (np.asarray(X, dtype=np.float64) - self.mean_) / self.scale_
+        scaled = np.asarray(X, dtype=np.float64) - self.mean_
+        scaled /= self.scale_
+        return scaled
 
     def transform(self, X):
         """Return scaled rows, and with ``leave_one_out`` the landmark that each row is.

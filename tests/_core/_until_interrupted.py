@@ -1,6 +1,6 @@
 """Program of `test_interrupts`: compiled loops that only Ctrl-C ends in time.
 
-Each would run for many minutes. Prints the names of those from which no KeyboardInterrupt
+Each would run for minutes. Prints the names of those from which no KeyboardInterrupt
 came; a loop that does not answer keeps the program until the test gives up.
 """
 
