@@ -34,6 +34,9 @@ if hasattr(os, "register_at_fork"):
 def map_blocks(function: Callable, *arguments, n_threads: int):
     """Yield ``function`` of each block's arguments in order; one BLAS thread each.
 
+    Take them all, as by ``zip`` with ``strict=True``: a generator that is left before
+    its end is closed by the garbage collector, which would swallow an interrupt.
+
     Parameters
     ----------
     function : callable

@@ -218,7 +218,8 @@ class NadarayaWatsonEnergy(BaseEnergy):
             return average
 
         raw = np.empty(n)
-        for block, average in zip(blocks, run(forward, range(len(blocks)))):
+        averages = run(forward, range(len(blocks)))
+        for block, average in zip(blocks, averages, strict=True):
             raw[block] = average
         return raw, tapes, blocks, run
 

@@ -282,6 +282,17 @@ class Grower {
         spare.pop_back();
     }
 
+    // The leaves without a histogram, each with room for one.
+    std::vector<Leaf *> take_missing(const std::vector<int> &opened) {
+        std::vector<Leaf *> missing;
+        for (const int k : opened) {
+            if (!leaves[k].histogram.empty()) continue;
+            take_histogram(leaves[k]);
+            missing.push_back(&leaves[k]);
+        }
+        return missing;
+    }
+
     Search start_search(int k, const Packed *counts, int n_threads) const {
         const Leaf &leaf = leaves[k];
         Search s;
@@ -343,14 +354,9 @@ class Grower {
         watch->look();
         watch->finish();
         options.n_threads = threads.check(options.n_threads);
-        std::vector<Leaf *> summed;
+        const std::vector<Leaf *> summed = take_missing(opened);
         bool many = false;
-        for (const int k : opened) {
-            if (!leaves[k].histogram.empty()) continue;
-            take_histogram(leaves[k]);
-            summed.push_back(&leaves[k]);
-            many |= leaves[k].size() >= MANY_ROWS;
-        }
+        for (const Leaf *leaf : summed) many |= leaf->size() >= MANY_ROWS;
         const bool parallel = many || layout.n_features >= FEW_FEATURES;
         const int n_threads = parallel ? options.n_threads : 1;
         std::vector<Search> searches;

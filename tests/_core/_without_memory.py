@@ -38,6 +38,9 @@ BINS = _binning.bin_matrix(X, BOUNDS, NUMBER)
 TEXT = np.frombuffer(b"1 qid:1 1:0.25 2:1e-3 7:3\n" * 50_000, dtype=np.uint8)
 DISCOUNT = 1.0 / np.log2(np.arange(N) + 2.0)
 
+# Scores so far apart that the edges are sorted, which takes memory.
+EDGES = 1e3 * X[:, 0].astype(float), None, SHORT, SHORT_ORDER, SHORT_LOWER, None, False
+
 
 def tree(n_threads):
     signs = np.zeros(D, dtype=np.int8)
@@ -60,16 +63,7 @@ CASES = {
         Y, SHORT, SHORT_ORDER, SHORT_LOWER, None, 1.0, True, n
     ),
     "lambda": lambdas,
-    "edges": lambda n: _edge_losses.edge_pairs(
-        1e3 * X[:, 0].astype(float),
-        None,
-        SHORT,
-        SHORT_ORDER,
-        SHORT_LOWER,
-        None,
-        False,
-        n,
-    ),
+    "edges": lambda n: _edge_losses.edge_pairs(*EDGES, n),
     "potential": lambda n: _pair_potential.scores(
         np.ones((N, 8)), SHORT, np.ones(4), 0.0, False, n
     ),
