@@ -72,7 +72,8 @@ static void edge_pair_losses(const GradedQueries &graded, const double *first,
         std::fill(grad_a, grad_a + q.size, 0.0);
         if (b) std::fill(grad_b, grad_b + q.size, 0.0);
         const Edges edges{graded.lower + q.start, weight, q.size};
-        values[q.number] = edge_pairs_query(a, b, edges, direct, grad_a, grad_b);
+        values[q.number] = edge_pairs_query(a, b, edges, direct, grad_a, grad_b,
+                                              scratch);
         scatter(grad_a, order, q.size, 1.0, gradient_first + q.start);
         if (b) scatter(grad_b, order, q.size, 1.0, gradient_second + q.start);
     });
@@ -85,7 +86,8 @@ static void sampled_edge_pair_losses(const Queries &queries, const double *first
                                      const double *pair_weight, Index n_pairs,
                                      double *values, double *gradient_first,
                                      double *gradient_second, int n_threads) {
-    for_each_query(queries, PAIR_CHUNK, n_threads, {}, [=](Query q, Scratch &) {
+    for_each_query(queries, PAIR_CHUNK, n_threads, {}, [=](Query q, Scratch &scratch) {
+        if (scratch.spend(64 * n_pairs)) return;
         const double *x = first + q.start, *y = second ? second + q.start : x;
         double *g = gradient_first + q.start, *h = gradient_second + q.start;
         double total = 0.0;

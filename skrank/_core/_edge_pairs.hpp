@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "_for_each_query.hpp"
 #include "_log_products.hpp"
 
 namespace skrank {
@@ -57,7 +58,7 @@ static inline double logistic(double t) {
 SKRANK_CLONES
 static void logistic_sums(const double *e, const double *inverse, const int *lower,
                           const double *weight, int m, int chunk, const double *s,
-                          double *value, double *slope) {
+                          double *value, double *slope, Scratch &scratch) {
     Vec product[NODE_BLOCK], share[NODE_BLOCK];
     LogSum logs[NODE_BLOCK];
     double rate[NODE_BLOCK];
@@ -68,6 +69,7 @@ static void logistic_sums(const double *e, const double *inverse, const int *low
     }
     int left = chunk;
     for (int i = 0; i < m && lower[i] < m; i++) {
+        if (scratch.spend(NODE_BLOCK * (m - lower[i]))) break;
         double factor[NODE_BLOCK];
         for (int k = 0; k < NODE_BLOCK; k++) factor[k] = inverse[i] * s[k];
         for (int j = lower[i]; j < m;) {
@@ -117,13 +119,15 @@ class FactorisedSums {
     const Edges &edges;
     std::vector<double> e, inverse;
     int chunk;
+    Scratch &scratch;
 
   public:
     double total, top;
 
-    FactorisedSums(const double *b, double bottom, double highest, const Edges &edges)
+    FactorisedSums(const double *b, double bottom, double highest, const Edges &edges,
+                   Scratch &scratch)
         : edges(edges), e(edges.m + PADDING), inverse(edges.m + PADDING),
-          total(edges.total()), top(highest - bottom) {
+          scratch(scratch), total(edges.total()), top(highest - bottom) {
         const double middle = bottom + 0.5 * (highest - bottom);
         exp_shifted(b, middle, edges.m, e.data());
         for (int i = 0; i < edges.m; i++) inverse[i] = 1.0 / e[i];
@@ -138,7 +142,7 @@ class FactorisedSums {
                 s[l] = std::exp(-c[l]);
             }
             logistic_sums(e.data(), inverse.data(), edges.lower, edges.weight, edges.m,
-                          chunk, s, logs, rates);
+                          chunk, s, logs, rates, scratch);
             for (int l = 0; l < some; l++) {
                 value[k + l] = total * c[l] + logs[l];
                 slope[k + l] = logistic(t[k + l]) * (total - rates[l]);
@@ -192,6 +196,7 @@ class SortedSums {
     std::vector<double> v, weight;
     std::vector<double> below, above;  // weights of those before, w v of those from here
     bool weighted;
+    Scratch &scratch;
 
     double weighted_logs(size_t lo, size_t hi, double c) const {
         double logs = 0.0;
@@ -202,8 +207,8 @@ class SortedSums {
   public:
     double total, top;
 
-    SortedSums(const double *b, const Edges &edges)
-        : weighted(edges.weight != nullptr), total(edges.total()) {
+    SortedSums(const double *b, const Edges &edges, Scratch &scratch)
+        : weighted(edges.weight != nullptr), scratch(scratch), total(edges.total()) {
         std::vector<WeightedEdge> sorted;
         sorted.reserve((size_t)edges.count());
         for (int i = 0; i < edges.m; i++)
@@ -230,6 +235,7 @@ class SortedSums {
             const auto last = std::upper_bound(first, v.end(), c + CUT);
             const size_t lo = first - v.begin(), hi = last - v.begin();
             double logs, rates;
+            if (scratch.spend(hi - lo + 64)) break;
             window_sums(&v[lo], &weight[lo], hi - lo, c, &logs, &rates);
             if (weighted) logs = weighted_logs(lo, hi, c);
             const double inside = below[hi] - below[lo];
@@ -340,11 +346,12 @@ class Series {
 // Adds sum_u w_u G(u), and its derivative with respect to a to `grad`.
 template <class Function>
 double sum_over_edges(const Function &function, const double *a, const Edges &edges,
-                      double scale, double *grad) {
+                      double scale, double *grad, Scratch &scratch) {
     std::vector<double> t(edges.m), value(edges.m), slope(edges.m);
     double loss = 0.0;
     for (int i = 0; i < edges.m && edges.lower[i] < edges.m; i++) {
         const int first = edges.lower[i], n = edges.m - first;
+        if (scratch.spend(16 * n)) break;
         for (int k = 0; k < n; k++) t[k] = a[first + k] - a[i];
         function.evaluate(t.data(), n, value.data(), slope.data());
         const double w = edges.weight_of(i);
@@ -399,7 +406,8 @@ static double sum_over_sorted_edges(const SortedSums &sums, const double *a,
 
 // sum_u w_u G(u), G from b; adds scale times its derivative with respect to a.
 static double edge_pairs_one_side(const double *a, const double *b, const Edges &edges,
-                                  double scale, bool direct, double *grad) {
+                                  double scale, bool direct, double *grad,
+                                  Scratch &scratch) {
     double bottom, highest, a_bottom, a_highest;
     find_extremes(b, edges.m, &bottom, &highest);
     find_extremes(a, edges.m, &a_bottom, &a_highest);
@@ -407,25 +415,27 @@ static double edge_pairs_one_side(const double *a, const double *b, const Edges 
     if (!(highest - bottom < LARGEST && range < LARGEST))  // no order of differences
         return std::numeric_limits<double>::quiet_NaN();
     if (!(highest - bottom <= FACTORISED_RANGE))
-        return sum_over_sorted_edges(SortedSums(b, edges), a, edges, scale, direct,
-                                     grad);
-    const FactorisedSums sums(b, bottom, highest, edges);
+        return sum_over_sorted_edges(SortedSums(b, edges, scratch), a, edges, scale,
+                                     direct, grad);
+    const FactorisedSums sums(b, bottom, highest, edges, scratch);
     const double low = std::max(-range, -CUT), high = std::min(range, sums.top + CUT);
     if (direct || edges.count() <= Series::cost(low, high))
-        return sum_over_edges(sums, a, edges, scale, grad);
-    return sum_over_edges(Series(sums, low, high), a, edges, scale, grad);
+        return sum_over_edges(sums, a, edges, scale, grad, scratch);
+    return sum_over_edges(Series(sums, low, high), a, edges, scale, grad, scratch);
 }
 
 // Mean over e' of the loss of the pairs (e, e'), summed over e; weights of pairs are
 // products of weights of edges. `b` may be null: the scores a on both sides. Adds to the
 // gradients. Needs memory: may throw std::bad_alloc.
 static double edge_pairs_query(const double *a, const double *b, const Edges &edges,
-                               bool direct, double *grad_a, double *grad_b) {
+                               bool direct, double *grad_a, double *grad_b,
+                               Scratch &scratch) {
     const double total = edges.total();
     if (!(total > 0.0)) return 0.0;
     const double scale = (b ? 1.0 : 2.0) / total;
-    const double value = edge_pairs_one_side(a, b ? b : a, edges, scale, direct, grad_a);
-    if (b) edge_pairs_one_side(b, a, edges, scale, direct, grad_b);
+    const double value = edge_pairs_one_side(a, b ? b : a, edges, scale, direct, grad_a,
+                                             scratch);
+    if (b) edge_pairs_one_side(b, a, edges, scale, direct, grad_b, scratch);
     return value / total;
 }
 

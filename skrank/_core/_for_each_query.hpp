@@ -4,18 +4,16 @@
 // so results do not depend on the number of threads.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
-#include <cstddef>
-#include <exception>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
 
-namespace skrank {
+#include "_team.hpp"
 
-using Index = std::ptrdiff_t;
+namespace skrank {
 
 // Indices that a thread takes at a time: fewer, the more work a query is, so that the
 // last thread to finish has little left when the others are done.
@@ -48,6 +46,8 @@ struct Room {
 };
 
 // The memory of one thread, not initialised. Arrays follow each other without a gap.
+//
+// A body that may take long on its own asks `spend` now and then whether to give up.
 class Scratch {
     // Whole cache lines of their own, so that threads do not take lines from each other.
     static constexpr Index LINE = 64;
@@ -58,47 +58,64 @@ class Scratch {
     static T *allocate(Index n) {
         return static_cast<T *>(::operator new(n * sizeof(T), std::align_val_t(LINE)));
     }
+    // Operations between two looks at the watch: some hundredths of a second.
+    static constexpr int64_t SPAN = 1 << 23;
+
+    Watch &watch;
+    bool is_caller;
+    int64_t left = SPAN;
     Index stride;
     std::unique_ptr<double, Free> doubles;
     std::unique_ptr<int, Free> ints;
 
+    __attribute__((noinline, cold)) bool look() noexcept {
+        if (is_caller) watch.look();
+        const bool stop = watch.stopped();
+        left = stop ? 0 : SPAN;
+        return stop;
+    }
+
    public:
-    explicit Scratch(const Room &room)
-        : stride(room.length),
+    Scratch(const Room &room, Watch &watch, bool is_caller)
+        : watch(watch),
+          is_caller(is_caller),
+          stride(room.length),
           doubles(room.arrays ? allocate<double>(stride * room.arrays) : nullptr),
           ints(room.index_arrays ? allocate<int>(stride * room.index_arrays) : nullptr) {}
 
     double *array(int i) const { return doubles.get() + i * stride; }
     int *indices(int i) const { return ints.get() + i * stride; }
+
+    // Notes some operations of about a nanosecond each; returns whether to give up, because
+    // another thread has failed or a signal has raised an exception. What the body leaves
+    // behind then does not matter. An exception is none of the means: GCC takes it that
+    // cloned functions throw nothing.
+    [[nodiscard]] bool spend(int64_t operations) noexcept {
+        left -= operations;
+        return __builtin_expect(left < 0, 0) && look();
+    }
 };
 
-// Calls body(i, scratch) for i = 0 ... n - 1. The schedule is dynamic because queries
-// differ in length by orders of magnitude, and their pairs by the square of that.
-//
-// An exception must not leave a parallel region. The memory of the threads is found
-// before it begins; what a body throws is kept, and thrown again after its end.
+// Calls body(i, scratch) for i = 0 ... n - 1. Threads take indices as they go, because
+// queries differ in length by orders of magnitude, and their pairs by the square of that.
 template <class Body>
 void for_each(Index n, int chunk, int n_threads, const Room &room, Body body) {
     const Index n_chunks = (n + chunk - 1) / chunk;
-    const int team = static_cast<int>(std::max<Index>(1, std::min<Index>(n_threads, n_chunks)));
+    const int team = team_size(static_cast<int>(std::min<Index>(n_threads, n_chunks)));
+    Watch watch;
     std::vector<Scratch> scratch;
     scratch.reserve(team);
-    for (int t = 0; t < team; t++) scratch.emplace_back(room);
-    std::exception_ptr failure;
-#pragma omp parallel num_threads(team) if (team > 1)
-    {
-        Scratch &mine = scratch[omp_get_thread_num()];
-#pragma omp for schedule(dynamic, chunk)
-        for (Index i = 0; i < n; i++) {
-            try {
-                body(i, mine);
-            } catch (...) {
-#pragma omp critical(skrank_failure)
-                if (!failure) failure = std::current_exception();
-            }
+    for (int t = 0; t < team; t++) scratch.emplace_back(room, watch, t == 0);
+    std::atomic<Index> next{0};
+    run_team(team, watch, [&](int t) {
+        while (!watch.stopped()) {
+            const Index first = next.fetch_add(chunk, std::memory_order_relaxed);
+            const Index last = std::min(first + chunk, n);
+            if (first >= n) break;
+            for (Index i = first; i < last; i++) body(i, scratch[t]);
+            if (t == 0) watch.look();
         }
-    }
-    if (failure) std::rethrow_exception(failure);
+    });
 }
 
 // Calls body(query, scratch) for every query that has documents.

@@ -18,6 +18,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import column_or_1d
 
+from skrank._core._threads import others_after_fork
+
 #: Methods that score documents, in the order in which they are looked for.
 RESPONSES = ("predict", "decision_function", "predict_proba")
 
@@ -347,10 +349,11 @@ def _is_router(estimator) -> bool:
 def _call(estimator, method, *args, **metadata) -> Any:
     """Call a method, with routing if arguments are meant for parts of the estimator."""
     function = getattr(estimator, method)
-    if set(metadata) <= set(parameters_of(function)):
-        return function(*args, **metadata)
-    with sklearn.config_context(enable_metadata_routing=True):
-        return function(*args, **metadata)
+    with others_after_fork():
+        if set(metadata) <= set(parameters_of(function)):
+            return function(*args, **metadata)
+        with sklearn.config_context(enable_metadata_routing=True):
+            return function(*args, **metadata)
 
 
 def _ask_for_weights(model):

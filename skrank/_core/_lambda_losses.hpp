@@ -95,12 +95,12 @@ static void lambda_losses(const GradedQueries &graded, const double *scores,
             gather(s.a, order, m, 1.0, s.discount);
             s.load(own_scores, gain, weights, order, m, sigma);
             sums = graded_pairs(s.x, s.gain, weight, s.discount, graded.lower + q.start,
-                                m, options.damping, s.e, s.grad, s.hess);
+                                m, options.damping, s.e, s.grad, s.hess, scratch);
         } else {
             const int top = options.truncation > 0 ? options.truncation : m;
             s.load(own_scores, gain, weights, order, m, sigma);
             sums = lambda_pairs(measure.kind, s.x, s.gain, weight, measure.discount, top,
-                                m, options.damping, s.e, s.a, s.b, s.grad, s.hess);
+                                m, options.damping, s.e, s.a, s.b, s.grad, s.hess, scratch);
         }
         double factor = scale;
         if (options.normalize) factor *= slope_norm(sigma * scale * sums.pull, weights, m);

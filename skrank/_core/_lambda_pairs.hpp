@@ -5,6 +5,7 @@
 // that depend on the current ranking only; they are prefix sums here.
 #pragma once
 
+#include "_for_each_query.hpp"
 #include "_simd.hpp"
 
 namespace skrank {
@@ -105,10 +106,11 @@ SKRANK_INLINE LambdaSums lambda_rows(bool cascade, const double *x, const double
                                      const double *gain, const double *weight,
                                      const double *discount, const double *a,
                                      double *b, int rows, int m, Damping damping,
-                                     double *grad, double *hess) {
+                                     double *grad, double *hess, Scratch &scratch) {
     LambdaSums total;
     double reach = 1.0;
     for (int i = 0; i < rows; i++) {
+        if (scratch.spend(2 * (m - i))) break;
         double a_i = cascade ? reach * discount[i] : a[i];
         if (cascade) {
             cascade_row(gain, discount, reach, i, m, b);
@@ -125,9 +127,9 @@ SKRANK_INLINE LambdaSums lambda_rows(bool cascade, const double *x, const double
 #define SKRANK_LAMBDA_ARGUMENTS                                                        \
     bool cascade, const double *x, const double *e, const double *gain,               \
         const double *weight, const double *discount, const double *a, double *b,     \
-        int rows, int m, Damping damping, double *grad, double *hess
+        int rows, int m, Damping damping, double *grad, double *hess, Scratch &scratch
 #define SKRANK_LAMBDA_VALUES \
-    cascade, x, e, gain, weight, discount, a, b, rows, m, damping, grad, hess
+    cascade, x, e, gain, weight, discount, a, b, rows, m, damping, grad, hess, scratch
 
 SKRANK_CLONES static LambdaSums lambda_plain(SKRANK_LAMBDA_ARGUMENTS) {
     return lambda_rows<false, false>(SKRANK_LAMBDA_VALUES);
@@ -181,7 +183,7 @@ static int reciprocal_rank_terms(const double *gain, const double *discount, int
 static LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight,
                                const double *discount, int top, int m, double near,
                                double *e, double *a, double *b, double *grad,
-                               double *hess) {
+                               double *hess, Scratch &scratch) {
     int rows = std::min(top, m);
     while (rows > 0 && discount[rows - 1] == 0.0) rows--;  // below the cut-off
     if (kind == GAIN_DISCOUNT) {
@@ -199,11 +201,13 @@ static LambdaSums lambda_pairs(int kind, double *x, double *gain, double *weight
     if (weight) pad(weight, m, 0.0);
     if (!(x[0] - x[m - 1] <= 600.0)) {  // exponentials would leave the range of a double
         return (weight ? lambda_weighted_wide : lambda_plain_wide)(
-            cascade, x, x, gain, weight, discount, a, b, rows, m, damping, grad, hess);
+            cascade, x, x, gain, weight, discount, a, b, rows, m, damping, grad, hess,
+            scratch);
     }
     exp_shifted(x, 0.5 * (x[0] + x[m - 1]), m, e);
     return (weight ? lambda_weighted : lambda_plain)(
-        cascade, x, e, gain, weight, discount, a, b, rows, m, damping, grad, hess);
+        cascade, x, e, gain, weight, discount, a, b, rows, m, damping, grad, hess,
+            scratch);
 }
 
 // The same for GAIN_DISCOUNT and all pairs, with documents in order of gain: pairs of
@@ -213,10 +217,12 @@ template <bool Weighted, bool Wide>
 SKRANK_INLINE LambdaSums graded_rows(const double *x, const double *e,
                                      const double *gain, const double *weight,
                                      double *discount, const int *lower, int m,
-                                     Damping damping, double *grad, double *hess) {
+                                     Damping damping, double *grad, double *hess,
+                                     Scratch &scratch) {
     const Vec one = {1.0, 1.0, 1.0, 1.0};
     LambdaSums total;
     for (int i = 0; i < m && lower[i] < m; i++) {
+        if (scratch.spend(2 * (m - lower[i]))) break;
         const double x_i = x[i], gain_i = gain[i], d_i = discount[i];
         const double w_i = Weighted ? weight[i] : 1.0;
         Vec e_i = {}, loss = {}, slope = {}, curvature = {};
@@ -261,8 +267,9 @@ SKRANK_INLINE LambdaSums graded_rows(const double *x, const double *e,
 #define SKRANK_GRADED_ARGUMENTS                                                        \
     const double *x, const double *e, const double *gain, const double *weight,       \
         double *discount, const int *lower, int m, Damping damping, double *grad,     \
-        double *hess
-#define SKRANK_GRADED_VALUES x, e, gain, weight, discount, lower, m, damping, grad, hess
+        double *hess, Scratch &scratch
+#define SKRANK_GRADED_VALUES \
+    x, e, gain, weight, discount, lower, m, damping, grad, hess, scratch
 
 SKRANK_CLONES static LambdaSums graded_plain(SKRANK_GRADED_ARGUMENTS) {
     return graded_rows<false, false>(SKRANK_GRADED_VALUES);
@@ -282,7 +289,8 @@ SKRANK_CLONES static LambdaSums graded_weighted_wide(SKRANK_GRADED_ARGUMENTS) {
 
 static LambdaSums graded_pairs(double *x, double *gain, const double *weight,
                                double *discount, const int *lower, int m, double near,
-                               double *e, double *grad, double *hess) {
+                               double *e, double *grad, double *hess,
+                               Scratch &scratch) {
     double top, bottom;
     find_extremes(x, m, &bottom, &top);
     const Damping damping = damping_between(near, bottom, top);
@@ -290,11 +298,11 @@ static LambdaSums graded_pairs(double *x, double *gain, const double *weight,
     pad(gain, m, 0.0);
     if (!(top - bottom <= 300.0)) {  // products of two exponentials must fit a double
         return (weight ? graded_weighted_wide : graded_plain_wide)(
-            x, x, gain, weight, discount, lower, m, damping, grad, hess);
+            x, x, gain, weight, discount, lower, m, damping, grad, hess, scratch);
     }
     exp_shifted(x, 0.5 * (top + bottom), m, e);
     return (weight ? graded_weighted : graded_plain)(
-        x, e, gain, weight, discount, lower, m, damping, grad, hess);
+        x, e, gain, weight, discount, lower, m, damping, grad, hess, scratch);
 }
 
 }  // namespace skrank

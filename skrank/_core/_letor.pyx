@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
 
@@ -47,10 +48,13 @@ cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
                        int32_t*, int64_t*, int*, int64_t*) except +
     Fault parse_sparse(Text, const int64_t*, const int64_t*, Rules, Rows, double*,
                        int32_t*, int64_t*, int*, int64_t*) except +
-    Fault split_fields(const char*, int64_t, int, int64_t*, int32_t*, int64_t*)
+    Fault split_fields(const char*, int64_t, int, int64_t*, int32_t*,
+                       int64_t*) except +
     int32_t parse_token(const char*, const char*, double*)
-    void append_features(string&, const float*, const int32_t*, int64_t, cbool)
-    void append_features(string&, const double*, const int32_t*, int64_t, cbool)
+    void append_features(string&, const float*, const int32_t*, int64_t,
+                         cbool) except +
+    void append_features(string&, const double*, const int32_t*, int64_t,
+                         cbool) except +
     char* write_number(char*, char*, double)
 
 ctypedef fused real:
@@ -243,6 +247,8 @@ def parse_numbers(
     cdef int32_t error
     cdef Py_ssize_t i
     for i in range(starts.shape[0]):
+        if i % 65536 == 0:
+            PyErr_CheckSignals()
         p = <const char*>&text[starts[i]]
         error = parse_token(p, p + lengths[i], &out[i])
         if error or out[i] != out[i]:

@@ -553,12 +553,12 @@ struct Text {
 template <class Body>
 void for_each_chunk(const Text& text, Body body) {
     skrank::for_each(text.n_chunks, 1, text.n_threads, {},
-                     [&](skrank::Index k, skrank::Scratch&) { body((int)k); });
+                     [&](skrank::Index k, skrank::Scratch& s) { body((int)k, s); });
 }
 
 inline void measure_text(Text text, bool count_colons, ChunkSize* sizes) {
     std::vector<const char*> bounds = cut(text.start, text.length, text.n_chunks);
-    for_each_chunk(text, [&](int k) {
+    for_each_chunk(text, [&](int k, skrank::Scratch&) {
         sizes[k] = measure(bounds[k], bounds[k + 1], count_colons);
     });
 }
@@ -567,7 +567,7 @@ inline void measure_text(Text text, bool count_colons, ChunkSize* sizes) {
 // bytes after each line, and the last line must end in a line feed.
 template <class T, class Sink>
 int64_t parse_lines(const char* p, const char* end, int64_t r, LineParser<T>& parser,
-                    Sink& sink) {
+                    Sink& sink, skrank::Scratch& scratch) {
     while (p < end && !parser.fault.code) {
         const char* q = p;
         while (is_blank(*q)) q++;
@@ -579,6 +579,7 @@ int64_t parse_lines(const char* p, const char* end, int64_t r, LineParser<T>& pa
             p = blank + 1;
         else
             p = parser.line(q, r++, sink) + 1;
+        if (scratch.spend(p - q)) break;
     }
     return r;
 }
@@ -596,15 +597,16 @@ Fault parse_text(Text text, const int64_t* first_rows, Rules rules, Rows rows,
     const IndexWords words(rules.n_features);
     std::vector<Fault> faults(text.n_chunks);
     std::vector<char> integer(text.n_chunks, 1);
-    for_each_chunk(text, [&](int k) {
+    for_each_chunk(text, [&](int k, skrank::Scratch& scratch) {
         if (bounds[k] == bounds[k + 1]) return;
         LineParser<T> parser(text.start, rules, rows, words);
         bool last = bounds[k + 1] == text.start + text.length;
         int64_t r = parse_lines(bounds[k], last ? tail : bounds[k + 1], first_rows[k], parser,
-                                sinks[k]);
+                                sinks[k], scratch);
         if (last && !parser.fault.code) {
             parser.move_to(copy.data(), tail - text.start);
-            parse_lines(copy.data(), copy.data() + copied, r, parser, sinks[k]);
+            parse_lines(copy.data(), copy.data() + copied, r, parser, sinks[k],
+                        scratch);
         }
         faults[k] = parser.fault;
         integer[k] = parser.integer_qids;
@@ -652,7 +654,9 @@ inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_
                           int32_t* lengths, int64_t* n_lines) {
     const char* end = text + length;
     *n_lines = 0;
-    for (const char* p = text; p < end;) {
+    skrank::Watch watch;
+    for (const char* p = text; p < end && !watch.stopped();) {
+        if (*n_lines % 4096 == 0) watch.look();
         const char* z = line_end(p, end);
         const char* q = p;
         while (q < z && is_space(*q)) q++;
@@ -669,6 +673,7 @@ inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_
         }
         p = z + 1;
     }
+    watch.finish();
     return Fault();
 }
 

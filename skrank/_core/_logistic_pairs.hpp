@@ -13,10 +13,12 @@ namespace skrank {
 template <bool Hessian>
 SKRANK_INLINE double logistic_factorised_body(const double *e, const int *lower,
                                              const double *weight, int m, int chunk,
-                                             double *grad, double *hess) {
+                                             double *grad, double *hess,
+                                             Scratch &scratch) {
     double loss = 0.0;
     LogProducts logs(chunk);
     for (int i = 0; i < m && lower[i] < m; i++) {
+        if (scratch.spend(m - lower[i])) break;
         const double inverse = 1.0 / e[i], w = weight ? weight[i] : 1.0;
         Vec slope = {}, curvature = {};
         for (int j = lower[i]; j < m;) {
@@ -48,10 +50,11 @@ SKRANK_INLINE double logistic_factorised_body(const double *e, const int *lower,
 template <bool Hessian>
 SKRANK_INLINE double logistic_wide_body(const double *x, const int *lower,
                                        const double *weight, int m, double *grad,
-                                       double *hess) {
+                                       double *hess, Scratch &scratch) {
     double loss = 0.0;
     LogProducts logs(512);  // terms are at most 2
     for (int i = 0; i < m && lower[i] < m; i++) {
+        if (scratch.spend(m - lower[i])) break;
         const double x_i = x[i], w = weight ? weight[i] : 1.0;
         Vec slope = {}, curvature = {}, linear = {};
         for (int j = lower[i]; j < m;) {
@@ -85,35 +88,39 @@ SKRANK_INLINE double logistic_wide_body(const double *x, const int *lower,
 SKRANK_CLONES
 static double logistic_factorised(const double *e, const int *lower,
                                  const double *weight, int m, int chunk,
-                                 double *grad) {
-    return logistic_factorised_body<false>(e, lower, weight, m, chunk, grad, nullptr);
+                                 double *grad, Scratch &scratch) {
+    return logistic_factorised_body<false>(e, lower, weight, m, chunk, grad, nullptr,
+                                           scratch);
 }
 
 SKRANK_CLONES
 static double logistic_factorised_hessian(const double *e, const int *lower,
                                          const double *weight, int m, int chunk,
-                                         double *grad, double *hess) {
-    return logistic_factorised_body<true>(e, lower, weight, m, chunk, grad, hess);
+                                         double *grad, double *hess,
+                                         Scratch &scratch) {
+    return logistic_factorised_body<true>(e, lower, weight, m, chunk, grad, hess,
+                                          scratch);
 }
 
 SKRANK_CLONES
 static double logistic_wide(const double *x, const int *lower, const double *weight,
-                           int m, double *grad) {
-    return logistic_wide_body<false>(x, lower, weight, m, grad, nullptr);
+                           int m, double *grad, Scratch &scratch) {
+    return logistic_wide_body<false>(x, lower, weight, m, grad, nullptr, scratch);
 }
 
 SKRANK_CLONES
 static double logistic_wide_hessian(const double *x, const int *lower,
                                    const double *weight, int m, double *grad,
-                                   double *hess) {
-    return logistic_wide_body<true>(x, lower, weight, m, grad, hess);
+                                   double *hess, Scratch &scratch) {
+    return logistic_wide_body<true>(x, lower, weight, m, grad, hess, scratch);
 }
 
 // `hess` may be null; `e` is work space. Arrays of documents have room for PADDING more.
 // Exponentials are taken around the middle of the scores, so that the largest and the
 // smallest are equally far from leaving the range of a double.
 static double logistic_pairs(double *x, const int *lower, const double *weight,
-                            int m, double *e, double *grad, double *hess) {
+                            int m, double *e, double *grad, double *hess,
+                            Scratch &scratch) {
     if (m == 0) return 0.0;
     double top, bottom;
     find_extremes(x, m, &bottom, &top);
@@ -122,13 +129,13 @@ static double logistic_pairs(double *x, const int *lower, const double *weight,
     // catches an infinite range and NaN.
     if (!(chunk >= 8.0)) {
         pad(x, m, -INFINITE);
-        return hess ? logistic_wide_hessian(x, lower, weight, m, grad, hess)
-                    : logistic_wide(x, lower, weight, m, grad);
+        return hess ? logistic_wide_hessian(x, lower, weight, m, grad, hess, scratch)
+                    : logistic_wide(x, lower, weight, m, grad, scratch);
     }
     exp_shifted(x, bottom + 0.5 * (top - bottom), m, e);
     const int n = (int)std::min(chunk, 512.0);
-    return hess ? logistic_factorised_hessian(e, lower, weight, m, n, grad, hess)
-                : logistic_factorised(e, lower, weight, m, n, grad);
+    return hess ? logistic_factorised_hessian(e, lower, weight, m, n, grad, hess, scratch)
+                : logistic_factorised(e, lower, weight, m, n, grad, scratch);
 }
 
 // Values, gradient and, unless `hessian` is null, the diagonal of the Hessian.
@@ -141,7 +148,7 @@ static void logistic_losses(const GradedQueries &queries, const double *scores,
             double *h = hessian ? scratch.array(1) : nullptr;
             if (h) std::fill(h, h + q.size, 0.0);
             const double loss = logistic_pairs(q.x, q.lower, q.weight, q.size,
-                                               scratch.array(0), q.gradient, h);
+                                               scratch.array(0), q.gradient, h, scratch);
             if (h) scatter(h, q.order, q.size, sigma * sigma, hessian + q.start);
             return loss;
         });

@@ -59,9 +59,11 @@ SKRANK_INLINE Mask others(int j, int k, int m) {
     return (lane != (int64_t)j) & (lane < (int64_t)m);
 }
 
+// Rows first ... last - 1 of the pairs.
 template <bool Wide>
-SKRANK_INLINE void pair_sums_body(const PairQuery &q, double *hidden, double *out) {
-    for (int j = 0; j < q.m; j++) {
+SKRANK_INLINE void pair_sums_body(const PairQuery &q, int first, int last,
+                                  double *hidden, double *out) {
+    for (int j = first; j < last; j++) {
         Vec total = {};
         for (int k = 0; k < q.m; k += LANES) {
             const Vec o = pair_output<Wide>(q, j, k, hidden);
@@ -76,12 +78,13 @@ SKRANK_INLINE void pair_sums_body(const PairQuery &q, double *hidden, double *ou
 template <bool Wide>
 SKRANK_INLINE void pair_backward_body(const PairQuery &q, const double *pull, double *work,
                                       double *grad_u, double *grad_v,
-                                      double *grad_params) {
+                                      double *grad_params, Scratch &scratch) {
     const int width = LANES * q.n_hidden;
     double *hidden = work, *mine = work + width, *weight = work + 2 * width;
     Vec bias = {};
     std::fill(weight, weight + width, 0.0);
     for (int j = 0; j < q.m; j++) {
+        if (scratch.spend(2 * static_cast<int64_t>(q.m) * q.n_hidden)) break;
         std::fill(mine, mine + width, 0.0);
         for (int k = 0; k < q.m; k += LANES) {
             const Vec o = pair_output<Wide>(q, j, k, hidden);
@@ -104,22 +107,26 @@ SKRANK_INLINE void pair_backward_body(const PairQuery &q, const double *pull, do
 }
 
 SKRANK_CLONES
-static void pair_sums(const PairQuery &q, double *hidden, double *out) {
-    pair_sums_body<false>(q, hidden, out);
+static void pair_sums(const PairQuery &q, int first, int last, double *hidden,
+                      double *out) {
+    pair_sums_body<false>(q, first, last, hidden, out);
 }
 SKRANK_CLONES
-static void pair_sums_wide(const PairQuery &q, double *hidden, double *out) {
-    pair_sums_body<true>(q, hidden, out);
+static void pair_sums_wide(const PairQuery &q, int first, int last, double *hidden,
+                           double *out) {
+    pair_sums_body<true>(q, first, last, hidden, out);
 }
 SKRANK_CLONES
 static void pair_backward(const PairQuery &q, const double *pull, double *work,
-                          double *grad_u, double *grad_v, double *grad_params) {
-    pair_backward_body<false>(q, pull, work, grad_u, grad_v, grad_params);
+                          double *grad_u, double *grad_v, double *grad_params,
+                          Scratch &scratch) {
+    pair_backward_body<false>(q, pull, work, grad_u, grad_v, grad_params, scratch);
 }
 SKRANK_CLONES
 static void pair_backward_wide(const PairQuery &q, const double *pull, double *work,
-                               double *grad_u, double *grad_v, double *grad_params) {
-    pair_backward_body<true>(q, pull, work, grad_u, grad_v, grad_params);
+                               double *grad_u, double *grad_v, double *grad_params,
+                               Scratch &scratch) {
+    pair_backward_body<true>(q, pull, work, grad_u, grad_v, grad_params, scratch);
 }
 
 // Bring rows of 2 n_hidden numbers, u then v, into the tables of a query; returns
@@ -148,18 +155,25 @@ static bool load_pairs(const double *rows, int m, int n_hidden, int64_t stride,
     return wide;
 }
 
+constexpr int STRIP = 32;  // rows of pairs between two looks at the watch
+
 static void pair_scores(const double *rows, const double *weight, double bias, int m,
-                        int n_hidden, int64_t stride, double *work, double *out) {
+                        int n_hidden, int64_t stride, double *work, double *out,
+                        Scratch &scratch) {
     double *u = work, *v = work + n_hidden * stride;
     double *hidden = work + 2 * n_hidden * stride;
     const bool wide = load_pairs(rows, m, n_hidden, stride, u, v);
     const PairQuery q{u, v, weight, bias, m, n_hidden, stride};
-    wide ? pair_sums_wide(q, hidden, out) : pair_sums(q, hidden, out);
+    for (int first = 0, last; first < m; first = last) {
+        last = std::min(first + STRIP, m);
+        if (scratch.spend(static_cast<int64_t>(STRIP) * m * n_hidden)) break;
+        (wide ? pair_sums_wide : pair_sums)(q, first, last, hidden, out);
+    }
 }
 
 static void pair_gradient(const double *rows, const double *weight, double bias, int m,
                           int n_hidden, int64_t stride, const double *pull, double *work,
-                          double *grad_rows, double *grad_params) {
+                          double *grad_rows, double *grad_params, Scratch &scratch) {
     const int64_t table = n_hidden * stride;
     double *u = work, *v = work + table, *grad_u = work + 2 * table;
     double *grad_v = work + 3 * table;
@@ -167,7 +181,7 @@ static void pair_gradient(const double *rows, const double *weight, double bias,
     std::fill(grad_v, grad_v + table, 0.0);
     const PairQuery q{u, v, weight, bias, m, n_hidden, stride};
     (wide ? pair_backward_wide : pair_backward)(q, pull, work + 4 * table, grad_u, grad_v,
-                                                grad_params);
+                                                grad_params, scratch);
     for (int h = 0; h < n_hidden; h++) {
         for (int j = 0; j < m; j++) {
             grad_rows[(int64_t)j * 2 * n_hidden + h] = grad_u[h * stride + j];
@@ -195,7 +209,7 @@ static void pair_potentials(const Queries &queries, const double *rows,
         if (q.size < 2) return;
         double *own = out + q.start;
         pair_scores(rows + 2 * n * q.start, net.weight, net.bias, q.size, net.n_hidden,
-                    stride, scratch.array(0), own);
+                    stride, scratch.array(0), own, scratch);
         if (net.average)
             for (int i = 0; i < q.size; i++) own[i] = own[i] / (q.size - 1);
     });
@@ -216,7 +230,7 @@ static void pair_potential_gradients(const Queries &queries, const double *rows,
         for (int i = 0; i < q.size; i++) scaled[i] = scale * pull[q.start + i];
         pair_gradient(rows + 2 * n * q.start, net.weight, net.bias, q.size, net.n_hidden,
                       stride, scaled, scratch.array(0), grad_rows + 2 * n * q.start,
-                      grad_output + q.number * (n + 1));
+                      grad_output + q.number * (n + 1), scratch);
     });
 }
 

@@ -12,9 +12,11 @@ constexpr double MAX_FACTORISED_RANGE = 600.0;
 // `e` holds exp(x - shift) and zeros beyond, so that a pair costs one division.
 SKRANK_CLONES
 static double sigmoid_factorised(const double *e, const int *lower,
-                                 const double *weight, int m, double *grad) {
+                                 const double *weight, int m, double *grad,
+                                 Scratch &scratch) {
     double loss = 0.0;
     for (int i = 0; i < m && lower[i] < m; i++) {
+        if (scratch.spend(m - lower[i])) break;
         const double inverse = 1.0 / e[i], w = weight ? weight[i] : 1.0;
         Vec wrong = {}, slope = {};
         for (int j = lower[i]; j < m; j += LANES) {
@@ -33,9 +35,10 @@ static double sigmoid_factorised(const double *e, const int *lower,
 // The same for any range of scores; x is padded with -inf.
 SKRANK_CLONES
 static double sigmoid_wide(const double *x, const int *lower, const double *weight,
-                           int m, double *grad) {
+                           int m, double *grad, Scratch &scratch) {
     double loss = 0.0;
     for (int i = 0; i < m && lower[i] < m; i++) {
+        if (scratch.spend(m - lower[i])) break;
         const double x_i = x[i], w = weight ? weight[i] : 1.0;
         Vec wrong = {}, slope = {};
         for (int j = lower[i]; j < m; j += LANES) {
@@ -54,16 +57,16 @@ static double sigmoid_wide(const double *x, const int *lower, const double *weig
 
 // `e` is work space. Arrays of documents have room for PADDING numbers more.
 static double sigmoid_pairs(double *x, const int *lower, const double *weight, int m,
-                            double *e, double *grad) {
+                            double *e, double *grad, Scratch &scratch) {
     double top, bottom;
     find_extremes(x, m, &bottom, &top);
     // The negation also catches an infinite range and NaN.
     if (!(top - bottom <= MAX_FACTORISED_RANGE)) {
         pad(x, m, -INFINITE);
-        return sigmoid_wide(x, lower, weight, m, grad);
+        return sigmoid_wide(x, lower, weight, m, grad, scratch);
     }
     exp_shifted(x, bottom + 0.5 * (top - bottom), m, e);
-    return sigmoid_factorised(e, lower, weight, m, grad);
+    return sigmoid_factorised(e, lower, weight, m, grad, scratch);
 }
 
 static void sigmoid_losses(const GradedQueries &queries, const double *scores,
@@ -72,7 +75,7 @@ static void sigmoid_losses(const GradedQueries &queries, const double *scores,
     sum_graded_losses(queries, scores, beta, 1, n_threads, values, gradient,
                       [=](const GradedQuery &q, Scratch &scratch) {
                           return sigmoid_pairs(q.x, q.lower, q.weight, q.size,
-                                               scratch.array(0), q.gradient);
+                                               scratch.array(0), q.gradient, scratch);
                       });
 }
 

@@ -1,4 +1,9 @@
-"""Number of threads that a computation may use, and that are worth using."""
+"""Number of threads that a computation may use, and that are worth using.
+
+The compiled loops have the last word (``_team.hpp``): a process that was forked after
+skrank was imported computes on one thread, whatever it is told, because the threads of
+GNU OpenMP do not live on in it and would be waited for without end.
+"""
 
 import os
 from collections.abc import Iterator
@@ -6,13 +11,25 @@ from contextlib import contextmanager
 from functools import cache
 
 import joblib
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 # Nanoseconds of work from which several threads finish it sooner than one. Waking the
 # threads of compiled code takes about ten microseconds. Handing blocks to Python's own
 # threads takes fractions of a millisecond per block, and they share one interpreter.
 _WORTH_A_TEAM = 100_000
 _WORTH_A_POOL = 5_000_000
+
+
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 @cache
@@ -33,7 +50,8 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
     None asks for every CPU that this process may use, within ``OMP_NUM_THREADS``
     (joblib sets it in its worker processes, so nested parallelism does not
     oversubscribe). A positive number is taken as it is, and −1 counts back from all
-    CPUs as in scikit-learn.
+    CPUs as in scikit-learn. A process that was forked after skrank was imported has one
+    thread.
 
     Parameters
     ----------
@@ -52,6 +70,8 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
     """
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use None for all CPUs or a count")
+    if _forked:
+        return 1
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     cpus = _cpu_count()
@@ -99,6 +119,19 @@ def n_threads_for(
     """
     worth = _WORTH_A_POOL if python_threads else _WORTH_A_TEAM
     return 1 if work < worth and n_jobs != 0 else effective_n_threads(n_jobs)
+
+
+@contextmanager
+def others_after_fork() -> Iterator[None]:
+    """Let the OpenMP of other libraries use one thread in a process that was forked.
+
+    Those of scikit-learn would hang there for the same reason as ours.
+    """
+    if not _forked:
+        yield
+        return
+    with threadpool_limits(1, user_api="openmp"):
+        yield
 
 
 @contextmanager

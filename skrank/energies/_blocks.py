@@ -6,6 +6,7 @@ equal input gives equal bits.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -69,6 +70,9 @@ if hasattr(os, "register_at_fork"):
 def map_blocks(function: Callable, *arguments, n_threads: int):
     """Yield ``function`` of each block's arguments in order; one BLAS thread each.
 
+    Take them all, as by ``zip`` with ``strict=True``: a generator that is left before
+    its end is closed by the garbage collector, which would swallow an interrupt.
+
     Parameters
     ----------
     function : callable
@@ -90,6 +94,11 @@ def map_blocks(function: Callable, *arguments, n_threads: int):
         # Each thread sees the caller's numpy error state.
         submit = _pool(n_threads).submit
         calls = zip(*arguments, strict=True)
-        tasks = [submit(copy_context().run, function, *call) for call in calls]
-        while tasks:
-            yield tasks.pop(0).result()
+        tasks = deque(submit(copy_context().run, function, *call) for call in calls)
+        try:
+            while tasks:
+                yield tasks.popleft().result()
+        finally:
+            # After an error or an interrupt, nobody waits for the others.
+            for task in tasks:
+                task.cancel()

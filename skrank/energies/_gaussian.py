@@ -17,6 +17,7 @@ from skrank._core._parameters import (
 )
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
+from skrank.energies._blocks import row_blocks
 from skrank.energies._mlp import Activation, Dropout, LayerSizes, MLPEnergy
 
 _BLOCK_ROWS = 4096
@@ -240,10 +241,11 @@ class GaussianEnergy(BaseEnergy):
         ndarray of shape (n_documents, n_features)
             In the precision of ``X``.
         """
-        scaled = (X - self.min_) / self.range_
-        if self.clip:
-            np.clip(scaled, 0.0, 1.0, out=scaled)
-        return scaled.astype(X.dtype, copy=False)
+        out = np.empty_like(X)
+        for block in row_blocks(len(X), _BLOCK_ROWS):
+            scaled = (X[block] - self.min_) / self.range_
+            out[block] = np.clip(scaled, 0.0, 1.0) if self.clip else scaled
+        return out
 
     def n_params(self, n_features: int) -> int:
         """Return the length of the parameter vector, that of the network."""

@@ -234,7 +234,7 @@ class MLPEnergy(BaseEnergy):
     def _concatenate(self, parts, blocks):
         n = blocks[-1].stop if blocks else 0
         raw = np.empty(n if self.n_outputs == 1 else (n, self.n_outputs))
-        for block, part in zip(blocks, parts):
+        for block, part in zip(blocks, parts, strict=True):
             raw[block] = part
         return raw
 

@@ -135,7 +135,9 @@ class NadarayaWatsonEnergy(BaseEnergy):
         return self
 
     def _scaled(self, X):
-        return (np.asarray(X, dtype=np.float64) - self.mean_) / self.scale_
+        scaled = np.asarray(X, dtype=np.float64) - self.mean_
+        scaled /= self.scale_
+        return scaled
 
     def transform(self, X):
         """Return scaled rows, and with ``leave_one_out`` the landmark that each row is.
@@ -216,7 +218,8 @@ class NadarayaWatsonEnergy(BaseEnergy):
             return average
 
         raw = np.empty(n)
-        for block, average in zip(blocks, run(forward, range(len(blocks)))):
+        averages = run(forward, range(len(blocks)))
+        for block, average in zip(blocks, averages, strict=True):
             raw[block] = average
         return raw, tapes, blocks, run
 

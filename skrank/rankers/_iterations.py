@@ -60,6 +60,7 @@ class ThreadsMixin(Parameters):
     ----------
     n_jobs : int, default=None
         Number of threads; None means all CPUs. Results do not depend on this number.
+        A process that was forked after skrank was imported uses one thread.
     """
 
     n_jobs: NThreads = None

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 from skrank._core._parameters import NonNegative, invalid_parameter
+from skrank._core._threads import others_after_fork
 from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
 from skrank.metrics._gain import Gain, gain_of_grades
@@ -79,10 +80,9 @@ class SubsetRegression(BaseRanker):
         target = gain_of_grades(self.gain, np.asarray(data.y))
         weight = self._weights(target, data.sample_weight)
         # Some regressors have no sample_weight, not even one that may be None.
-        if weight is None:
-            self.estimator_ = model.fit(data.X, target)
-        else:
-            self.estimator_ = model.fit(data.X, target, sample_weight=weight)
+        given = {} if weight is None else {"sample_weight": weight}
+        with others_after_fork():
+            self.estimator_ = model.fit(data.X, target, **given)
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
@@ -95,4 +95,5 @@ class SubsetRegression(BaseRanker):
         return weight if sample_weight is None else weight * sample_weight
 
     def _predict(self, X) -> np.ndarray:
-        return np.asarray(self.estimator_.predict(X), dtype=np.float64)
+        with others_after_fork():
+            return np.asarray(self.estimator_.predict(X), dtype=np.float64)

@@ -177,7 +177,8 @@ SKRANK_CLONES static void bin_rows(const double *X, int64_t n_features, int64_t 
 template <typename T>
 void block_thresholds(const T *X, int64_t n_features, const int32_t *rows,
                       int64_t n_sampled, int block, int max_bins,
-                      const uint8_t *categorical, T *thresholds, int32_t *n_thresholds) {
+                      const uint8_t *categorical, T *thresholds, int32_t *n_thresholds,
+                      Scratch &scratch) {
     const int64_t first = static_cast<int64_t>(block) * WIDTH;
     const int width = static_cast<int>(std::min<int64_t>(WIDTH, n_features - first));
     std::vector<T> columns(static_cast<size_t>(width) * n_sampled);
@@ -194,6 +195,7 @@ void block_thresholds(const T *X, int64_t n_features, const int32_t *rows,
         T *to = thresholds + f * MISSING;
         if (categorical[f]) continue;  // its categories were put there by the caller
         std::fill(to, to + MISSING, std::numeric_limits<T>::infinity());
+        if (scratch.spend(32 * sizes[j])) break;
         sort_values(&columns[j * n_sampled], sizes[j], work);
         n_thresholds[f] = find_thresholds(&columns[j * n_sampled], sizes[j], max_bins, to);
     }
@@ -204,9 +206,9 @@ template <typename T>
 void all_thresholds(const T *X, int64_t n_features, const int32_t *rows,
                     int64_t n_sampled, int max_bins, const uint8_t *categorical,
                     T *thresholds, int32_t *n_thresholds, int n_threads) {
-    for_each((n_features + WIDTH - 1) / WIDTH, 1, n_threads, {}, [=](Index b, Scratch &) {
+    for_each((n_features + WIDTH - 1) / WIDTH, 1, n_threads, {}, [=](Index b, Scratch &s) {
         block_thresholds(X, n_features, rows, n_sampled, static_cast<int>(b), max_bins,
-                         categorical, thresholds, n_thresholds);
+                         categorical, thresholds, n_thresholds, s);
     });
 }
 

@@ -5,8 +5,6 @@
 // gradients as they were.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "../_core/_team.hpp"
 #include "_measured_threads.hpp"
 #include "_splits.hpp"
 
@@ -89,7 +88,10 @@ class Grower {
         options = with;
         finder.kernels = options.wide ? WIDE : PORTABLE;
         n_grown = n;
+        options.n_threads = team_size(options.n_threads);
         options.n_threads = threads.start(options.n_threads, guessed_seconds());
+        Watch watching;
+        watch = &watching;
         all_rows = chosen == nullptr;
         const Packed sum = quantise(gradient, hessian, chosen, stochastic);
         nodes.assign(1, Node());
@@ -108,6 +110,7 @@ class Grower {
             split(k);
         }
         for (const int k : holders) drop(leaves[k]);
+        watching.finish();
         fit_leaves(gradient, hessian);
         threads.stop();
     }
@@ -115,7 +118,8 @@ class Grower {
     // Adds the value of its leaf to the score of every row the tree was grown on.
     void add_to(double *scores, int64_t stride) const {
         const int n_leaves = static_cast<int>(leaves.size());
-#pragma omp parallel for schedule(dynamic, 1) num_threads(options.n_threads)
+        const int team = team_size(options.n_threads);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
         for (int k = 0; k < n_leaves; k++) {
             const double value = nodes[leaves[k].node].value;
             for (int64_t i = leaves[k].begin; i < leaves[k].end; i++) {
@@ -126,7 +130,8 @@ class Grower {
 
     // Adds the value of its leaf to the score of every row, grown on or not.
     void add_to_all(double *scores, int64_t stride) const {
-#pragma omp parallel for schedule(static) num_threads(options.n_threads)
+        const int team = team_size(options.n_threads);
+#pragma omp parallel for schedule(static) num_threads(team)
         for (int64_t r = 0; r < layout.n_rows; r++) {
             int32_t at = 0;
             while (nodes[at].feature >= 0) {
@@ -156,6 +161,7 @@ class Grower {
     std::vector<std::vector<Packed>> spare;
     std::priority_queue<std::pair<double, int>> queue;  // gain, minus the leaf
     std::vector<int> holders;  // leaves that keep their histogram
+    Watch *watch = nullptr;    // of the tree that grows
 
     int64_t histogram_size() const {
         return static_cast<int64_t>(layout.n_blocks) * WIDTH * N_BINS;
@@ -254,10 +260,10 @@ class Grower {
     void sum_rows(const Portion &p, Packed *histogram) {
         const int t = omp_get_thread_num(), team = omp_get_num_threads();
         const int64_t size = histogram_size();
-#pragma omp single
-        partial.resize((team - 1) * size);
         Packed *mine = t == 0 ? histogram : partial.data() + (t - 1) * size;
         for (int f = 0; f < layout.n_features; f += WIDTH) {
+            if (t == 0) watch->look();
+            if (watch->stopped()) break;
             sum_block(f, WIDTH, p, p.n * t / team, p.n * (t + 1) / team, mine);
         }
         if (team == 1) return;
@@ -274,6 +280,17 @@ class Grower {
         if (spare.empty()) spare.emplace_back(histogram_size());
         leaf.histogram = std::move(spare.back());
         spare.pop_back();
+    }
+
+    // The leaves without a histogram, each with room for one.
+    std::vector<Leaf *> take_missing(const std::vector<int> &opened) {
+        std::vector<Leaf *> missing;
+        for (const int k : opened) {
+            if (!leaves[k].histogram.empty()) continue;
+            take_histogram(leaves[k]);
+            missing.push_back(&leaves[k]);
+        }
+        return missing;
     }
 
     Search start_search(int k, const Packed *counts, int n_threads) const {
@@ -334,15 +351,12 @@ class Grower {
     // the parent, and gets what the first leaves over.
     void open(const std::vector<int> &opened, bool subtract = false,
               const Packed *counts = nullptr) {
+        watch->look();
+        watch->finish();
         options.n_threads = threads.check(options.n_threads);
-        std::vector<Leaf *> summed;
+        const std::vector<Leaf *> summed = take_missing(opened);
         bool many = false;
-        for (const int k : opened) {
-            if (!leaves[k].histogram.empty()) continue;
-            take_histogram(leaves[k]);
-            summed.push_back(&leaves[k]);
-            many |= leaves[k].size() >= MANY_ROWS;
-        }
+        for (const Leaf *leaf : summed) many |= leaf->size() >= MANY_ROWS;
         const bool parallel = many || layout.n_features >= FEW_FEATURES;
         const int n_threads = parallel ? options.n_threads : 1;
         std::vector<Search> searches;
@@ -350,6 +364,8 @@ class Grower {
             leaves[k].best = Candidate();
             if (may_split(leaves[k])) searches.push_back(start_search(k, counts, n_threads));
         }
+        // An exception must not leave a parallel region, so that memory is found here.
+        if (many) partial.resize((n_threads - 1) * histogram_size());
         const Packed *part = leaves[opened.front()].histogram.data();
         Packed *rest = nullptr;
         if (subtract && may_split(leaves[opened[1]])) {
@@ -368,6 +384,7 @@ class Grower {
             const int step = team > 1 && layout.n_blocks < 4 * team ? HALF : WIDTH;
 #pragma omp for schedule(static)
             for (int from = 0; from < layout.n_features; from += step) {
+                if (watch->stopped()) continue;
                 for (Leaf *leaf : summed) {
                     if (many) continue;
                     const Portion p = portion(*leaf);
@@ -386,6 +403,7 @@ class Grower {
                 searches[i].found[omp_get_thread_num()] = best[i];
             }
         }
+        watch->finish();
         for (const Search &s : searches) settle(s);
         for (const int k : opened) keep(k);
     }

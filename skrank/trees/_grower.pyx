@@ -34,8 +34,8 @@ cdef extern from "_grower.hpp" namespace "skrank" nogil:
         const int32_t* row_data()
         void grow(const double*, const double*, const int32_t*, int64_t, cbool,
                   const GrowOptions&) except +
-        void add_to(double*, int64_t)
-        void add_to_all(double*, int64_t)
+        void add_to(double*, int64_t) except +
+        void add_to_all(double*, int64_t) except +
 
 
 cdef class Grower:

@@ -1,0 +1,169 @@
+"""Program of `test_interrupts`: compiled loops that only Ctrl-C ends in time.
+
+Each would run for minutes. Prints the names of those from which no KeyboardInterrupt
+came; a loop that does not answer keeps the program until the test gives up.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from skrank._core import (
+    _edge_losses,
+    _lambda_losses,
+    _letor,
+    _pair_losses,
+    _pair_potential,
+    _segments,
+)
+from skrank.rankers import RankNet
+from skrank.trees import _binning, _grower
+
+LONG = 400_000  # documents of a query with 10¹¹ pairs
+
+
+def queries(sizes):
+    """Grades, scores, pointer array, order and lower places."""
+    rng = np.random.default_rng(0)
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    y = rng.integers(0, 5, ptr[-1]).astype(np.float64)
+    return y, rng.normal(size=len(y)), ptr, *_segments.label_order(y, ptr)
+
+
+def with_long(first):
+    """Queries that two threads share: one is long, the first or the last."""
+    sizes = [2] * 63
+    return [LONG, *sizes] if first else [*sizes, LONG]
+
+
+def logistic(n_threads, first=True):
+    _, x, ptr, order, lower = queries(with_long(first))
+    options = None, 1.0, True, n_threads
+    return lambda: _pair_losses.logistic(x, ptr, order, lower, *options)
+
+
+def sigmoid():
+    _, x, ptr, order, lower = queries(with_long(True))
+    return lambda: _pair_losses.sigmoid(x, ptr, order, lower, None, 1.0, 2)
+
+
+def lambdas():
+    y, x, ptr, order, lower = queries(with_long(False))
+    discount = 1.0 / np.log2(np.arange(LONG) + 2.0)
+    scale, kind = np.ones(len(ptr) - 1), _lambda_losses.KINDS[0]
+    return lambda: _lambda_losses.lambda_loss(
+        x, ptr, kind, y, discount, scale, None, order, lower, 1.0, 0, False, 0.0, 2
+    )
+
+
+def edges(n_documents, direct):
+    _, x, ptr, order, lower = queries([n_documents])
+    options = None, direct, 2
+    return lambda: _edge_losses.edge_pairs(x, None, ptr, order, lower, *options)
+
+
+def many_queries():
+    sizes = [1000] * 500
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    rows = np.ones((ptr[-1], 100))
+    return lambda: _pair_potential.scores(rows, ptr, np.ones(50), 0.0, False, 2)
+
+
+def tree():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 100)).astype(np.float32)
+    d = X.shape[1]
+    number, bounds = np.zeros(d, dtype=np.uint8), np.full((d, 255), np.inf, np.float32)
+    rows = np.arange(20_000, dtype=np.int32)
+    n_bins = _binning.find_thresholds(X, rows, 255, number, bounds) + 1
+    bins = _binning.bin_matrix(X, bounds, number)
+    grower = _grower.Grower(
+        bins, len(X), n_bins.astype(np.int32), number, np.zeros(d, dtype=np.int8)
+    )
+    gradient = rng.normal(size=len(X))
+    options = {"max_leaf_nodes": 200_000, "min_samples_leaf": 1, "n_threads": 2}
+    return lambda: grower.grow(gradient, **options)
+
+
+def reader():
+    line = b"1 qid:1 " + b" ".join(
+        b"%d:0.123456789012345678" % k for k in range(1, 400)
+    )
+    text = np.frombuffer((line + b"\n") * 20_000, dtype=np.uint8)
+
+    def read():
+        while True:
+            _letor.parse_letor(text, np.float64, False, None, 2)
+
+    return read
+
+
+def warm_ranker():
+    """A fit that is interrupted leaves the ranker as the last fit did."""
+    _, x, _, _, _ = queries([200])
+    X, groups = x.reshape(-1, 2), np.repeat([0, 1], 50)
+    ranker = RankNet(max_iter=30, tol=1.0, warm_start=True, random_state=0)
+    y = (X[:, 0] > 0).astype(float)
+    ranker.fit(X, y, groups)
+    before = {k: np.copy(v) for k, v in vars(ranker).items() if k[-1] == "_"}
+    many = np.resize(X, (LONG, 2)), np.resize(y, LONG), np.zeros(LONG)
+
+    def fit():
+        try:
+            ranker.fit(*many)
+        finally:
+            assert before.keys() == {k for k in vars(ranker) if k[-1] == "_"}
+            for name in ("params_", "loss_curve_", "query_ids_", "n_iter_"):
+                assert_array_equal(getattr(ranker, name), before[name])
+
+    return fit
+
+
+CASES = {
+    "one thread": lambda: logistic(1),
+    "long query first": lambda: logistic(2),
+    "long query last": lambda: logistic(2, first=False),
+    "sigmoid": sigmoid,
+    "lambda": lambdas,
+    "edges": lambda: edges(2_000, True),
+    "series over edges": lambda: edges(LONG, False),
+    "many queries": many_queries,
+    "tree": tree,
+    "reader": reader,
+    "warm ranker": warm_ranker,
+}
+
+
+def is_interrupted(prepare):
+    function = prepare()
+
+    def press():
+        time.sleep(0.4)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presses = threading.Thread(target=press)
+    try:
+        presses.start()
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        presses.join()
+    return False
+
+
+if __name__ == "__main__":
+    failed = []
+    for name, prepare in CASES.items():
+        start = time.perf_counter()
+        if not is_interrupted(prepare):
+            failed.append(name)
+        if "-v" in sys.argv:
+            print(f"{name}: {time.perf_counter() - start:.2f} s", flush=True)
+    print(*failed, sep="\n")
+    sys.exit(bool(failed))
