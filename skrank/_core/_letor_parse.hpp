@@ -367,9 +367,9 @@ struct Rows {
     double* label;
     int64_t* qid;
     int64_t* qid_start;
-    int32_t* qid_length;
+    int64_t* qid_length;
     int64_t* comment_start;
-    int32_t* comment_length;
+    int64_t* comment_length;
 };
 
 struct Rules {
@@ -416,7 +416,7 @@ struct SparseSink {
 };
 
 // Decimal integers in their only spelling become numbers: "7" does, "07" and "+7" do not.
-inline bool canonical_integer(const char* p, int32_t length, int64_t* out) {
+inline bool canonical_integer(const char* p, int64_t length, int64_t* out) {
     const char* end = p + length;
     bool negative = length > 1 && *p == '-';
     const char* first = p + negative;
@@ -503,9 +503,9 @@ class LineParser {
         while (!ends_token(*p)) p++;
         if (p == id) return fail(EMPTY_QID, id - 4);
         rows_.qid_start[r] = offset(id);
-        rows_.qid_length[r] = (int32_t)(p - id);
+        rows_.qid_length[r] = p - id;
         rows_.qid[r] = 0;
-        if (integer_qids && !canonical_integer(id, (int32_t)(p - id), &rows_.qid[r]))
+        if (integer_qids && !canonical_integer(id, p - id, &rows_.qid[r]))
             integer_qids = false;
         return p;
     }
@@ -536,7 +536,7 @@ class LineParser {
         while (*z != '\n') z++;
         const char* stop = without_return(hash + 1, z);
         rows_.comment_start[r] = offset(hash + 1);
-        rows_.comment_length[r] = (int32_t)(stop - hash - 1);
+        rows_.comment_length[r] = stop - hash - 1;
         return z;
     }
 };
@@ -649,7 +649,7 @@ inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // Spans of the first n_fields fields of every line that is neither blank nor a comment
 // ("#" first). With starts == nullptr only counts the lines.
 inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_t* starts,
-                          int32_t* lengths, int64_t* n_lines) {
+                          int64_t* lengths, int64_t* n_lines) {
     const char* end = text + length;
     *n_lines = 0;
     for (const char* p = text; p < end;) {
@@ -662,7 +662,7 @@ inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_
                 const char* field = q;
                 while (q < z && !is_space(*q)) q++;
                 starts[*n_lines * n_fields + f] = field - text;
-                lengths[*n_lines * n_fields + f] = (int32_t)(q - field);
+                lengths[*n_lines * n_fields + f] = q - field;
                 while (q < z && is_space(*q)) q++;
             }
             ++*n_lines;

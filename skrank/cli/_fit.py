@@ -113,7 +113,9 @@ def _folds(args):
     paths = {"train": args.train, "validation": args.validation, "test": args.test}
     paths = {name: path for name, path in paths.items() if path is not None}
     # The last features may be 0 throughout one of the files, which then looks narrower.
-    width = max(n_features_of(path, args.jobs) for path in paths.values())
+    width = max(
+        n_features_of(path, args.jobs, sparse=args.sparse) for path in paths.values()
+    )
     sets = {name: _read(args, path, width) for name, path in paths.items()}
     if args.folds is None:
         yield "", sets

@@ -1,7 +1,7 @@
 """The container that readers return: features, grades, queries, names and comments."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from skrank._core._validation import QID_LEVEL
+
+# Strings of fixed width may take this many characters, or this many times as many as
+# the strings have.
+_FIXED_WIDTH, _WASTE = 1 << 24, 8
 
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
@@ -81,7 +85,8 @@ class RankingData:
     y : ndarray of shape (n_documents,), or Series
         Relevance grades.
     groups : ndarray of shape (n_documents,)
-        Query id of each row: int64, or str if an id is not an integer.
+        Query id of each row: int64, or str if an id is not an integer; str objects
+        where an array of fixed width would take much more memory than the ids.
     feature_names : ndarray of shape (n_features,), dtype object
         Names of the features: ``"1"``, ``"2"``, … for LETOR text, the names of the
         columns for tables.
@@ -102,7 +107,8 @@ class RankingData:
     X: Any
     y: Any
     groups: np.ndarray
-    feature_names: np.ndarray
+    # None for those of LETOR text: its indices may reach far beyond what it names.
+    _feature_names: np.ndarray | None = field(default=None, repr=False)
     _comments: TextColumn | None = field(default=None, repr=False)
     _docids: np.ndarray | None = field(default=None, repr=False)
 
@@ -118,6 +124,15 @@ class RankingData:
     def target(self) -> Any:
         """Grades, under the name that they have in scikit-learn's bunches."""
         return self.y
+
+    @cached_property
+    def feature_names(self) -> np.ndarray:
+        """Names of the features."""
+        if self._feature_names is not None:
+            return self._feature_names
+        names = np.empty(self.X.shape[1], dtype=object)
+        names[:] = [str(i) for i in range(1, len(names) + 1)]
+        return names
 
     @cached_property
     def comments(self) -> np.ndarray | None:
@@ -161,9 +176,20 @@ class RankingData:
         return replace(self, X=X, y=pd.Series(self.y, index, name="grade"))
 
 
-def feature_names(n_features: int) -> np.ndarray:
-    """Return the names ``"1"``, ``"2"``, … of the features of LETOR text."""
-    return np.array([str(i) for i in range(1, n_features + 1)], dtype=object)
+def string_ids(ids: Sequence[str]) -> np.ndarray:
+    """Return ids as an array of strings that keeps each of them apart.
+
+    The array has a fixed width, which is fast, unless one long id would make all rows
+    take its room, or an id ends in the character with which NumPy fills the room.
+    """
+    lengths = [len(value) for value in ids]
+    size = max(lengths, default=0) * len(lengths)
+    too_wide = size > max(_FIXED_WIDTH, _WASTE * sum(lengths))
+    if not too_wide and not any(value.endswith("\0") for value in ids):
+        return np.array(ids, dtype=str)
+    array = np.empty(len(ids), dtype=object)
+    array[:] = ids
+    return array
 
 
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:

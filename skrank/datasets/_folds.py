@@ -65,7 +65,9 @@ class LetorFold:
         if given is not None:
             return given
         n_jobs = self._load_kwargs.get("n_jobs")
-        return max(n_features_of(path, n_jobs) for path in self.paths.values())
+        sparse = self._load_kwargs.get("sparse", False)
+        paths = self.paths.values()
+        return max(n_features_of(path, n_jobs, sparse=sparse) for path in paths)
 
     def _load(self, part: str) -> RankingData:
         kwargs = {**self._load_kwargs, "n_features": self._n_features}

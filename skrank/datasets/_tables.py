@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._validation import check_groups
-from skrank.datasets._container import RankingData, import_pandas
+from skrank.datasets._container import RankingData, import_pandas, string_ids
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 
@@ -132,5 +132,5 @@ def _ids(column: Any) -> np.ndarray:
     """Return ids as an array, in which numbers stay numbers and text becomes str."""
     ids = column.to_numpy()
     if ids.dtype == object and all(isinstance(value, str) for value in ids):
-        return ids.astype(str)
+        return string_ids(ids.tolist())
     return ids

@@ -19,7 +19,7 @@ from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_arguments, check_scores, n_rows
-from skrank.datasets._container import as_text_list
+from skrank.datasets._container import as_text_list, string_ids
 from skrank.datasets._letor import line_of
 from skrank.datasets._source import Source, open_for_writing, open_text, source_name
 
@@ -100,7 +100,7 @@ def _read(
         queries = _strings(text, starts[:, 0], lengths[:, 0])
         docids = _objects(_strings(text, starts[:, 2], lengths[:, 2]))
         tag = _strings(text, starts[:1, -1], lengths[:1, -1])[0]
-        groups = np.array(queries)
+        groups = string_ids(queries)
         duplicate = _first_duplicate(groups, docids)
         if duplicate is not None:
             line = line_of(text, int(starts[duplicate, 0]))
