@@ -1,4 +1,4 @@
-"""Compiling the extension modules that pyproject.toml lists, outside of the checkout."""
+"""Compiling the extension modules of pyproject.toml outside of the checkout."""
 
 import importlib.machinery
 import os

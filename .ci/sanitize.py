@@ -1,10 +1,10 @@
 """Run kernels, readers, trees and model files under ASan and UBSan.
 
 ``python .ci/sanitize.py`` copies the sources to a scratch folder, compiles all modules
-there with both sanitizers, and runs the tests of what reads files or indexes memory, and
-the fuzz targets. Any finding ends it with an error. ``--folder`` names a folder that is
-kept, so that a second run compiles only what has changed; ``--seconds`` is the time of
-the fuzz targets; other arguments are tests to run instead of the usual ones.
+there with both sanitizers, and runs the tests of what reads files or indexes memory,
+and the fuzz targets. Any finding ends it with an error. ``--folder`` names a folder
+that is kept, so that a second run compiles only what has changed; ``--seconds`` is the
+time of the fuzz targets; other arguments are tests to run instead of the usual ones.
 """
 
 import argparse

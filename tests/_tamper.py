@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from _saved import GROUPS, Saved, X, Y, can_be_saved, class_names, saved_of
-
 from sklearn.pipeline import Pipeline
 
 from skrank.export import load_model

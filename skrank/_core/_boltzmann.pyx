@@ -12,7 +12,8 @@ import numpy as np
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from skrank._core._for_each_query cimport Queries, check_length, out_doubles, queries_of
+from skrank._core._for_each_query cimport Queries, out_doubles, queries_of
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_boltzmann.hpp" namespace "skrank" nogil:
     cppclass RankSamples[Place]:

@@ -11,9 +11,10 @@ import numpy as np
 from libcpp cimport bool as cbool
 
 from skrank._core._for_each_query cimport (
-    Queries, check_length, doubles, doubles_or_none, out_doubles, queries_of,
+    Queries, doubles, doubles_or_none, out_doubles, queries_of,
 )
 from skrank._core._graded_queries cimport GradedQueries, graded_queries
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_edge_losses.hpp" namespace "skrank" nogil:
     void edge_pair_losses(GradedQueries, const double *first, const double *second,

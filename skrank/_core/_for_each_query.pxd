@@ -5,6 +5,8 @@ The loops trust the lengths of arrays. So every address is taken by a function t
 compares the length first: a wrong one is an error here, and never foreign memory there.
 """
 
+from skrank._core._lengths cimport check_length
+
 cdef extern from "_for_each_query.hpp" namespace "skrank" nogil:
     struct Queries:
         const Py_ssize_t *ptr
@@ -14,12 +16,6 @@ cdef extern from "_for_each_query.hpp" namespace "skrank" nogil:
 # Sizes of queries are numbers of 32 bits in the loops.
 cdef enum:
     LARGEST_QUERY = 0x7fffffff
-
-
-cdef inline int check_length(Py_ssize_t found, Py_ssize_t expected, str name) except -1:
-    if found != expected:
-        raise ValueError(f"{name} must have length {expected}, got {found}")
-    return 0
 
 
 cdef inline Queries queries_of(const Py_ssize_t[::1] ptr, Py_ssize_t n_rows) except *:

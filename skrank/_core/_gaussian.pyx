@@ -9,9 +9,8 @@ this query, so results do not depend on the number of threads.
 
 import numpy as np
 
-from skrank._core._for_each_query cimport (
-    Queries, check_length, doubles, out_doubles, queries_of,
-)
+from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_gaussian.hpp" namespace "skrank" nogil:
     void all_divergences(Queries, int kind, const double *documents,

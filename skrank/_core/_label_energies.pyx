@@ -5,7 +5,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
-from skrank._core._for_each_query cimport check_length
+from skrank._core._lengths cimport check_length
 
 
 cdef int _check_columns(const Py_ssize_t[::1] columns, Py_ssize_t n, Py_ssize_t n_labels,

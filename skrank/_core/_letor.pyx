@@ -12,7 +12,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 import numpy as np
 
-from skrank._core._for_each_query cimport check_length
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
     struct Fault:

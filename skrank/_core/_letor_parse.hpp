@@ -337,7 +337,9 @@ inline int64_t last_index(const char* p, const char* z) {
     while (colon > p && *colon != ':') colon--;
     const char* d = colon;
     while (d > p && is_digit(d[-1])) d--;
-    if (colon - d > 10 || d == p || !is_blank(d[-1])) return 0;
+    if (d == p || !is_blank(d[-1])) return 0;
+    while (d < colon && *d == '0') d++;
+    if (colon - d > 10) return 0;
     int64_t index = 0;
     for (; d < colon; d++) index = index * 10 + (*d - '0');
     return index <= INT32_MAX ? index : 0;

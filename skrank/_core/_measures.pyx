@@ -15,8 +15,9 @@ from libcpp cimport bool as cbool
 from skrank._core._threads import n_threads_for
 
 from skrank._core._for_each_query cimport (
-    Queries, check_length, doubles, doubles_or_none, out_doubles, queries_of,
+    Queries, doubles, doubles_or_none, out_doubles, queries_of,
 )
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_measures_of_queries.hpp" namespace "skrank" nogil:
     const Py_ssize_t SELECT_LIMIT

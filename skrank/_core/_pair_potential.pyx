@@ -11,9 +11,8 @@ import numpy as np
 
 from libcpp cimport bool as cbool
 
-from skrank._core._for_each_query cimport (
-    Queries, check_length, doubles, out_doubles, queries_of,
-)
+from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_pair_potential.hpp" namespace "skrank" nogil:
     struct PairNetwork:

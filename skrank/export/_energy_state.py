@@ -1,7 +1,7 @@
 """What every energy has learned: kinds, types and shapes of its fitted attributes.
 
-Letters stand for lengths, and a letter has one value throughout an energy: ``"d"`` is the
-number of features, ``"k"`` that of labels.
+Letters stand for lengths, and a letter has one value throughout an energy: ``"d"`` is
+the number of features, ``"k"`` that of labels.
 """
 
 from typing import NamedTuple

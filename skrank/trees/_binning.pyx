@@ -6,7 +6,7 @@ import numpy as np
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from skrank._core._for_each_query cimport check_length
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_binning.hpp" namespace "skrank" nogil:
     cppclass Layout:

@@ -7,7 +7,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
-from skrank._core._for_each_query cimport check_length
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_grower.hpp" namespace "skrank" nogil:
     cppclass Layout:

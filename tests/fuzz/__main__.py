@@ -23,14 +23,13 @@ from fuzz._targets import TARGETS, Target, problem_of
 _SECONDS_PER_CASE = 60
 
 
-def work(target: Target, seed: int, first: int, seconds: float, current: Path) -> int:
-    """Run cases until the time is over; return 1 after the first that fails."""
-    stop = time.monotonic() + seconds
-    number = first
-    while time.monotonic() < stop:
+def work(target: Target, args: argparse.Namespace) -> int:
+    """Run cases until the end of time or number; return 1 after the first that fails."""
+    stop, current, number = time.monotonic() + args.seconds, args.worker, args.first
+    while time.monotonic() < stop and number < args.cases:
         # Written before it is tried, since a crash leaves no time for that.
         current.with_suffix(".number").write_text(str(number), encoding="ascii")
-        data = target.case(seed, number)
+        data = target.case(args.seed, number)
         current.write_bytes(data)
         signal.alarm(_SECONDS_PER_CASE)  # without a handler, it ends the process
         problem = problem_of(target, data)
@@ -42,16 +41,17 @@ def work(target: Target, seed: int, first: int, seconds: float, current: Path) -
     return 0
 
 
-def _search(target: Target, seed: int, seconds: float, failures: Path) -> int:
+def _search(target: Target, args: argparse.Namespace, seconds: float) -> int:
     """Run workers for some time; return how many inputs failed, and keep these."""
     stop, first, found = time.monotonic() + seconds, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         current = Path(folder) / "current"
         number = current.with_suffix(".number")
-        while (left := stop - time.monotonic()) > 0:
+        while (left := stop - time.monotonic()) > 0 and first < args.cases:
             command = [sys.executable, "-m", "tests.fuzz", target.name]
-            command += ["--seed", str(seed), "--first", str(first)]
-            command += ["--seconds", str(left), "--worker", str(current)]
+            command += ["--seed", str(args.seed), "--cases", str(args.cases)]
+            command += ["--seconds", str(left), "--first", str(first)]
+            command += ["--worker", str(current)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if not number.exists():
                 raise RuntimeError(f"the worker did not start:\n{done.stderr}")
@@ -59,7 +59,7 @@ def _search(target: Target, seed: int, seconds: float, failures: Path) -> int:
             if done.returncode == 0:
                 break
             found += 1
-            _keep(target, current.read_bytes(), done, failures)
+            _keep(target, current.read_bytes(), done, args.failures)
     print(f"{target.name}: {first} cases, {found} failed")
     return found
 
@@ -80,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
     parser.add_argument("--minutes", type=float, help="time of all targets together")
     parser.add_argument("--seconds", type=float, default=25.0, help="the same, shorter")
+    parser.add_argument("--cases", type=int, default=10**9, help="of each target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--failures", type=Path, default=Path("fuzz-failures"))
     parser.add_argument("--replay", type=Path, help="run one input and no others")
@@ -95,10 +96,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(problem or "works, or is refused with a sentence")
         return bool(problem)
     if args.worker is not None:
-        target = targets[0]
-        return work(target, args.seed, args.first, args.seconds, args.worker)
-    seconds = (args.seconds if args.minutes is None else 60 * args.minutes) / len(targets)
-    found = sum(_search(t, args.seed, seconds, args.failures) for t in targets)
+        return work(targets[0], args)
+    seconds = (args.seconds if args.minutes is None else 60 * args.minutes) / len(
+        targets
+    )
+    found = sum(_search(target, args, seconds) for target in targets)
     return min(found, 100)
 
 

@@ -86,9 +86,12 @@ def _exchange(document, members, rng):
 
 def _attribute(document, members, rng):
     """A parameter or an attribute becomes another value, or is left out."""
-    owner = at(document, _pick(list(objects(document)), rng))
-    values = owner[_pick(("params", "state"), rng)]
-    if values:
+    owners = list(objects(document))
+    if not owners:  # taken away by a change before
+        return document, members
+    owner = at(document, _pick(owners, rng))
+    values = owner.get(_pick(("params", "state"), rng))
+    if isinstance(values, dict) and values:
         name = _pick(sorted(values), rng)
         if rng.random() < 0.15:
             del values[name]
@@ -134,7 +137,9 @@ def _number(document, members, rng):
 
 def _text(document, members, rng):
     """Bytes of the JSON text change."""
-    changed = mutate(json.dumps(document).encode(), (b"[]", b"{}", b"-1", b"1e999"), rng)
+    changed = mutate(
+        json.dumps(document).encode(), (b"[]", b"{}", b"-1", b"1e999"), rng
+    )
     try:
         value = json.loads(changed)
     except (ValueError, RecursionError):
@@ -143,4 +148,14 @@ def _text(document, members, rng):
     return (value if whole else document), members
 
 
-_CHANGES = (_array, _array, _array, _bytes, _exchange, _attribute, _swap, _number, _text)
+_CHANGES = (
+    _array,
+    _array,
+    _array,
+    _bytes,
+    _exchange,
+    _attribute,
+    _swap,
+    _number,
+    _text,
+)
