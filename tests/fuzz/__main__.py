@@ -24,7 +24,7 @@ _SECONDS_PER_CASE = 60
 
 
 def work(target: Target, args: argparse.Namespace) -> int:
-    """Run cases until the end of time or number; return 1 after the first that fails."""
+    """Run cases until the time is over; return 1 after the first that fails."""
     stop, current, number = time.monotonic() + args.seconds, args.worker, args.first
     while time.monotonic() < stop and number < args.cases:
         # Written before it is tried, since a crash leaves no time for that.
