@@ -13,6 +13,7 @@ import numpy as np
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from skrank._core._for_each_query cimport Queries, out_doubles, queries_of
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_boltzmann.hpp" namespace "skrank" nogil:
     cppclass RankSamples[Place]:
@@ -40,11 +41,25 @@ ctypedef fused place_t:
     uint32_t
 
 
+cdef int _check_room(const Py_ssize_t[::1] ptr, const Py_ssize_t[::1] start,
+                     Py_ssize_t per_document, Py_ssize_t room, str name) except -1:
+    """Check that the part of every query lies within an array of length ``room``."""
+    cdef Py_ssize_t q, size
+    check_length(start.shape[0], ptr.shape[0] - 1, f"the starts in {name}")
+    for q in range(start.shape[0]):
+        size = (ptr[q + 1] - ptr[q]) * per_document
+        if size and not 0 <= start[q] <= room - size:
+            raise ValueError(f"{name} has no room for query {q}")
+    return 0
+
+
 cdef RankSamples[place_t] _samples(
-    const Py_ssize_t[::1] start, const place_t[::1] places, const double[::1] table,
-    const Py_ssize_t[::1] table_start, int n_samples,
-):
+    const Py_ssize_t[::1] ptr, const Py_ssize_t[::1] start, const place_t[::1] places,
+    const double[::1] table, const Py_ssize_t[::1] table_start, int n_samples,
+) except *:
     cdef RankSamples[place_t] samples
+    _check_room(ptr, start, n_samples, places.shape[0], "places")
+    _check_room(ptr, table_start, 1, table.shape[0], "table")
     samples.start, samples.table_start = &start[0], &table_start[0]
     samples.places, samples.table = &places[0], &table[0]
     samples.n = n_samples
@@ -74,9 +89,12 @@ def draw(const double[::1] y, const Py_ssize_t[::1] ptr, const int[::1] order,
     n_threads : int
         Number of threads.
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, y.shape[0])
+    check_length(order.shape[0], y.shape[0], "order")
+    check_length(lower.shape[0], y.shape[0], "lower")
     if y.shape[0] == 0 or n_samples < 1:
         return
+    _check_room(ptr, start, n_samples, places.shape[0], "places")
     with nogil:
         draw_all_samples(queries, &y[0], &order[0], &lower[0], &start[0], n_samples, seed,
                          &places[0], n_threads)
@@ -104,13 +122,13 @@ def energies(const double[::1] scores, const Py_ssize_t[::1] ptr,
     ndarray of shape (n_queries, n_samples)
         Complexity: O(n_documents * n_samples).
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, scores.shape[0])
     energy = np.zeros((queries.count, n_samples))
     if scores.shape[0] == 0 or n_samples < 1:
         return energy
     cdef double[:, ::1] out = energy
     cdef RankSamples[place_t] samples = _samples[place_t](
-        start, places, table, table_start, n_samples
+        ptr, start, places, table, table_start, n_samples
     )
     with nogil:
         all_sample_energies(queries, &scores[0], samples, &out[0, 0], n_threads)
@@ -148,13 +166,17 @@ def loss(const double[::1] scores, const Py_ssize_t[::1] ptr,
     gradient : ndarray of shape (n_documents,)
         Gradient of the sum of all values. Complexity: O(n_documents * n_samples).
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, scores.shape[0])
     values = np.zeros(queries.count)
     gradient = np.zeros(scores.shape[0])
+    check_length(gain.shape[0], queries.count, "gain")
+    check_length(target.shape[0], queries.count, "target")
+    check_length(target.shape[1], gain.shape[1], "a row of target")
+    check_length(query_weight.shape[0], queries.count, "query_weight")
     if scores.shape[0] == 0 or gain.shape[1] == 0:
         return values, gradient
     cdef RankSamples[place_t] samples = _samples[place_t](
-        start, places, table, table_start, <int>gain.shape[1]
+        ptr, start, places, table, table_start, <int>gain.shape[1]
     )
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)

@@ -10,8 +10,11 @@ import numpy as np
 
 from libcpp cimport bool as cbool
 
-from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
+from skrank._core._for_each_query cimport (
+    Queries, doubles, doubles_or_none, out_doubles, queries_of,
+)
 from skrank._core._graded_queries cimport GradedQueries, graded_queries
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_edge_losses.hpp" namespace "skrank" nogil:
     void edge_pair_losses(GradedQueries, const double *first, const double *second,
@@ -60,12 +63,13 @@ def edge_pairs(const double[::1] first, const double[::1] second,
         between m documents; O(E log E) time and O(E) memory where scores range over
         more than 80; O(E^2) if ``direct``.
     """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                first.shape[0])
     values = np.zeros(queries.queries.count)
     gradient_first = np.empty(first.shape[0])
     gradient_second = None if second is None else np.empty(first.shape[0])
-    cdef const double *a = doubles(first)
-    cdef const double *b = doubles(second)
+    cdef const double *a = doubles(first, first.shape[0], "first")
+    cdef const double *b = doubles_or_none(second, first.shape[0], "second")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient_first)
     cdef double *h = out_doubles(gradient_second)
@@ -103,15 +107,19 @@ def sampled_edge_pairs(const double[::1] first, const double[::1] second,
     gradient_second : ndarray of shape (n_documents,) or None
         None where ``second`` is None. Complexity: O(n_queries n_pairs).
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, first.shape[0])
     cdef Py_ssize_t n_pairs = pairs.shape[1]
+    check_length(pairs.shape[0], queries.count, "pairs")
+    check_length(pairs.shape[2], 4, "a pair of pairs")
+    check_length(pair_weight.shape[0], queries.count, "pair_weight")
+    check_length(pair_weight.shape[1], n_pairs, "a row of pair_weight")
     values = np.zeros(queries.count)
     gradient_first = np.zeros(first.shape[0])
     gradient_second = None if second is None else np.zeros(first.shape[0])
     if n_pairs == 0:
         return values, gradient_first, gradient_second
-    cdef const double *a = doubles(first)
-    cdef const double *b = doubles(second)
+    cdef const double *a = doubles(first, first.shape[0], "first")
+    cdef const double *b = doubles_or_none(second, first.shape[0], "second")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient_first)
     cdef double *h = g if second is None else out_doubles(gradient_second)
@@ -146,10 +154,11 @@ def stars(const double[::1] scores, const Py_ssize_t[::1] ptr, const int[::1] or
     gradient : ndarray of shape (n_documents,)
         Gradient of the sum of all values. Complexity: O(n_documents).
     """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
     values = np.zeros(queries.queries.count)
     gradient = np.empty(scores.shape[0])
-    cdef const double *s = doubles(scores)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:

@@ -10,6 +10,7 @@ this query, so results do not depend on the number of threads.
 import numpy as np
 
 from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_gaussian.hpp" namespace "skrank" nogil:
     void all_divergences(Queries, int kind, const double *documents,
@@ -22,6 +23,16 @@ cdef extern from "_gaussian.hpp" namespace "skrank" nogil:
 
 # In the order of DivergenceKind in _gaussian.hpp.
 DIVERGENCES = ("kl", "reverse_kl", "jensen_shannon", "expected_likelihood")
+
+
+cdef Queries _runs(const double[:, ::1] documents, const double[:, ::1] queries,
+                   const Py_ssize_t[::1] ptr) except *:
+    cdef Queries runs = queries_of(ptr, documents.shape[0])
+    check_length(queries.shape[0], runs.count, "queries")
+    check_length(queries.shape[1], documents.shape[1], "a row of queries")
+    if queries.shape[1] % 2:
+        raise ValueError(f"a row of queries must have even length, got {queries.shape[1]}")
+    return runs
 
 
 def values(str divergence, const double[:, ::1] documents, const double[:, ::1] queries,
@@ -46,7 +57,7 @@ def values(str divergence, const double[:, ::1] documents, const double[:, ::1] 
     ndarray of shape (n_documents,)
         Complexity: O(n_documents * L).
     """
-    cdef Queries runs = queries_of(ptr)
+    cdef Queries runs = _runs(documents, queries, ptr)
     cdef int kind = DIVERGENCES.index(divergence), L = <int>(queries.shape[1] // 2)
     value = np.empty(documents.shape[0])
     cdef double *out = out_doubles(value)
@@ -85,12 +96,12 @@ def gradients(str divergence, const double[:, ::1] documents,
         Gradient with respect to the rows of ``queries``. Complexity:
         O(n_documents * L).
     """
-    cdef Queries runs = queries_of(ptr)
+    cdef Queries runs = _runs(documents, queries, ptr)
     cdef int kind = DIVERGENCES.index(divergence), L = <int>(queries.shape[1] // 2)
     document_gradient = np.empty((documents.shape[0], documents.shape[1]))
     query_gradient = np.zeros((queries.shape[0], queries.shape[1]))
     cdef double[:, ::1] of_documents = document_gradient, of_queries = query_gradient
-    cdef const double *w = doubles(weight)
+    cdef const double *w = doubles(weight, documents.shape[0], "weight")
     if documents.shape[0] and L:
         with nogil:
             all_divergence_gradients(runs, kind, &documents[0, 0], &queries[0, 0], w, L,

@@ -5,6 +5,18 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from skrank._core._lengths cimport check_length
+
+
+cdef int _check_columns(const Py_ssize_t[::1] columns, Py_ssize_t n, Py_ssize_t n_labels,
+                        str name) except -1:
+    cdef Py_ssize_t i
+    check_length(columns.shape[0], n, name)
+    for i in range(n):
+        if not 0 <= columns[i] < n_labels:
+            raise ValueError(f"{name} must be below {n_labels}, got {columns[i]}")
+    return 0
+
 
 def offenders(const double[:, ::1] raw, const Py_ssize_t[::1] column):
     """Energies of the right label and of the most offending wrong one.
@@ -27,6 +39,7 @@ def offenders(const double[:, ::1] raw, const Py_ssize_t[::1] column):
     """
     cdef Py_ssize_t i, k, best, n = raw.shape[0]
     cdef double score
+    _check_columns(column, n, raw.shape[1], "column")
     right_array, wrong_array = np.empty(n), np.empty(n)
     offender_array = np.empty(n, dtype=np.intp)
     cdef double[::1] right = right_array, wrong = wrong_array
@@ -64,11 +77,15 @@ def scatter(const double[::1] right, const double[::1] wrong,
     ndarray of shape (n_documents, n_labels)
         Slopes with respect to the energies of all labels.
     """
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, n = column.shape[0]
+    _check_columns(column, n, n_labels, "column")
+    _check_columns(offender, n, n_labels, "offender")
+    check_length(right.shape[0], n, "right")
+    check_length(wrong.shape[0], n, "wrong")
     out = np.zeros((column.shape[0], n_labels))
     cdef double[:, ::1] slopes = out
     with nogil:
-        for i in range(column.shape[0]):
+        for i in range(n):
             slopes[i, column[i]] = right[i]
             slopes[i, offender[i]] += wrong[i]
     return out

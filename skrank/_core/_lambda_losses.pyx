@@ -83,17 +83,21 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
         Diagonal of the Hessian. Complexity: O(m log m + m min(m, k, truncation)) for a
         query of m documents and a measure cut at k.
     """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
     if discount.shape[0] < np.max(np.diff(ptr), initial=0):
         raise ValueError("discount is shorter than the longest query")
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
     cdef LambdaMeasure measure = LambdaMeasure(
-        KINDS.index(kind), doubles(gain), doubles(discount), doubles(scale)
+        KINDS.index(kind),
+        doubles(gain, scores.shape[0], "gain"),
+        doubles(discount, discount.shape[0], "discount"),
+        doubles(scale, queries.queries.count, "scale"),
     )
     cdef LambdaOptions options = LambdaOptions(sigma, truncation, normalize, damping)
     values = np.zeros(queries.queries.count)
     gradient = np.zeros(scores.shape[0])
     hessian = np.zeros(scores.shape[0])
-    cdef const double *s = doubles(scores)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     cdef double *h = out_doubles(hessian)

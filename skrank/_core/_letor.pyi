@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from mmap import mmap
 
 import numpy as np
@@ -39,6 +40,7 @@ def parse_letor(
     n_features: int | None,
     n_threads: int,
     clip: bool = False,
+    check_size: Callable[[int, int], None] | None = None,
 ) -> ParsedText: ...
 def parse_fields(text: _Text, n_fields: int) -> tuple[np.ndarray, np.ndarray]: ...
 def parse_numbers(

@@ -13,6 +13,8 @@ from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
 
+from skrank._core._lengths cimport check_length
+
 cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
     struct Fault:
         int32_t code
@@ -33,9 +35,9 @@ cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
         double* label
         int64_t* qid
         int64_t* qid_start
-        int32_t* qid_length
+        int64_t* qid_length
         int64_t* comment_start
-        int32_t* comment_length
+        int64_t* comment_length
 
     struct Rules:
         int64_t n_features
@@ -48,7 +50,7 @@ cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
                        int32_t*, int64_t*, int*, int64_t*) except +
     Fault parse_sparse(Text, const int64_t*, const int64_t*, Rules, Rows, double*,
                        int32_t*, int64_t*, int*, int64_t*) except +
-    Fault split_fields(const char*, int64_t, int, int64_t*, int32_t*,
+    Fault split_fields(const char*, int64_t, int, int64_t*, int64_t*,
                        int64_t*) except +
     int32_t parse_token(const char*, const char*, double*)
     void append_features(string&, const float*, const int32_t*, int64_t,
@@ -101,6 +103,12 @@ cdef int _check(Fault fault) except -1:
     return 0
 
 
+cdef int _check_not_empty(int64_t length) except -1:
+    if length == 0:
+        raise ValueError("the text must have at least one byte")
+    return 0
+
+
 cdef class _Scan:
     """A text cut into chunks, with the size of each."""
 
@@ -114,6 +122,7 @@ cdef class _Scan:
         cdef int64_t n_chunks = max(1, min(length // CHUNK_BYTES, 16 * n_threads))
         cdef int64_t k
         cdef int64_t[:, ::1] sizes = np.zeros((n_chunks, 3), dtype=np.int64)
+        _check_not_empty(length)
         self.text = Text(
             <const char*>&text[0], length, <int>n_chunks, min(n_threads, <int>n_chunks)
         )
@@ -131,13 +140,13 @@ cdef class _Scan:
 
 cdef Rows _allocate_rows(int64_t n, result):
     cdef double[::1] label = np.empty(n)
-    cdef int64_t[:, ::1] wide = np.empty((3, n), dtype=np.int64)
-    cdef int32_t[:, ::1] narrow = np.empty((2, n), dtype=np.int32)
+    # Lengths have 64 bits like starts: a field may be longer than 2 GiB.
+    cdef int64_t[:, ::1] wide = np.empty((5, n), dtype=np.int64)
     result.y = np.asarray(label)
-    result.qid, result.qid_start, result.comment_start = np.asarray(wide)
-    result.qid_length, result.comment_length = np.asarray(narrow)
+    result.qid, result.qid_start, result.qid_length = np.asarray(wide)[:3]
+    result.comment_start, result.comment_length = np.asarray(wide)[3:]
     return Rows(
-        &label[0], &wide[0, 0], &wide[1, 0], &narrow[0, 0], &wide[2, 0], &narrow[1, 0]
+        &label[0], &wide[0, 0], &wide[1, 0], &wide[2, 0], &wide[3, 0], &wide[4, 0]
     )
 
 
@@ -182,9 +191,12 @@ def largest_index(const unsigned char[::1] text, int n_threads):
 
 def parse_letor(
     const unsigned char[::1] text, dtype, bint sparse, n_features, int n_threads,
-    bint clip=False,
+    bint clip=False, check_size=None,
 ):
     """Parse LETOR text, which must have at least one byte.
+
+    ``check_size``, if given, is called with the numbers of rows and of features before
+    the features get any memory; it may raise an error.
 
     Returns
     -------
@@ -199,6 +211,10 @@ def parse_letor(
     if not scan.n_rows:
         return result
     width = scan.max_index if n_features is None else n_features
+    if not 0 <= width <= 0x7fffffff:
+        raise ValueError(f"n_features must fit 31 bits, got {width}")
+    if check_size is not None:
+        check_size(scan.n_rows, width)
     rules = Rules(width, clip)
     rows = _allocate_rows(scan.n_rows, result)
     shape = (scan.n_colons,) if sparse else (scan.n_rows, width)
@@ -221,15 +237,18 @@ def parse_fields(const unsigned char[::1] text, int n_fields):
     Returns
     -------
     starts : ndarray of shape (n_lines, n_fields), int64
-    lengths : ndarray of shape (n_lines, n_fields), int32
+    lengths : ndarray of shape (n_lines, n_fields), int64
     """
     cdef const char* start = <const char*>&text[0]
     cdef int64_t n_lines
+    _check_not_empty(text.shape[0])
+    if n_fields < 1:
+        raise ValueError(f"n_fields must be at least 1, got {n_fields}")
     split_fields(start, text.shape[0], n_fields, NULL, NULL, &n_lines)
     starts = np.empty((n_lines, n_fields), dtype=np.int64)
-    lengths = np.empty((n_lines, n_fields), dtype=np.int32)
+    lengths = np.empty((n_lines, n_fields), dtype=np.int64)
     cdef int64_t[:, ::1] s = starts
-    cdef int32_t[:, ::1] m = lengths
+    cdef int64_t[:, ::1] m = lengths
     if n_lines:
         _check(split_fields(
             start, text.shape[0], n_fields, &s[0, 0], &m[0, 0], &n_lines
@@ -238,7 +257,7 @@ def parse_fields(const unsigned char[::1] text, int n_fields):
 
 
 def parse_numbers(
-    const unsigned char[::1] text, const int64_t[:] starts, const int32_t[:] lengths
+    const unsigned char[::1] text, const int64_t[:] starts, const int64_t[:] lengths
 ):
     """The numbers at some spans of a text; NaN is refused."""
     values = np.empty(starts.shape[0])
@@ -246,9 +265,12 @@ def parse_numbers(
     cdef const char* p
     cdef int32_t error
     cdef Py_ssize_t i
+    check_length(lengths.shape[0], starts.shape[0], "lengths")
     for i in range(starts.shape[0]):
         if i % 65536 == 0:
             PyErr_CheckSignals()
+        if starts[i] < 0 or not 0 <= lengths[i] <= text.shape[0] - starts[i]:
+            raise ValueError(f"span {i} is not within the text")
         p = <const char*>&text[starts[i]]
         error = parse_token(p, p + lengths[i], &out[i])
         if error or out[i] != out[i]:
@@ -268,12 +290,21 @@ cdef _append_head(string& out, double label, bytes qid):
     _append_bytes(out, qid)
 
 
+cdef int _check_lines(
+    Py_ssize_t n, const double[::1] y, list qids, list tails
+) except -1:
+    check_length(y.shape[0], n, "y")
+    check_length(len(qids), n, "qids")
+    return check_length(len(tails), n, "tails")
+
+
 def format_dense(
     const real[:, ::1] X, const double[::1] y, list qids, list tails, bint skip_zeros
 ):
     """LETOR lines of a block of dense rows, as bytes."""
     cdef string out
     cdef Py_ssize_t i
+    _check_lines(X.shape[0], y, qids, tails)
     for i in range(X.shape[0]):
         _append_head(out, y[i], qids[i])
         append_features(out, &X[i, 0], NULL, X.shape[1], skip_zeros)
@@ -289,7 +320,12 @@ def format_sparse(
     """LETOR lines of a block of CSR rows with sorted indices, as bytes."""
     cdef string out
     cdef Py_ssize_t i
+    _check_lines(y.shape[0], y, qids, tails)
+    check_length(indices.shape[0], data.shape[0], "indices")
+    check_length(indptr.shape[0], y.shape[0] + 1, "indptr")
     for i in range(y.shape[0]):
+        if not 0 <= indptr[i] <= indptr[i + 1] <= data.shape[0]:
+            raise ValueError(f"the entries of row {i} are not within data")
         _append_head(out, y[i], qids[i])
         if indptr[i] < indptr[i + 1]:
             append_features(

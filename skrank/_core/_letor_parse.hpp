@@ -337,7 +337,9 @@ inline int64_t last_index(const char* p, const char* z) {
     while (colon > p && *colon != ':') colon--;
     const char* d = colon;
     while (d > p && is_digit(d[-1])) d--;
-    if (colon - d > 10 || d == p || !is_blank(d[-1])) return 0;
+    if (d == p || !is_blank(d[-1])) return 0;
+    while (d < colon && *d == '0') d++;
+    if (colon - d > 10) return 0;
     int64_t index = 0;
     for (; d < colon; d++) index = index * 10 + (*d - '0');
     return index <= INT32_MAX ? index : 0;
@@ -367,9 +369,9 @@ struct Rows {
     double* label;
     int64_t* qid;
     int64_t* qid_start;
-    int32_t* qid_length;
+    int64_t* qid_length;
     int64_t* comment_start;
-    int32_t* comment_length;
+    int64_t* comment_length;
 };
 
 struct Rules {
@@ -416,7 +418,7 @@ struct SparseSink {
 };
 
 // Decimal integers in their only spelling become numbers: "7" does, "07" and "+7" do not.
-inline bool canonical_integer(const char* p, int32_t length, int64_t* out) {
+inline bool canonical_integer(const char* p, int64_t length, int64_t* out) {
     const char* end = p + length;
     bool negative = length > 1 && *p == '-';
     const char* first = p + negative;
@@ -503,9 +505,9 @@ class LineParser {
         while (!ends_token(*p)) p++;
         if (p == id) return fail(EMPTY_QID, id - 4);
         rows_.qid_start[r] = offset(id);
-        rows_.qid_length[r] = (int32_t)(p - id);
+        rows_.qid_length[r] = p - id;
         rows_.qid[r] = 0;
-        if (integer_qids && !canonical_integer(id, (int32_t)(p - id), &rows_.qid[r]))
+        if (integer_qids && !canonical_integer(id, p - id, &rows_.qid[r]))
             integer_qids = false;
         return p;
     }
@@ -536,7 +538,7 @@ class LineParser {
         while (*z != '\n') z++;
         const char* stop = without_return(hash + 1, z);
         rows_.comment_start[r] = offset(hash + 1);
-        rows_.comment_length[r] = (int32_t)(stop - hash - 1);
+        rows_.comment_length[r] = stop - hash - 1;
         return z;
     }
 };
@@ -651,7 +653,7 @@ inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // Spans of the first n_fields fields of every line that is neither blank nor a comment
 // ("#" first). With starts == nullptr only counts the lines.
 inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_t* starts,
-                          int32_t* lengths, int64_t* n_lines) {
+                          int64_t* lengths, int64_t* n_lines) {
     const char* end = text + length;
     *n_lines = 0;
     skrank::Watch watch;
@@ -666,7 +668,7 @@ inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_
                 const char* field = q;
                 while (q < z && !is_space(*q)) q++;
                 starts[*n_lines * n_fields + f] = field - text;
-                lengths[*n_lines * n_fields + f] = (int32_t)(q - field);
+                lengths[*n_lines * n_fields + f] = q - field;
                 while (q < z && is_space(*q)) q++;
             }
             ++*n_lines;

@@ -9,7 +9,7 @@ threads.
 import numpy as np
 
 from skrank._core._for_each_query cimport (
-    Queries, doubles, ints, out_doubles, queries_of,
+    Queries, doubles, doubles_or_none, ints, out_doubles, queries_of,
 )
 
 cdef extern from "_softmax.hpp" namespace "skrank" nogil:
@@ -49,12 +49,12 @@ def softmax_cross_entropy(const double[::1] scores, const Py_ssize_t[::1] ptr,
     gradient : ndarray of shape (n_documents,)
         Gradient of the sum of all values. Complexity: O(n_documents).
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, scores.shape[0])
     values = np.zeros(queries.count)
     gradient = np.zeros(scores.shape[0])
-    cdef const double *s = doubles(scores)
-    cdef const double *t = doubles(target)
-    cdef const double *weight = doubles(query_weight)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *t = doubles(target, scores.shape[0], "target")
+    cdef const double *weight = doubles(query_weight, queries.count, "query_weight")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:
@@ -91,13 +91,14 @@ def plackett_luce(const double[::1] scores, const Py_ssize_t[::1] ptr,
     gradient : ndarray of shape (n_documents,)
         Gradient of the sum of all values. Complexity: O(n_documents).
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, scores.shape[0])
     values = np.zeros(queries.count)
     gradient = np.zeros(scores.shape[0])
-    cdef const double *s = doubles(scores)
-    cdef const double *stages = doubles(stage_weight)
-    cdef const double *weight = doubles(query_weight)
-    cdef const int *places = ints(order)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *stages = doubles_or_none(stage_weight, scores.shape[0],
+                                               "stage_weight")
+    cdef const double *weight = doubles(query_weight, queries.count, "query_weight")
+    cdef const int *places = ints(order, scores.shape[0], "order")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:

@@ -14,7 +14,10 @@ from libcpp cimport bool as cbool
 
 from skrank._core._threads import n_threads_for
 
-from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
+from skrank._core._for_each_query cimport (
+    Queries, doubles, doubles_or_none, out_doubles, queries_of,
+)
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_measures_of_queries.hpp" namespace "skrank" nogil:
     const Py_ssize_t SELECT_LIMIT
@@ -58,8 +61,18 @@ cdef int _threads(const double[::1] rows, int n_threads) except -1:
 
 cdef RankedRows _ranked(
     const Py_ssize_t[::1] ptr, const double[::1] values, const double[::1] scores
-):
-    return RankedRows(queries_of(ptr), doubles(values), doubles(scores))
+) except *:
+    cdef Py_ssize_t n = values.shape[0]
+    return RankedRows(
+        queries_of(ptr, n),
+        doubles(values, n, "values"),
+        doubles_or_none(scores, n, "scores"),
+    )
+
+
+cdef Discount _discount(const double[::1] discount) except *:
+    cdef Py_ssize_t n = discount.shape[0]
+    return Discount(doubles(discount, n, "discount"), n)
 
 
 def select_limit():
@@ -70,10 +83,10 @@ def select_limit():
 def rank_rows(const double[::1] scores, const double[::1] key, const Py_ssize_t[::1] ptr,
               int n_threads=1):
     """Rows of each query by decreasing score, then increasing key, then row."""
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, scores.shape[0])
     order = np.empty(scores.shape[0], dtype=np.intp)
     cdef Py_ssize_t[::1] out = order
-    cdef const double *k = doubles(key)
+    cdef const double *k = doubles_or_none(key, scores.shape[0], "key")
     cdef int threads = _threads(scores, n_threads)
     if scores.shape[0]:
         with nogil:
@@ -85,10 +98,11 @@ def rank_values(const double[::1] scores, const double[::1] key,
                 const double[::1] values, const Py_ssize_t[::1] ptr, bint with_scores,
                 int n_threads=1):
     """Values, and scores if wanted, in the order of `rank_rows`."""
+    check_length(scores.shape[0], values.shape[0], "scores")
     cdef RankedRows rows = _ranked(ptr, values, scores)
     ranked = np.empty(scores.shape[0])
     ranked_scores = np.empty(scores.shape[0]) if with_scores else None
-    cdef const double *k = doubles(key)
+    cdef const double *k = doubles_or_none(key, scores.shape[0], "key")
     cdef double *out = out_doubles(ranked)
     cdef double *out_scores = out_doubles(ranked_scores)
     cdef int threads = _threads(scores, n_threads)
@@ -104,7 +118,7 @@ def discounted_sum(const double[::1] values, const double[::1] scores,
     cdef RankedRows rows = _ranked(ptr, values, scores)
     result = np.zeros(rows.queries.count)
     cdef double *out = out_doubles(result)
-    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef Discount weights = _discount(discount)
     cdef int threads = _threads(values, n_threads)
     with nogil:
         discounted_sums(rows, weights, out, threads)
@@ -118,7 +132,7 @@ def precision_sum(const double[::1] relevant, const double[::1] scores,
     cdef RankedRows rows = _ranked(ptr, relevant, scores)
     result = np.zeros(rows.queries.count)
     cdef double *out = out_doubles(result)
-    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef Discount weights = _discount(discount)
     cdef int threads = _threads(relevant, n_threads)
     with nogil:
         precision_sums(rows, weights, out, threads)
@@ -143,7 +157,7 @@ def cascade(const double[::1] stop, const double[::1] scores,
     cdef RankedRows rows = _ranked(ptr, stop, scores)
     result = np.zeros(rows.queries.count)
     cdef double *out = out_doubles(result)
-    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef Discount weights = _discount(discount)
     cdef int threads = _threads(stop, n_threads)
     with nogil:
         cascades(rows, weights, out, threads)
@@ -157,8 +171,8 @@ def preference_sum(const double[::1] grade, const double[::1] scores,
     cdef RankedRows rows = _ranked(ptr, grade, scores)
     result = np.zeros(rows.queries.count)
     cdef double *out = out_doubles(result)
-    cdef const double *relevant = doubles(n_relevant)
-    cdef const double *other = doubles(n_other)
+    cdef const double *relevant = doubles(n_relevant, rows.queries.count, "n_relevant")
+    cdef const double *other = doubles(n_other, rows.queries.count, "n_other")
     cdef int threads = _threads(grade, n_threads)
     with nogil:
         preference_sums(rows, relevant, other, out, threads)
@@ -171,10 +185,11 @@ def top_dcg(const double[::1] grade, const double[::1] scores,
     """DCG at ``len(discount)`` of unranked rows by selection, per query."""
     if discount.shape[0] > SELECT_LIMIT:
         raise ValueError(f"top_dcg takes at most {SELECT_LIMIT} discounts")
+    check_length(scores.shape[0], grade.shape[0], "scores")
     cdef RankedRows rows = _ranked(ptr, grade, scores)
     result = np.zeros(rows.queries.count)
     cdef double *out = out_doubles(result)
-    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef Discount weights = _discount(discount)
     cdef int threads = _threads(grade, n_threads)
     with nogil:
         top_dcgs(rows, weights, exp2, average, out, threads)
@@ -187,7 +202,7 @@ def ideal_dcg(const double[::1] grade, const Py_ssize_t[::1] ptr,
     cdef RankedRows rows = _ranked(ptr, grade, None)
     result = np.zeros(rows.queries.count)
     cdef double *out = out_doubles(result)
-    cdef Discount weights = Discount(doubles(discount), discount.shape[0])
+    cdef Discount weights = _discount(discount)
     cdef int threads = _threads(grade, n_threads)
     with nogil:
         ideal_dcgs(rows, weights, exp2, out, threads)
@@ -200,6 +215,7 @@ def count_pairs(const double[::1] grade, const double[::1] scores,
 
     Rows are ranked: the scores of each query decrease.
     """
+    check_length(scores.shape[0], grade.shape[0], "scores")
     cdef RankedRows rows = _ranked(ptr, grade, scores)
     result = np.zeros((rows.queries.count, 3))
     cdef double *out = out_doubles(result.reshape(-1))
@@ -213,9 +229,13 @@ def rank_biased_overlap(const double[::1] from1, const double[::1] to1,
                         const double[::1] from2, const double[::1] to2,
                         const Py_ssize_t[::1] ptr, double p, int n_threads=1):
     """Extrapolated RBO of two rankings given as blocks of positions, per query."""
-    cdef Queries queries = queries_of(ptr)
+    cdef Py_ssize_t n = from1.shape[0]
+    cdef Queries queries = queries_of(ptr, n)
     cdef Blocks blocks = Blocks(
-        doubles(from1), doubles(to1), doubles(from2), doubles(to2)
+        doubles(from1, n, "from1"),
+        doubles(to1, n, "to1"),
+        doubles(from2, n, "from2"),
+        doubles(to2, n, "to2"),
     )
     result = np.zeros(queries.count)
     cdef double *out = out_doubles(result)

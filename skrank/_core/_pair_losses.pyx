@@ -59,11 +59,12 @@ def logistic(const double[::1] scores, const Py_ssize_t[::1] ptr,
     hessian : ndarray of shape (n_documents,) or None
         Diagonal of the Hessian. Complexity: O(number of pairs).
     """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
     values = np.zeros(queries.queries.count)
     gradient = np.empty(scores.shape[0])
     hessian = np.empty(scores.shape[0]) if want_hessian else None
-    cdef const double *s = doubles(scores)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     cdef double *h = out_doubles(hessian)
@@ -101,10 +102,11 @@ def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
         a query of m documents, whatever the number of grades; up to 256 documents, and
         for scores beyond 1e8 margins, the pairs are enumerated.
     """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
     values = np.zeros(queries.queries.count)
     gradient = np.empty(scores.shape[0])
-    cdef const double *s = doubles(scores)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:
@@ -137,10 +139,11 @@ def sigmoid(const double[::1] scores, const Py_ssize_t[::1] ptr,
     gradient : ndarray of shape (n_documents,)
         Gradient of the sum of all values. Complexity: O(number of pairs).
     """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
     values = np.zeros(queries.queries.count)
     gradient = np.empty(scores.shape[0])
-    cdef const double *s = doubles(scores)
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:
@@ -166,7 +169,8 @@ def pair_weights(const Py_ssize_t[::1] ptr, const int[::1] order, const int[::1]
     other : ndarray of shape (n_documents,)
         Weight of the pairs in which it is the other one. Complexity: O(n_documents).
     """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight)
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                order.shape[0])
     preferred = np.zeros(order.shape[0])
     other = np.zeros(order.shape[0])
     cdef double *p = out_doubles(preferred)

@@ -12,6 +12,7 @@ import numpy as np
 from libcpp cimport bool as cbool
 
 from skrank._core._for_each_query cimport Queries, doubles, out_doubles, queries_of
+from skrank._core._lengths cimport check_length
 
 cdef extern from "_pair_potential.hpp" namespace "skrank" nogil:
     struct PairNetwork:
@@ -31,6 +32,13 @@ cdef const double *_rows(const double[:, ::1] x):
     if x.shape[0] == 0 or x.shape[1] == 0:
         return NULL
     return &x[0, 0]
+
+
+cdef PairNetwork _network(const double[:, ::1] units, const double[::1] weight,
+                          double bias, bint average) except *:
+    cdef Py_ssize_t n_hidden = weight.shape[0]
+    check_length(units.shape[1], 2 * n_hidden, "a row of units")
+    return PairNetwork(doubles(weight, n_hidden, "weight"), bias, <int>n_hidden, average)
 
 
 def scores(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
@@ -58,10 +66,8 @@ def scores(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
         0 in a query of one document. Complexity: O(m² n_hidden) per query of m
         documents, memory O(m n_hidden) per thread.
     """
-    cdef Queries queries = queries_of(ptr)
-    cdef PairNetwork network = PairNetwork(
-        doubles(weight), bias, <int>weight.shape[0], average
-    )
+    cdef Queries queries = queries_of(ptr, units.shape[0])
+    cdef PairNetwork network = _network(units, weight, bias, average)
     out = np.zeros(units.shape[0])
     cdef const double *rows = _rows(units)
     cdef double *o = out_doubles(out)
@@ -92,14 +98,12 @@ def gradient(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
         Share of each query in the gradient of the weights and the bias. Complexity:
         as for `scores`; hidden units are computed again rather than kept.
     """
-    cdef Queries queries = queries_of(ptr)
-    cdef PairNetwork network = PairNetwork(
-        doubles(weight), bias, <int>weight.shape[0], average
-    )
+    cdef Queries queries = queries_of(ptr, units.shape[0])
+    cdef PairNetwork network = _network(units, weight, bias, average)
     units_gradient = np.zeros((units.shape[0], units.shape[1]))
     output_gradient = np.zeros((queries.count, weight.shape[0] + 1))
     cdef const double *rows = _rows(units)
-    cdef const double *p = doubles(pull)
+    cdef const double *p = doubles(pull, units.shape[0], "pull")
     cdef double *of_units = out_doubles(units_gradient.reshape(-1))
     cdef double *of_output = out_doubles(output_gradient.reshape(-1))
     with nogil:

@@ -43,9 +43,9 @@ def segment_sum(const double[::1] x, const Py_ssize_t[::1] ptr):
     -------
     ndarray of shape (n_queries,)
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, x.shape[0])
     sums = np.empty(queries.count)
-    cdef const double *values = doubles(x)
+    cdef const double *values = doubles(x, x.shape[0], "x")
     cdef double *out = out_doubles(sums)
     with nogil:
         segment_sums(queries, values, out)
@@ -97,10 +97,10 @@ def segment_softmax(const double[::1] x, const Py_ssize_t[::1] ptr, int n_thread
     logsumexp : ndarray of shape (n_queries,)
         log of the sum of exp(x); -inf for an empty query.
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, x.shape[0])
     probabilities = np.empty(x.shape[0])
     logsumexp = np.full(queries.count, -np.inf)
-    cdef const double *values = doubles(x)
+    cdef const double *values = doubles(x, x.shape[0], "x")
     cdef double *p = out_doubles(probabilities)
     cdef double *log_total = out_doubles(logsumexp)
     with nogil:
@@ -127,9 +127,9 @@ def segment_order(const double[::1] x, const Py_ssize_t[::1] ptr, int n_threads=
     ndarray of shape (n_documents,), dtype int32
         ``order[ptr[q] + r]`` is the document in position r, counted from ``ptr[q]``.
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, x.shape[0])
     order = np.empty(x.shape[0], dtype=np.int32)
-    cdef const double *values = doubles(x)
+    cdef const double *values = doubles(x, x.shape[0], "x")
     cdef int *out = out_ints(order)
     with nogil:
         segment_orders(queries, values, out, n_threads)
@@ -154,10 +154,10 @@ def segment_ranks(const double[::1] x, const Py_ssize_t[::1] ptr, int n_threads=
     -------
     ndarray of shape (n_documents,), dtype intp
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, x.shape[0])
     order = segment_order(x, ptr, n_threads)
     ranks = np.empty(x.shape[0], dtype=np.intp)
-    cdef const int *places = ints(order)
+    cdef const int *places = ints(order, x.shape[0], "order")
     cdef Py_ssize_t *out = _out_places(ranks)
     with nogil:
         ranks_of_orders(queries, places, out)
@@ -184,11 +184,11 @@ def label_order(const double[::1] y, const Py_ssize_t[::1] ptr, int n_threads=1)
         ``lower[ptr[q] + r]`` is the first position of query q whose grade is lower than
         that of position r; the size of the query if there is none.
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, y.shape[0])
     order = segment_order(y, ptr, n_threads)
     lower = np.empty(y.shape[0], dtype=np.int32)
-    cdef const double *grades = doubles(y)
-    cdef const int *places = ints(order)
+    cdef const double *grades = doubles(y, y.shape[0], "y")
+    cdef const int *places = ints(order, y.shape[0], "order")
     cdef int *out = out_ints(lower)
     with nogil:
         lower_places(queries, grades, places, out)
@@ -215,11 +215,11 @@ def sort_ties(const double[::1] x, const int[::1] order, const int[::1] lower,
     ndarray of shape (n_documents,), dtype int32
         As `segment_order`; documents equal in both keep the order of the rows.
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, x.shape[0])
     result = np.empty(x.shape[0], dtype=np.int32)
-    cdef const double *values = doubles(x)
-    cdef const int *places = ints(order)
-    cdef const int *ends = ints(lower)
+    cdef const double *values = doubles(x, x.shape[0], "x")
+    cdef const int *places = ints(order, x.shape[0], "order")
+    cdef const int *ends = ints(lower, x.shape[0], "lower")
     cdef int *out = out_ints(result)
     with nogil:
         sort_all_ties(queries, values, places, ends, out, n_threads)

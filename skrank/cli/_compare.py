@@ -14,7 +14,7 @@ from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_scores, report, source
 from skrank.cli._options import STANDARD, refuse_unused
 from skrank.datasets import judge_run, load_qrels, load_run
-from skrank.datasets._container import as_id_array
+from skrank.datasets._container import string_ids
 from skrank.metrics import compare
 
 
@@ -174,4 +174,4 @@ def _union(qrels, judged):
     y = np.fromiter(grades.values(), np.float64, len(grades))
     # A negative judgement means pooled but not judged, which is not relevant.
     y = np.ma.MaskedArray(np.maximum(y, 0.0), mask=y < 0)
-    return rows, y, as_id_array([query for query, _ in grades])
+    return rows, y, string_ids([query for query, _ in grades])

@@ -122,7 +122,10 @@ def _sets(args):
         name: source(path, limit) for name, path in paths.items() if path is not None
     }
     # The last features may be 0 throughout one of the files, which then looks narrower.
-    width = max(n_features_of(each, args.jobs, limit) for each in sources.values())
+    width = max(
+        n_features_of(each, args.jobs, limit, sparse=args.sparse)
+        for each in sources.values()
+    )
     return {name: _read(args, each, width) for name, each in sources.items()}
 
 

@@ -1,7 +1,7 @@
 """The container that readers return: features, grades, queries, names and comments."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -13,8 +13,10 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank._core._validation import QID_LEVEL
 
-# Ids of a few characters beside one of sixty are usual, and cost little.
-_MAX_PADDING = 32
+# Strings of fixed width may take this many characters, or this many times as many as
+# the strings have.
+_FIXED_WIDTH, _WASTE = 1 << 24, 8
+
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
@@ -84,7 +86,8 @@ class RankingData:
     y : ndarray of shape (n_documents,), or Series
         Relevance grades.
     groups : ndarray of shape (n_documents,)
-        Query id of each row: int64, or str if an id is not an integer.
+        Query id of each row: int64, or str if an id is not an integer; str objects
+        where an array of fixed width would take much more memory than the ids.
     feature_names : ndarray of shape (n_features,), dtype object
         Names of the features: ``"1"``, ``"2"``, … for LETOR text, the names of the
         columns for tables.
@@ -105,7 +108,8 @@ class RankingData:
     X: Any
     y: Any
     groups: np.ndarray
-    feature_names: np.ndarray
+    # None for those of LETOR text: its indices may reach far beyond what it names.
+    _feature_names: np.ndarray | None = field(default=None, repr=False)
     _comments: TextColumn | None = field(default=None, repr=False)
     _docids: np.ndarray | None = field(default=None, repr=False)
 
@@ -121,6 +125,15 @@ class RankingData:
     def target(self) -> Any:
         """Grades, under the name that they have in scikit-learn's bunches."""
         return self.y
+
+    @cached_property
+    def feature_names(self) -> np.ndarray:
+        """Names of the features."""
+        if self._feature_names is not None:
+            return self._feature_names
+        names = np.empty(self.X.shape[1], dtype=object)
+        names[:] = [str(i) for i in range(1, len(names) + 1)]
+        return names
 
     @cached_property
     def comments(self) -> np.ndarray | None:
@@ -164,9 +177,32 @@ class RankingData:
         return replace(self, X=X, y=pd.Series(self.y, index, name="grade"))
 
 
-def feature_names(n_features: int) -> np.ndarray:
-    """Return the names ``"1"``, ``"2"``, … of the features of LETOR text."""
-    return np.array([str(i) for i in range(1, n_features + 1)], dtype=object)
+def string_ids(ids: Sequence[str]) -> np.ndarray:
+    """Return ids as an array in which each of them keeps apart from the others.
+
+    NumPy gives every string the width of the longest, so that one long id among many
+    rows would take all memory, and it drops characters NUL at the end, so that two ids
+    could become one.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        One id per row.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of dtype str, or object if an id ends in NUL or the longest id is much longer
+        than the others.
+    """
+    lengths = [len(value) for value in ids]
+    size = max(lengths, default=0) * len(lengths)
+    too_wide = size > max(_FIXED_WIDTH, _WASTE * sum(lengths))
+    if not too_wide and not any(value.endswith("\0") for value in ids):
+        return np.array(ids, dtype=str)
+    array = np.empty(len(ids), dtype=object)
+    array[:] = ids
+    return array
 
 
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
@@ -188,31 +224,3 @@ def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
                 f"has {shown(value.decode(errors='surrogateescape'))}"
             )
     return encoded
-
-
-def as_id_array(strings: list[str]) -> np.ndarray:
-    """Return ids as an array of str, or of objects where that type does not suit them.
-
-    NumPy gives every string the width of the longest, so that one long id among many
-    rows would take all memory, and it drops the characters NUL at the end, so that two
-    ids could become one.
-
-    Parameters
-    ----------
-    strings : list of str
-        One id per row.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Of dtype str, or object if an id ends in NUL or the longest id is much longer
-        than the others.
-    """
-    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-    wide = len(strings) * int(lengths.max(initial=0))
-    uneven = wide > _MAX_PADDING * (int(lengths.sum()) + len(strings))
-    if uneven or any(value.endswith("\0") for value in strings):
-        ids = np.empty(len(strings), dtype=object)
-        ids[:] = strings
-        return ids
-    return np.array(strings, dtype=str)

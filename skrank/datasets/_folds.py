@@ -66,7 +66,8 @@ class LetorFold:
         given = self._load_kwargs.get("n_features")
         if given is not None:
             return given
-        options = {k: self._load_kwargs.get(k) for k in ("n_jobs", "max_bytes")}
+        names = ("n_jobs", "max_bytes", "sparse")
+        options = {k: v for k, v in self._load_kwargs.items() if k in names}
         return max(n_features_of(path, **options) for path in self.paths.values())
 
     def _load(self, part: str) -> RankingData:

@@ -33,14 +33,21 @@ from skrank.datasets._container import (
     RankingData,
     TextColumn,
     as_text_list,
-    feature_names,
+    string_ids,
 )
 
 _BLOCK_ROWS = 2048  # number of rows whose text is in memory at once
 _INT32_MAX = np.iinfo(np.int32).max
+# Without n_features, larger indices are mistakes or attacks: one line of 20 bytes would
+# make models of billions of coefficients.
+_MAX_INDEX = 1 << 24
+# A dense matrix may have this many numbers, or this many times as many as the text has
+# bytes, unless n_features asks for more.
+_DENSE_NUMBERS, _NUMBERS_PER_BYTE = 1 << 28, 64
 _FEATURE = "a feature 'index:value'"
 
-# {found} becomes the text at the place of the fault, {limit} the given n_features.
+# {found} becomes the text at the place of the fault, {index} the digits it begins with,
+# and {limit} the given n_features.
 _MESSAGES = {
     "bad_label": "expected a finite grade at the start of the line, found {found}",
     "no_qid": (
@@ -52,6 +59,10 @@ _MESSAGES = {
     "no_colon": "expected " + _FEATURE + ", found {found} without a colon",
     "index_below_one": "expected a feature index of at least 1, found {found}",
     "index_too_large": "expected a feature index of at most {limit}, found {found}",
+    "index_beyond_cap": (
+        f"expected a feature index of at most {_MAX_INDEX}, found {{found}}; "
+        "n_features={index} or more accepts it"
+    ),
     "not_ascending": (
         "expected ascending feature indices without repetition, found {found} after an "
         "index that is not smaller"
@@ -95,7 +106,8 @@ def _explain(
         error = _fault_of_line(text, error)
     limit = _INT32_MAX if n_features is None else f"n_features={n_features}"
     found = _token_at(text, error.offset)
-    message = _MESSAGES[error.reason].format(found=found, limit=limit)
+    index = found.strip("'").partition(":")[0].lstrip("0")
+    message = _MESSAGES[error.reason].format(found=found, limit=limit, index=index)
     line = line_of(text, error.offset)
     return ValueError(f"{source_name(source)}, line {line}: {message}")
 
@@ -105,7 +117,8 @@ def _fault_of_line(text: Any, error: ParseError) -> ParseError:
 
     The number of features is found from the last index of every line. An index beyond
     it therefore stands before a smaller index, or before text that is no feature, and
-    that is the fault to report.
+    that is the fault to report. If there is none, the index is larger than files are
+    trusted with.
     """
     start = text.rfind(b"\n", 0, error.offset) + 1
     end = text.find(b"\n", error.offset)
@@ -113,7 +126,7 @@ def _fault_of_line(text: Any, error: ParseError) -> ParseError:
         parse_letor(text[start : end if end >= 0 else None], "f8", True, _INT32_MAX, 1)
     except ParseError as fault:
         return ParseError(fault.reason, start + fault.offset)
-    return error
+    return ParseError("index_beyond_cap", error.offset)
 
 
 def _span_bytes(text, starts, lengths):
@@ -128,7 +141,27 @@ def _query_ids(parsed, text) -> np.ndarray:
     if parsed.integer_qids:
         return parsed.qid
     ids = _span_bytes(text, parsed.qid_start, parsed.qid_length)
-    return np.array([value.decode(errors="surrogateescape") for value in ids])
+    # The rows of a query share one string.
+    strings = {value: value.decode(errors="surrogateescape") for value in set(ids)}
+    return string_ids([strings[value] for value in ids])
+
+
+def _check_inferred_size(text, n_rows: int, width: int, sparse: bool) -> None:
+    """Refuse sizes that follow from single large indices of a text."""
+    if width > _MAX_INDEX:
+        # A smaller number of features makes the first larger index a fault.
+        parse_letor(text, "f8", True, _MAX_INDEX, 1)
+    limit = max(_DENSE_NUMBERS, _NUMBERS_PER_BYTE * len(text))
+    if not sparse and n_rows * width > limit:
+        raise ValueError(
+            f"{_matrix(n_rows, width)} would be nearly all zeros; sparse=True stores "
+            f"the others only, and n_features={width} makes the matrix dense all the "
+            "same"
+        )
+
+
+def _matrix(n_rows: int, width: int) -> str:
+    return f"the matrix of {n_rows} rows and {width} features"
 
 
 def _comments(parsed, text) -> TextColumn | None:
@@ -162,6 +195,31 @@ def _check_arguments(dtype: npt.DTypeLike, n_features: int | None) -> np.dtype:
     return dtype
 
 
+def _parse(text, source, dtype, sparse, n_features, n_jobs, clip):
+    """Parse a text, and say where and why if that does not succeed."""
+    size = (0, 0)
+
+    def check_size(n_rows, width):
+        nonlocal size
+        size = n_rows, width
+        if n_features is None:
+            _check_inferred_size(text, n_rows, width, sparse)
+
+    try:
+        n_threads = effective_n_threads(n_jobs)
+        return parse_letor(text, dtype, sparse, n_features, n_threads, clip, check_size)
+    except ParseError as error:
+        raise _explain(error, text, source, n_features) from None
+    except (MemoryError, ValueError) as error:
+        # NumPy's ValueError: more elements than an index can count.
+        if isinstance(error, MemoryError) or "array is too big" in str(error):
+            error = ValueError(
+                f"there is not enough memory for {_matrix(*size)}"
+                + ("" if sparse else "; sparse=True stores no zeros")
+            )
+        raise ValueError(f"{source_name(source)}: {error}") from None
+
+
 def load_letor(
     source: Source,
     *,
@@ -189,8 +247,9 @@ def load_letor(
     sparse : bool, default=False
         Whether ``X`` becomes a CSR matrix, in which zeros are not stored.
     n_features : int, default=None
-        Number of columns of ``X``; None takes the largest index of the file. A larger
-        number adds columns of zeros, so that files of one data set fit together.
+        Number of columns of ``X``; None takes the largest index of the file, which must
+        not exceed 2^24 = 16777216. A larger number adds columns of zeros, so that files
+        of one data set fit together.
     clip : bool, default=False
         Whether values beyond the range of ``dtype`` become its largest or smallest
         number, rather than causing an error. Istella marks missing values by such
@@ -211,16 +270,18 @@ def load_letor(
     RankingData
         Unpacks into ``X`` of shape (n_documents, n_features), ``y`` of shape
         (n_documents,), float64, and ``groups`` of shape (n_documents,), int64 if every
-        query id is an integer and str otherwise. Its other attributes are ``docids``,
-        ``comments`` and ``feature_names``.
+        query id is an integer and str otherwise; they are str objects where an array of
+        fixed width would take much more memory than the ids. Its other attributes are
+        ``docids``, ``comments`` and ``feature_names``.
 
     Raises
     ------
     ValueError
         If an argument is not accepted, a line is malformed (the message names the file
         and the line, and tells what was expected and what was found), an index exceeds
-        ``n_features``, there is no document, or the file is damaged or larger than
-        ``max_bytes``.
+        ``n_features``, there is no document, the file is damaged or larger than
+        ``max_bytes``, or a dense matrix does not fit into memory or, where
+        ``n_features`` is not given, would be nearly all zeros.
     OSError
         If the file cannot be read.
 
@@ -249,26 +310,33 @@ def load_letor(
     dtype = _check_arguments(dtype, n_features)
     check_arguments(load_letor, max_bytes=max_bytes)
     with open_text(source, max_bytes) as text:
-        try:
-            n_threads = effective_n_threads(n_jobs)
-            parsed = parse_letor(text, dtype, sparse, n_features, n_threads, clip)
-        except ParseError as error:
-            raise _explain(error, text, source, n_features) from None
+        parsed = _parse(text, source, dtype, sparse, n_features, n_jobs, clip)
         if not parsed.n_rows:
             raise ValueError(f"{source_name(source)} has no documents")
         groups, comments = _query_ids(parsed, text), _comments(parsed, text)
     width = parsed.max_index if n_features is None else n_features
     X = _features(parsed, width, sparse)
-    data = RankingData(X, parsed.y, groups, feature_names(width), comments)
+    data = RankingData(X, parsed.y, groups, None, comments)
     return data.to_frame() if as_frame else data
 
 
 def n_features_of(
-    source: Source, n_jobs: int | None = None, max_bytes: int | None = None
+    source: Source,
+    n_jobs: int | None = None,
+    max_bytes: int | None = None,
+    *,
+    sparse: bool = False,
 ) -> int:
     """Find the largest feature index of a LETOR text without parsing the values."""
     with open_text(source, max_bytes) as text:
-        return largest_index(text, effective_n_threads(n_jobs))[1]
+        n_rows, width = largest_index(text, effective_n_threads(n_jobs))
+        try:
+            _check_inferred_size(text, n_rows, width, sparse)
+        except ParseError as error:
+            raise _explain(error, text, source, None) from None
+        except ValueError as error:
+            raise ValueError(f"{source_name(source)}: {error}") from None
+        return width
 
 
 def _check_features(X: Any) -> Any:

@@ -178,7 +178,7 @@ def load_see_also(
         X=task.X[rows],
         y=y,
         groups=np.repeat(task.query_names[chosen], np.diff(ptr)),
-        feature_names=np.array(task.feature_names, dtype=object),
+        _feature_names=np.array(task.feature_names, dtype=object),
         _docids=task.document_names[task.document_of[rows]],
         query_texts=dict(texts),
         DESCR=_describe(task, packages, n_candidates, chosen, y),

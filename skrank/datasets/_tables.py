@@ -22,7 +22,7 @@ from skrank._core._reading import (
     source_name,
 )
 from skrank._core._validation import check_arguments, check_groups
-from skrank.datasets._container import RankingData, as_id_array, import_pandas
+from skrank.datasets._container import RankingData, import_pandas, string_ids
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _BATCH_ROWS = 2**16
@@ -230,5 +230,5 @@ def _ids(column: Any) -> np.ndarray:
     """Return ids as an array, in which numbers stay numbers and text becomes str."""
     ids = column.to_numpy()
     if ids.dtype == object and all(isinstance(value, str) for value in ids):
-        return as_id_array(ids.tolist())
+        return string_ids(ids.tolist())
     return ids

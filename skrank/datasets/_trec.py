@@ -29,7 +29,7 @@ from skrank._core._validation import (
     n_rows,
 )
 from skrank._core._writing import check_writable, packed_write
-from skrank.datasets._container import as_id_array, as_text_list
+from skrank.datasets._container import as_text_list, string_ids
 from skrank.datasets._letor import line_of
 
 
@@ -109,7 +109,7 @@ def _read(
         queries = _strings(text, starts[:, 0], lengths[:, 0])
         docids = _objects(_strings(text, starts[:, 2], lengths[:, 2]))
         tag = _strings(text, starts[:1, -1], lengths[:1, -1])[0]
-        groups = as_id_array(queries)
+        groups = string_ids(queries)
         duplicate = _first_duplicate(groups, docids)
         if duplicate is not None:
             line = line_of(text, int(starts[duplicate, 0]))
@@ -615,14 +615,14 @@ def judge_run(
     ]
     sizes = [len(part.grades) for part in parts]
     return JudgedRun(
-        queries=as_id_array(queries),
+        queries=string_ids(queries),
         ptr=np.cumsum([0, *sizes], dtype=np.intp),
         y=np.ma.concatenate([part.grades for part in parts]),
         scores=np.concatenate([part.scores for part in parts]),
-        groups=np.repeat(as_id_array(queries), sizes),
+        groups=np.repeat(string_ids(queries), sizes),
         docids=np.concatenate([part.docids for part in parts]),
-        unjudged_queries=as_id_array(sorted(run_rows.keys() - judged_rows.keys())),
-        unretrieved_queries=as_id_array(sorted(judged_rows.keys() - run_rows.keys())),
+        unjudged_queries=string_ids(sorted(run_rows.keys() - judged_rows.keys())),
+        unretrieved_queries=string_ids(sorted(judged_rows.keys() - run_rows.keys())),
     )
 
 

@@ -6,18 +6,22 @@ lead compiled code astray is checked first, by shape; then a few rows are scored
 finds whatever else prediction stumbles over.
 """
 
+import copy
 import inspect
 import warnings
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
-from skrank.energies import BaseEnergy, NadarayaWatsonEnergy
+from skrank.energies import BaseEnergy, KernelEnergy
+from skrank.export._energy_state import Array, state_of
 from skrank.losses import BaseLoss
 from skrank.trees import BinMapper, TreeEnsemble
 
@@ -25,6 +29,10 @@ from skrank.trees import BinMapper, TreeEnsemble
 _PROBE = (0.0, 1.0, -1.0)
 # More features than this are tried as CSR rows, where they take no memory.
 _MANY_FEATURES = 100_000
+# Energies of more parameters are tried only as a part of a ranker, which has them.
+_MAX_PARAMS = 10_000_000
+# Dense rows of more features take too much memory to be tried.
+_MAX_DENSE = 10_000_000
 _MAX_FEATURES = np.iinfo(np.int32).max
 # What code raises that meets attributes of the wrong kind. Other errors may come from
 # the rows that are tried: scikit-learn rightly refuses categories it does not know.
@@ -64,9 +72,9 @@ def check_loaded(estimator: BaseEstimator) -> None:
         estimator._check_parameters()
     elif hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
-    if isinstance(estimator, Pipeline):
-        # A pipeline learns nothing itself: whether it is fitted, its steps know.
-        cast(Any, estimator)._validate_steps()
+    if isinstance(estimator, (Pipeline, FeatureUnion)):
+        # They learn nothing themselves: whether they are fitted, their parts know.
+        _check_composite(estimator)
         _try_out(estimator)
         return
     if not any(_is_fitted_name(name) for name in vars(estimator)):
@@ -79,8 +87,27 @@ def check_loaded(estimator: BaseEstimator) -> None:
         _check_energy(estimator)
     elif isinstance(estimator, BaseRanker):
         _check_ranker(estimator)
-    else:
+    elif isinstance(estimator, (OneHotEncoder, OrdinalEncoder)):
+        _check_categories(estimator)
         _try_out(estimator)
+    else:
+        if isinstance(estimator, PolynomialFeatures):
+            _check_polynomials(estimator)
+        elif "classes_" in vars(estimator):
+            _check_classes(estimator)
+        _try_out(estimator)
+
+
+def _check_composite(composite: Any) -> None:
+    """Check the parts of a pipeline or of a union, which may be anything in a file."""
+    try:
+        if isinstance(composite, Pipeline):
+            composite._validate_steps()
+            return
+        composite._validate_transformers()
+        composite._validate_transformer_weights()
+    except _STUMBLES as error:
+        raise ValueError(f"{type(composite).__name__}: {error}") from None
 
 
 def _is_fitted_name(name):
@@ -93,10 +120,14 @@ def _error(owner, name, accepted, value):
     )
 
 
+def _missing(owner, name):
+    return ValueError(f"{type(owner).__name__}: the attribute {name} is missing")
+
+
 def _attribute(owner, name, kind: type, accepted: str) -> Any:
     """Return a fitted attribute that must be there and of some kind."""
     if name not in vars(owner):
-        raise ValueError(f"{type(owner).__name__}: the attribute {name} is missing")
+        raise _missing(owner, name)
     value = vars(owner)[name]
     if not isinstance(value, kind) or isinstance(value, bool):
         raise _error(owner, name, accepted, value)
@@ -130,6 +161,64 @@ def _check_numbers(owner) -> None:
             and np.isnan(value).any()
         ):
             raise _error(owner, name, "without NaN", value)
+
+
+def _check_categories(encoder) -> None:
+    """Check categories, whose places scikit-learn uses as columns without a look."""
+    categories = _attribute(encoder, "categories_", list, "a list of arrays")
+    if len(categories) != getattr(encoder, "n_features_in_", None) or not categories:
+        raise _error(encoder, "categories_", "one array per feature", categories)
+    for known in categories:
+        if not isinstance(known, np.ndarray) or known.ndim != 1 or not len(known):
+            raise _error(encoder, "categories_", "arrays of one dimension", categories)
+        # It searches them by halving, unless they are objects; NaN comes last.
+        if known.dtype != object and not np.all(known[1:-1] > known[:-2]):
+            raise _error(encoder, "categories_", "ascending", categories)
+        if known.dtype != object and len(known) > 1 and known[-1] <= known[-2]:
+            raise _error(encoder, "categories_", "ascending", categories)
+    with _tried(encoder, "transform"):
+        # Other attributes say which column a category has: all of them are tried. A
+        # sparse result can be checked, where a dense one would be written blindly.
+        trial = copy.copy(encoder)
+        if isinstance(encoder, OneHotEncoder):
+            trial.sparse_output = True
+        found = trial.transform(_rows_of_categories(trial))
+        if sparse.issparse(found):
+            cast(Any, found).check_format(full_check=True)
+
+
+def _rows_of_categories(encoder) -> np.ndarray:
+    """Return rows that have every category, and a new one where that is accepted."""
+    n = max(map(len, encoder.categories_))
+    new = encoder.handle_unknown != "error"
+    rows = np.empty((n + new, len(encoder.categories_)), dtype=object)
+    for column, known in enumerate(encoder.categories_):
+        rows[:n, column] = np.resize(known, n)
+        if new:
+            rows[n, column] = "\0" if known.dtype.kind in "OSU" else np.max(known) + 1
+    numeric = all(known.dtype.kind in "biuf" for known in encoder.categories_)
+    return rows.astype(np.float64) if numeric else rows
+
+
+def _check_classes(classifier) -> None:
+    classes = _attribute(classifier, "classes_", np.ndarray, "an array")
+    rows = len(_attribute(classifier, "coef_", np.ndarray, "a matrix"))
+    if classes.shape != (2 if rows == 1 else rows,):
+        raise _error(classifier, "classes_", "one per row of coef_, or two", classes)
+
+
+def _check_polynomials(polynomials) -> None:
+    """Check the width of the result, which is memory that must be filled entirely."""
+    n = _attribute(polynomials, "n_features_in_", int, "a whole number >= 1")
+    if not 1 <= n <= _MANY_FEATURES:
+        raise _error(polynomials, "n_features_in_", "a whole number >= 1", n)
+    # What is learned depends on nothing but the number of features.
+    for name, expected in vars(clone(polynomials).fit(np.zeros((1, n)))).items():
+        if name not in vars(polynomials):
+            raise _missing(polynomials, name)
+        found = vars(polynomials)[name]
+        if type(found) is not type(expected) or found != expected:
+            raise _error(polynomials, name, repr(expected), found)
 
 
 def _check_trees(trees: TreeEnsemble) -> None:
@@ -177,19 +266,67 @@ def _check_bins(bins: BinMapper) -> None:
 
 def _check_energy(energy: BaseEnergy) -> None:
     _check_numbers(energy)
+    lengths: dict[str, int] = {}
+    for name, kind in state_of(energy).items():
+        if isinstance(kind, Array):
+            _check_energy_array(energy, name, kind, lengths)
+        elif not (name == "encoder_" and vars(energy).get(name) == "identity"):
+            part = _attribute(energy, name, kind, f"a {kind.__name__}")
+            if isinstance(part, BaseEnergy):
+                # Without any attribute it looked as if it had not been fitted.
+                for needed in state_of(part).keys() - vars(part).keys():
+                    raise _missing(part, needed)
+    for name, kind in state_of(energy).items():
+        if isinstance(kind, Array) and kind.below:
+            places, n = vars(energy)[name], lengths.get(kind.below)
+            n = vars(energy)[kind.below] if n is None else n
+            if len(places) and not 0 <= places.min() <= places.max() < n:
+                raise _error(energy, name, f"numbers below {n}", places)
     for name in ("scale_", "range_"):
         # Features are divided by them.
         scale = vars(energy).get(name)
-        numeric = np.asarray(scale).dtype.kind in "fiu"
-        if numeric and not (np.asarray(scale) > 0).all():
+        if scale is not None and not (scale > 0).all():
             raise _error(energy, name, "numbers > 0", scale)
-    if isinstance(energy, NadarayaWatsonEnergy):
-        # These are read only for the training rows, which are not at hand.
-        n = _attribute(energy, "n_training_rows_", int, "a whole number")
-        size = len(_array(energy, "y_", [np.float64], (None,)))
-        landmarks = _array(energy, "landmarks_", [np.int32, np.int64], (size,))
-        if size and not 0 <= landmarks.min() <= landmarks.max() < n:
-            raise _error(energy, "landmarks_", f"numbers below {n}", landmarks)
+    if isinstance(energy, KernelEnergy):
+        n = _attribute(energy.map_, "n_features_in_", int, "a whole number >= 1")
+        lengths["d"] = n
+    if 1 <= lengths.get("d", 0) <= _MAX_DENSE:
+        _score_with(energy, lengths["d"])
+
+
+def _check_energy_array(energy, name, kind: Array, lengths: dict[str, int]) -> None:
+    """Check an array; the lengths that it has are those that later arrays must have."""
+    if kind.optional and vars(energy).get(name, ...) is None:
+        return
+    array = _array(
+        energy, name, kind.dtypes, [lengths.get(letter) for letter in kind.shape]
+    )
+    lengths.update(zip(kind.shape, array.shape))
+
+
+def _score_with(energy, n_features: int) -> None:
+    """Score a few rows by random parameters."""
+    rng = np.random.RandomState(0)
+    with _tried(energy, "score"):
+        rows = energy.transform(np.array(_PROBE)[:, None].repeat(n_features, axis=1))
+        if energy.n_params(rows.shape[1]) <= _MAX_PARAMS:
+            params = energy.init_params(rows.shape[1], rng)
+            energy.document_scores(params, rows, np.array([0, len(_PROBE)]))
+
+
+@contextmanager
+def _tried(estimator, what: str, errors: Any = Exception):
+    """Turn some errors into one that says what does not work, and pass over others."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    except Exception as error:
+        if isinstance(error, errors):
+            raise ValueError(
+                f"{type(estimator).__name__} cannot {what} rows with what it has "
+                f"learned: {error}"
+            ) from None
 
 
 def _check_ranker(ranker: BaseRanker) -> None:
@@ -235,20 +372,16 @@ def _try_out(estimator) -> None:
     n_features = getattr(estimator, "n_features_in_", None)
     if name is None or n_features is None or _has_text_within(estimator):
         return
+    if not isinstance(n_features, int) or not 1 <= n_features <= _MAX_FEATURES:
+        raise _error(estimator, "n_features_in_", "a whole number >= 1", n_features)
+    if n_features > _MAX_DENSE and not getattr(estimator, "_accepts_sparse", False):
+        return
     method = getattr(estimator, name)
     parameters = inspect.signature(method).parameters
     more = {"groups": np.zeros(len(_PROBE))} if "groups" in parameters else {}
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            found = method(_probe_rows(estimator, int(n_features)), **more)
-    except Exception as error:
-        if is_ranker or isinstance(error, _STUMBLES):
-            raise ValueError(
-                f"{type(estimator).__name__} cannot {name} rows with what it has "
-                f"learned: {error}"
-            ) from None
-        return
+    found = None
+    with _tried(estimator, name, Exception if is_ranker else _STUMBLES):
+        found = method(_probe_rows(estimator, n_features), **more)
     if not is_ranker:
         return
     found = np.asarray(found)

@@ -6,6 +6,8 @@ import numpy as np
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from skrank._core._lengths cimport check_length
+
 cdef extern from "_binning.hpp" namespace "skrank" nogil:
     cppclass Layout:
         Layout(int64_t, int)
@@ -17,6 +19,14 @@ cdef extern from "_binning.hpp" namespace "skrank" nogil:
         const T*, const Layout&, const T*, const uint8_t*, uint8_t*, int) except +
 
 MISSING_BIN = 255
+
+
+cdef int _check_features(
+    int64_t d, const floating[:, ::1] thresholds, const uint8_t[::1] categorical
+) except -1:
+    check_length(thresholds.shape[0], d, "thresholds")
+    check_length(thresholds.shape[1], MISSING_BIN, "a row of thresholds")
+    return check_length(categorical.shape[0], d, "categorical")
 
 
 def find_thresholds(
@@ -33,8 +43,14 @@ def find_thresholds(
     ``thresholds`` of categorical features are left as they are: their categories,
     ascending and followed by infinity.
     """
-    cdef int64_t d = X.shape[1], m = rows.shape[0]
+    cdef int64_t d = X.shape[1], m = rows.shape[0], i
     cdef int32_t[::1] found = np.zeros(d, dtype=np.int32)
+    _check_features[floating](d, thresholds, categorical)
+    for i in range(m):
+        if not 0 <= rows[i] < X.shape[0]:
+            raise ValueError(f"rows must be from 0 to {X.shape[0] - 1}, got {rows[i]}")
+    if not 1 <= max_bins <= MISSING_BIN:
+        raise ValueError(f"max_bins must be from 1 to {MISSING_BIN}, got {max_bins}")
     if d and m:
         with nogil:
             all_thresholds(&X[0, 0], d, &rows[0], m, max_bins, &categorical[0],
@@ -50,6 +66,7 @@ def bin_matrix(
 ):
     """Bins of all rows, a flat array of bytes in blocks of features."""
     cdef int64_t n = X.shape[0], d = X.shape[1]
+    _check_features[floating](d, thresholds, categorical)
     cdef Layout* layout = new Layout(n, <int>d)
     cdef uint8_t[::1] bins
     try:

@@ -7,7 +7,13 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
+from skrank._core._lengths cimport check_length
+
 cdef extern from "_grower.hpp" namespace "skrank" nogil:
+    cppclass Layout:
+        Layout(int64_t, int)
+        int64_t bytes()
+
     cppclass GrowOptions:
         int max_leaf_nodes, max_depth, min_samples_leaf, max_features, n_threads
         double min_weight, l2, min_gain, learning_rate, smoothing
@@ -66,8 +72,12 @@ cdef class Grower:
         d = n_bins.shape[0]
         if n_rows < 1 or d < 1:
             raise ValueError(f"there must be rows and features, got {n_rows} and {d}")
-        if not d == categorical.shape[0] == monotonic.shape[0]:
-            raise ValueError("n_bins, categorical and monotonic differ in length")
+        check_length(categorical.shape[0], d, "categorical")
+        check_length(monotonic.shape[0], d, "monotonic")
+        check_length(bins.shape[0], Layout(n_rows, <int>d).bytes(), "bins")
+        for k in range(d):
+            if not 0 <= n_bins[k] <= 255:
+                raise ValueError(f"n_bins must be from 0 to 255, got {n_bins[k]}")
         self.bins, self.n_bins = bins, n_bins
         self.categorical, self.monotonic = categorical, monotonic
         self.n_rows = n_rows
@@ -95,7 +105,7 @@ cdef class Grower:
             const int32_t[::1] chosen
             const double* h = NULL
             const int32_t* r = NULL
-            int64_t n = self.n_rows
+            int64_t n = self.n_rows, k
         _check_length(gradient.shape[0], n, "gradient")
         options.max_leaf_nodes = max_leaf_nodes
         options.max_depth = max_depth
@@ -119,6 +129,9 @@ cdef class Grower:
             n = chosen.shape[0]
             if n == 0 or chosen[0] < 0 or chosen[n - 1] >= self.n_rows:
                 raise ValueError(f"rows must be from 0 to {self.n_rows - 1}")
+            for k in range(1, n):
+                if chosen[k] <= chosen[k - 1]:
+                    raise ValueError("rows must ascend")
             r = &chosen[0]
         with nogil:
             self.grower.grow(&gradient[0], h, r, n, stochastic, options)

@@ -291,3 +291,53 @@ def test_fields_of_lines():
         "bad_value",
         text.index(b"a "),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "largest"),
+    [
+        ("1 qid:1", 0),
+        ("1 qid:7 2:1 12:1", 12),
+        ("1 qid:7 2:1\t12:1 \r", 12),
+        ("1 qid:7 3:1 # 9:1", 3),
+        ("1 qid:7 3:1#9:1", 3),
+        ("1 qid:7 2147483647:1", 2147483647),
+        ("1 qid:7 2147483648:1", 0),  # no index: parsing will say so
+        ("1 qid:7 9999999999:1", 0),
+        ("1 qid:7 12345678901:1", 0),
+        ("1 qid:7 0000000000000000012:1", 12),
+        ("1 qid:7 a12:1", 0),
+        ("1 qid:7 1.2:1", 0),
+        ("12:1", 0),
+        (":1", 0),
+        ("#1 qid:7 12:1\n1 qid:7 3:1", 3),
+        ("1 qid:7 3:1\n\n1 qid:7 12:1\n1 qid:7 4:1\n", 12),
+    ],
+)
+def test_the_largest_index_is_the_last_one_of_a_line(text, largest):
+    n_lines = sum(not line.startswith("#") and line != "" for line in text.split("\n"))
+    assert largest_index(text.encode(), 1) == (n_lines, largest)
+
+
+def test_an_index_with_many_zeros_before_it():
+    text = b"1 qid:7 000000000000000000003:0.5\n"
+    for sparse in (False, True):
+        parsed = parse_letor(text, np.float64, sparse, None, 1)
+        assert parsed.max_index == 3
+    assert parsed.indices.tolist() == [2]
+
+
+def test_rows_and_columns_are_named_before_memory_is_taken():
+    sizes = []
+
+    def check_size(n_rows, n_features):
+        sizes.append((n_rows, n_features))
+        raise MemoryError("enough")
+
+    text = b"1 qid:7 2000000000:0.5\n0 qid:7 1:1"
+    for n_features in (None, 2**31 - 1):
+        with pytest.raises(MemoryError, match="enough"):
+            parse_letor(text, np.float64, False, n_features, 1, False, check_size)
+    assert sizes == [(2, 2_000_000_000), (2, 2**31 - 1)]
+    with pytest.raises(ValueError, match="n_features must fit 31 bits, got 2147483648"):
+        parse_letor(text, np.float64, False, 2**31, 1)

@@ -3,6 +3,9 @@
 import bz2
 import gzip
 import io
+import os
+import tracemalloc
+from mmap import ACCESS_READ, mmap
 
 import numpy as np
 import pytest
@@ -12,8 +15,11 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from skrank._core._validation import resolve_groups
-from skrank.datasets import dump_letor, load_letor
+from skrank._core._letor import parse_letor
+from skrank._core._queries import QueryIndex
+from skrank._core._validation import check_groups, resolve_groups
+from skrank.datasets import dump_letor, load_letor, load_qrels
+from skrank.datasets._letor import n_features_of
 
 TEXT = (
     b"# a comment line\r\n"
@@ -352,3 +358,95 @@ def test_docids_of_real_files(data_dir):
     data = load_letor(data_dir / "MQ2008/Fold1/train.txt")
     assert data.docids[0] == "GX008-86-4444840"
     assert all(data.docids)
+
+
+WIDE = b"1 qid:1 1:1\n0 qid:1 2000000000:1\n"
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_large_index_is_named_with_the_parameter_that_accepts_it(sparse):
+    message = (
+        "^<text>, line 2: expected a feature index of at most 16777216, found "
+        "'2000000000:1'; n_features=2000000000 or more accepts it$"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_letor(WIDE, sparse=sparse)
+    with pytest.raises(ValueError, match=message):
+        n_features_of(io.BytesIO(WIDE), sparse=sparse)
+
+
+def test_names_of_many_features_take_no_memory():
+    tracemalloc.start()
+    data = load_letor(WIDE, sparse=True, n_features=2_000_000_000)
+    assert data.X.shape == (2, 2_000_000_000)
+    assert data.X[1, 1_999_999_999] == 1.0
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
+
+
+def test_the_largest_index_that_is_trusted():
+    X = load_letor(b"1 qid:1 16777216:1\n", sparse=True).X
+    assert X.shape == (1, 2**24)
+    with pytest.raises(ValueError, match="n_features=16777217 or more accepts it"):
+        load_letor(b"1 qid:1 16777217:1\n", sparse=True)
+
+
+def test_a_dense_matrix_that_would_be_nearly_all_zeros():
+    text = b"1 qid:1 16000000:1\n" * 17  # 17 x 16e6 > 2^28 >= 16 x 16e6
+    message = (
+        "^<text>: the matrix of 17 rows and 16000000 features would be nearly all "
+        "zeros; sparse=True stores the others only, and n_features=16000000 makes the "
+        "matrix dense all the same$"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_letor(text)
+    with pytest.raises(ValueError, match=message):
+        n_features_of(text)
+    assert load_letor(text, sparse=True).X.nnz == 17
+    assert n_features_of(text, sparse=True) == n_features_of(text[:19]) == 16_000_000
+
+
+def test_a_dense_matrix_beyond_all_memory():
+    n_rows, width = 2**18, 2**31 - 1  # 2^52 bytes: more than an address has bits
+    text = b"1 qid:1\n" * n_rows
+    message = "^<text>: there is not enough memory for the matrix of 262144 rows and"
+    with pytest.raises(ValueError, match=message) as caught:
+        load_letor(text, n_features=width, dtype=np.float64)
+    assert str(caught.value).endswith("; sparse=True stores no zeros")
+
+
+def test_one_long_id_does_not_widen_all_rows():
+    long = "a" * 500_000
+    text = f"1 qid:{long} 1:1\n" + "0 qid:b 1:1\n0 qid:c 1:1\n" * 10_000
+    tracemalloc.start()
+    groups = load_letor(text.encode()).groups
+    assert tracemalloc.get_traced_memory()[1] < 1e7  # fixed width would take 4e10
+    tracemalloc.stop()
+    assert groups.dtype == object
+    assert groups[[0, 1, 2, -1]].tolist() == [long, "b", "c", "c"]
+    assert len({id(value) for value in groups}) == 3
+    qrels = f"{long} 0 d1 1\n" + "".join(f"b 0 d{i} 1\n" for i in range(100))
+    assert load_qrels(qrels.encode()).groups.dtype.kind == "O"
+
+
+def test_ids_that_end_in_zero_bytes_are_other_ids():
+    groups = load_letor(b"1 qid:a\0 1:1\n0 qid:a 1:1\n").groups
+    assert groups.tolist() == ["a\0", "a"]
+    assert check_groups(groups, 2).tolist() == ["a\0", "a"]
+    assert QueryIndex.from_groups(groups).n_queries == 2
+    assert load_qrels(b"a\0 0 d 1\na 0 d 1\n").groups.tolist() == ["a\0", "a"]
+    assert load_letor(b"1 qid:a 1:1\n").groups.dtype == np.dtype("<U1")
+
+
+@pytest.mark.skipif("SKRANK_SLOW_TESTS" not in os.environ, reason="reads 2 GiB of text")
+def test_an_id_of_more_than_two_gibibytes(tmp_path):
+    # The id is a hole in the file, so that it takes neither time nor room to write.
+    path = tmp_path / "long.txt"
+    with path.open("wb") as file:
+        file.write(b"1 qid:")
+        file.seek(2**31)
+        file.write(b" 1:0.5\n")
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+        parsed = parse_letor(text, np.float64, False, None, 1)
+    assert parsed.qid_length.tolist() == [2**31 - 6]
+    assert parsed.X.tolist() == [[0.5]]

@@ -7,6 +7,7 @@ from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank.solvers import LBFGS, SGD, Adam, ConstrainedSGD, ProjectedGradient
+from skrank.solvers._projected_gradient import _Run
 
 
 class NonNegative:
@@ -191,3 +192,105 @@ def test_projected_gradient_stays_on_a_boundary_that_is_a_minimum():
 def test_bad_hyper_parameters(solver, message, problem):
     with pytest.raises(ValueError, match=message):
         solver.solve(problem, np.ones(5), np.random.RandomState(0))
+
+
+def test_halving_ends_after_fifty_trials():
+    trials = []
+
+    class Never:
+        project = staticmethod(np.array)
+
+        def feasible(self, params):
+            trials.append(params[0])
+            return False
+
+    class Slope:
+        n_queries = 1
+        value_gradient = staticmethod(lambda params: (0.0, np.array([1.0])))
+        batch = lambda self, queries, rng: self
+        constraint = lambda self: Never()
+
+    solver = ConstrainedSGD(learning_rate=1.0, max_iter=1)
+    result = solver.solve(Slope(), np.zeros(1), np.random.RandomState(0))
+    assert result.params.tolist() == [0.0]
+    assert [-(2.0**-s) for s in range(50)] == trials[:50]
+    assert len(trials) == 50
+
+
+class Line:
+    """An objective of one parameter with slope -1 and curvature 1 at 0.
+
+    The first direction is then 1, and the values on it are ``values``.
+    """
+
+    def __init__(self, values):
+        self.values = dict(values)
+        self.seen = []
+
+    def value_gradient(self, params):
+        place = float(params[0])
+        if place in (0.0, 1e-4):  # the start, and the trial step from it
+            return 0.0, np.array([place - 1.0])
+        self.seen.append(place)
+        return self.values.get(place, -1.0), np.array([-0.5])
+
+
+SUFFICIENT = 0.0 + 1e-4 * 1.0 * -1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "seen"),
+    [
+        ({1.0: SUFFICIENT}, [1.0]),
+        ({1.0: np.nextafter(SUFFICIENT, 0.0)}, [1.0, 0.5]),  # minimum beyond a half
+        ({1.0: 1.0}, [1.0, 0.25]),  # minimum of 2 t^2 - t
+        ({1.0: 2.0}, [1.0, 1.0 / 6.0]),
+        ({1.0: 99.0}, [1.0, 0.1]),  # minimum at 1 / 200, which is too short
+        ({1.0: 1.0, 0.25: 0.25 * SUFFICIENT}, [1.0, 0.25]),
+        ({1.0: 1.0, 0.25: 0.0}, [1.0, 0.25, 0.125]),
+    ],
+)
+def test_projected_gradient_shortens_steps_that_bring_too_little(values, seen):
+    objective = Line(values)
+    run = _Run(objective, np.zeros(1), memory=10)
+    assert run.spectral == pytest.approx(1.0)
+    run.spectral = 1.0  # to the bit
+    assert run.step()
+    assert objective.seen == seen
+    assert run.params.tolist() == seen[-1:]
+    assert run.value == values.get(seen[-1], -1.0)
+
+
+def test_projected_gradient_gives_up_after_forty_trials():
+    objective = Line({})
+    objective.value_gradient = lambda params: (
+        0.0 if params[0] in (0.0, 1e-4) else objective.seen.append(params[0]) or 1.0,
+        np.array([params[0] - 1.0]),
+    )
+    run = _Run(objective, np.zeros(1), memory=10)
+    assert not run.step()
+    assert len(objective.seen) == 40
+    assert run.params.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("memory", "accepted"), [(1, False), (2, True), (10, True)])
+def test_projected_gradient_remembers_values(memory, accepted):
+    # From 3 down to 1, and then up to 2: above the last value, below the one before.
+    values = iter([3.0, 3.0, 1.0, 2.0, 0.0])
+    objective = Line({})
+    objective.value_gradient = lambda params: (next(values), np.array([-1.0]))
+    run = _Run(objective, np.zeros(1), memory)
+    assert run.step()
+    assert (run.value, run.recent[-1]) == (1.0, 1.0)
+    assert run.step()
+    assert run.value == (2.0 if accepted else 0.0)
+    assert run.recent == [3.0, 1.0, 2.0][-memory:] if accepted else run.recent == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("turned", "step"),
+    [(4.0, 0.5), (1e-12, 1e10), (1e12, 1e-10), (0.0, None), (-1.0, None)],
+)
+def test_spectral_steps_have_bounds(turned, step):
+    run = _Run(Line({}), np.zeros(1), memory=10)
+    assert run._spectral(np.array([2.0]), run.gradient + turned) == step

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from skrank.export import load_model, save_model
 from skrank.trees import BinMapper, TreeEnsemble, _grower
+from skrank.trees._forest import add_trees
 
 
 def walk(forest, row, tree):
@@ -230,3 +231,67 @@ def test_bad_arguments(rng):
         forest.add_to(np.zeros((400, 1)), X[:, :1].copy())
     with pytest.raises(ValueError, match="no such trees"):
         forest.add_to(np.zeros((400, 1)), X, -2, 3)
+
+
+BOTH = {"first_tree": 0, "last_tree": 2}
+
+
+def two_trees(left=(1, 4), feature=(0, 1), category=(-1, -1), threshold=0.5):
+    """Two trees: node 0 with leaves 1 and 2, and node 3 with leaves 4 and 5."""
+    return {
+        "feature": np.array([feature[0], -1, -1, feature[1], -1, -1], dtype=np.int32),
+        "threshold": np.full(6, threshold),
+        "left": np.array([left[0], 1, 2, left[1], 4, 5], dtype=np.int32),
+        "missing_left": np.zeros(6, dtype=np.uint8),
+        "category": np.array([category[0], -1, -1, category[1], -1, -1], np.int32),
+        "value": np.array([0.0, 1.0, 2.0, 0.0, 10.0, 20.0]),
+        "roots": np.array([0, 3]),
+        "output": np.zeros(2, dtype=np.int32),
+        "categories": np.full((1, 4), 2, dtype=np.uint64),  # the set {1, 65, 129, 193}
+    }
+
+
+@pytest.mark.parametrize("n", [1, 8])  # rows walk alone, or eight together
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_children_are_later_nodes_of_the_same_tree(n, dtype):
+    X = np.resize(np.array([[0.0, 1.0], [1.0, 0.0]], dtype=dtype), (n, 2))
+    scores = np.zeros((n, 1))
+    add_trees(X, scores, **two_trees(), first_tree=0, last_tree=2)
+    assert scores.ravel().tolist() == np.resize([21.0, 12.0], n).tolist()
+    largest = np.iinfo(np.int32).max
+    for wrong in (2, 3, 4, 0, -1, largest, largest - 1, -largest):
+        with pytest.raises(ValueError, match="the arrays of the trees do not fit"):
+            add_trees(X, scores, **two_trees((wrong, 4)), first_tree=0, last_tree=2)
+    for wrong in (5, 6, 3, 2, 1, largest):
+        with pytest.raises(ValueError, match="the arrays of the trees do not fit"):
+            add_trees(X, scores, **two_trees((1, wrong)), first_tree=0, last_tree=2)
+    # The other tree alone, as early exit scores it.
+    scores[:] = 0
+    add_trees(X, scores, **two_trees((largest, 4)), first_tree=1, last_tree=2)
+    assert scores.ravel().tolist() == np.resize([20.0, 10.0], n).tolist()
+
+
+def test_features_and_sets_of_categories_exist():
+    X, scores = np.ones((9, 2)), np.zeros((9, 1))
+    for feature in (2, 2**31 - 1):
+        with pytest.raises(ValueError, match="do not fit"):
+            add_trees(X, scores, **two_trees(feature=(0, feature)), **BOTH)
+    for category in (1, 2**31 - 1):
+        with pytest.raises(ValueError, match="do not fit"):
+            add_trees(X, scores, **two_trees(category=(category, -1)), **BOTH)
+    assert not scores.any()
+    add_trees(X, scores, **two_trees(category=(0, -1)), **BOTH)
+    assert scores.ravel().tolist() == [21.0] * 9  # 1 is in the set, and above 0.5
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.1, 0.3, 0.7, -0.1, 1e-46, 3e38, 0.0])
+@pytest.mark.parametrize("n", [1, 8])
+def test_single_precision_falls_on_the_side_of_double_precision(threshold, n):
+    # Thresholds that single precision has, and some above or below its nearest.
+    near = np.float32(threshold)
+    lower, upper = np.nextafter(near, np.float32([-np.inf, np.inf]))
+    for value in (lower, near, upper):
+        X, scores = np.full((n, 2), value), np.zeros((n, 1))
+        add_trees(X, scores, **two_trees(threshold=threshold), **BOTH)
+        expected = 11.0 if float(value) <= threshold else 22.0
+        assert scores.ravel().tolist() == [expected] * n, (value, threshold)

@@ -1,0 +1,99 @@
+"""What every energy has learned: kinds, types and shapes of its fitted attributes.
+
+Letters stand for lengths, and a letter has one value throughout an energy: ``"d"`` is
+the number of features, ``"k"`` that of labels.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.kernel_approximation import Nystroem
+
+from skrank.energies import (
+    BaseEnergy,
+    EmbeddingEnergy,
+    GaussianEnergy,
+    KernelEnergy,
+    MLPEnergy,
+    NadarayaWatsonEnergy,
+    PairwisePotentialEnergy,
+    PreferenceWeightsEnergy,
+    ProductLabelEnergy,
+    PrototypeEnergy,
+)
+from skrank.energies._label_scalar import ScalarLabelEnergy
+
+
+class Array(NamedTuple):
+    """An array of numbers of 64 bits, or of places within another one.
+
+    Attributes
+    ----------
+    shape : str
+        One letter for each dimension.
+    below : str
+        For whole numbers the letter, or the attribute, that all of them are below; ""
+        for other numbers.
+    optional : bool
+        Whether None may stand in its place.
+    """
+
+    shape: str
+    below: str = ""
+    optional: bool = False
+
+    @property
+    def dtypes(self) -> list[type]:
+        """Accepted types of the elements."""
+        return [np.int32, np.int64] if self.below else [np.float64]
+
+
+_VECTORS = {"labels_": Array("k"), "origin_": Array("kc"), "encoder_": BaseEnergy}
+
+STATES: dict[type, dict[str, Array | type]] = {
+    EmbeddingEnergy: _VECTORS,
+    PrototypeEnergy: _VECTORS,
+    GaussianEnergy: {
+        "min_": Array("d"),
+        "range_": Array("d"),
+        "query_features_": Array("q", below="d"),
+        "network_": MLPEnergy,
+    },
+    KernelEnergy: {"map_": Nystroem},
+    MLPEnergy: {
+        "mean_": Array("d", optional=True),
+        "scale_": Array("d", optional=True),
+    },
+    NadarayaWatsonEnergy: {
+        "mean_": Array("d"),
+        "scale_": Array("d"),
+        "X_": Array("nd"),
+        "y_": Array("n"),
+        "landmarks_": Array("n", below="n_training_rows_"),
+        "n_training_rows_": int,
+    },
+    PairwisePotentialEnergy: {"individual_": BaseEnergy, "units_": MLPEnergy},
+    PreferenceWeightsEnergy: {"energy_": BaseEnergy},
+    ProductLabelEnergy: {"codes_": Array("k")},
+    ScalarLabelEnergy: {"labels_": Array("k"), "base_": BaseEnergy},
+}
+
+
+def state_of(energy: BaseEnergy) -> dict[str, Array | type]:
+    """Return what the attributes of a fitted energy must be, by name.
+
+    Parameters
+    ----------
+    energy : BaseEnergy
+        Any energy.
+
+    Returns
+    -------
+    dict
+        Empty if the energy learns nothing.
+    """
+    return {
+        name: kind
+        for cls in reversed(type(energy).__mro__)
+        for name, kind in STATES.get(cls, {}).items()
+    }

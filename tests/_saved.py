@@ -1,0 +1,210 @@
+"""A small fitted instance of every class that model files may hold, and its use."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import Binarizer, OneHotEncoder, StandardScaler
+
+from skrank.base import BaseRanker
+from skrank.datasets import make_ranking
+from skrank.energies import BaseEnergy
+from skrank.export import save_model
+from skrank.export._allowed import SKLEARN_CLASSES, class_of_name, skrank_classes
+from skrank.metrics import BaseMeasure
+from skrank.model_selection import QuerySubsample
+from skrank.rankers import RankSVM
+from skrank.trees import BinMapper, TreeEnsemble
+
+X, Y, GROUPS = make_ranking(n_queries=8, n_features=4, n_informative=2, random_state=0)
+# Energies of queries want features of queries.
+ENERGY_X = np.column_stack([GROUPS % 3, X[:, 1:]]).astype(float)
+PTR = np.append(np.flatnonzero(np.diff(GROUPS, prepend=-1)), len(GROUPS))
+SMALL = {"max_iter": 2, "n_estimators": 3, "random_state": 0, "n_jobs": 1}
+# What takes other libraries, or folders on disk.
+ELSEWHERE = ("skrank.compat.PeerRanker", "skrank.model_selection.LetorFolds")
+
+
+class Saved(NamedTuple):
+    """A model and what is done with it after it was loaded."""
+
+    model: Any
+    use: Callable[[Any], Any]
+
+    def __str__(self):
+        return repr(self.model)
+
+
+def predict(ranker) -> np.ndarray:
+    """Return finite scores, or raise an error."""
+    takes_groups = "groups" in inspect.signature(ranker.predict).parameters
+    scores = ranker.predict(X, GROUPS) if takes_groups else ranker.predict(X)
+    if scores.shape != (len(X),):
+        raise AssertionError(f"scores of shape {scores.shape}")
+    if not np.isfinite(scores).all() and not is_huge(ranker):
+        raise AssertionError(f"scores that are not finite: {scores!r:.200}")
+    return scores
+
+
+def is_huge(value) -> bool:
+    """Return whether some numbers are so large that finite sums may overflow."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_huge, value))
+    if isinstance(value, dict):
+        return any(map(is_huge, value.values()))
+    if isinstance(value, BaseEstimator):
+        return is_huge(vars(value))
+    if isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f":
+        return bool(np.any(np.abs(value) > 1e100))
+    return False
+
+
+def transform(transformer):
+    """Return transformed rows, or predictions of a regressor."""
+    rows = CATEGORIES if "categories_" in vars(transformer) else X
+    method = getattr(transformer, "transform", None) or transformer.predict
+    return method(rows)
+
+
+def score(energy):
+    """Return scores of an energy with random parameters."""
+    rows = energy.transform(ENERGY_X)
+    params = energy.init_params(rows.shape[1], np.random.RandomState(0))
+    return energy.document_scores(params, rows, PTR)
+
+
+def split(splitter):
+    """Return the folds of a splitter."""
+    return list(splitter.split(X, Y, GROUPS))
+
+
+def measure(value):
+    """Return the values of a measure."""
+    try:
+        return value.per_query(Y, X[:, 0].copy(), PTR)
+    except OverflowError:  # by the gain of an absurd grade
+        return None
+
+
+def grow(trees):
+    """Return finite scores of a forest."""
+    scores = np.zeros((len(X), trees.n_outputs))
+    trees.add_to(scores, X)
+    if not np.isfinite(scores).all() and not is_huge(trees):
+        raise AssertionError("scores that are not finite")
+    return scores
+
+
+def search(model):
+    """Return what an index or a model of text says about a query."""
+    return (
+        model.count_queries(["a matrix"]) if hasattr(model, "count_queries") else None
+    )
+
+
+CATEGORIES = np.array([["a"], ["b"], ["a"]], dtype=object)
+DOCUMENTS = ["sort an array", "invert a matrix", "sort the rows of a matrix", ""]
+_SKLEARN_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "ColumnTransformer": {
+        "transformers": [("a", StandardScaler(), [0, 1]), ("b", "passthrough", [2])]
+    },
+    "FeatureUnion": {"transformer_list": [("a", StandardScaler()), ("b", Binarizer())]},
+    "KBinsDiscretizer": {"n_bins": 3, "quantile_method": "averaged_inverted_cdf"},
+    "Nystroem": {"n_components": 3, "random_state": 0},
+    "PCA": {"n_components": 2},
+    "Pipeline": {"steps": [("a", StandardScaler()), ("b", LinearRegression())]},
+    "QuantileTransformer": {"n_quantiles": 5},
+    "RBFSampler": {"n_components": 3, "random_state": 0},
+    "SelectFromModel": {"estimator": LinearRegression()},
+}
+KINDS = ((ColumnTransformer, FeatureUnion, Pipeline, SelectFromModel), OneHotEncoder)
+
+
+def _of_sklearn(cls) -> Saved:
+    model = cls(**_SKLEARN_ARGUMENTS.get(cls.__name__, {}))
+    encodes = cls.__name__ in ("OneHotEncoder", "OrdinalEncoder")
+    return Saved(model.fit(CATEGORIES) if encodes else model.fit(X, Y), transform)
+
+
+def _trees() -> Saved:
+    from skrank.rankers import MART
+
+    return Saved(MART(n_estimators=3).fit(X, Y, GROUPS).ensemble_, grow)
+
+
+def _set_up(energy):
+    known = getattr(energy, "labels", None)
+    labels = np.sort([0.0, 1.0, 2.0, 5.0] if known is None else known)
+    y = labels[Y.astype(int) % len(labels)]
+    return energy.setup(ENERGY_X, np.random.RandomState(0), y, PTR)
+
+
+def _of_skrank(cls, variant) -> Saved:
+    small = {k: v for k, v in SMALL.items() if k in cls._get_param_names()}
+    if cls is QuerySubsample:
+        small["estimator"] = RankSVM(max_iter=2)
+    model = clone(cls(**small | variant))
+    if isinstance(model, BaseRanker):
+        return Saved(model.fit(X, Y, GROUPS), predict)
+    if isinstance(model, BaseEnergy):
+        return Saved(_set_up(model), score)
+    if isinstance(model, BaseMeasure):
+        return Saved(model, measure)
+    if hasattr(model, "split"):
+        return Saved(model, split)
+    if isinstance(model, BinMapper):
+        return Saved(model.fit(X), transform)
+    if cls.__module__.startswith("skrank.preprocessing"):
+        return Saved(model.fit(X, groups=GROUPS), lambda m: m.transform(X, GROUPS))
+    if cls.__module__.startswith("skrank.text") and hasattr(model, "fit"):
+        return Saved(model.fit(DOCUMENTS), search)
+    return Saved(model, lambda m: m.get_params())
+
+
+def saved_of(name: str) -> Iterator[Saved]:
+    """Yield an instance of a class for each of its variants."""
+    cls = class_of_name(name)
+    assert cls is not None, name
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name in SKLEARN_CLASSES:
+            yield _of_sklearn(cls)
+        elif cls is TreeEnsemble:
+            yield _trees()
+        else:
+            for variant in cls._variants():
+                yield _of_skrank(cls, variant)
+
+
+def class_names() -> list[str]:
+    """Return the names of all classes that model files may hold, as instances."""
+    concrete = [
+        name
+        for name, cls in skrank_classes().items()
+        if not inspect.isabstract(cls) and not cls.__name__.startswith("Base")
+    ]
+    return sorted({*concrete, *SKLEARN_CLASSES} - {*ELSEWHERE})
+
+
+def can_be_saved(saved: Saved, path) -> bool:
+    """Return whether a model file can hold a model; callables, for one, cannot be."""
+    try:
+        save_model(saved.model, path)
+    except TypeError:
+        return False
+    return True
+
+
+def pipelines() -> Iterator[Saved]:
+    """Yield rankers behind other steps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(StandardScaler(), RankSVM(max_iter=2))
+        yield Saved(model.fit(X, Y, ranksvm__groups=GROUPS), predict)
