@@ -43,7 +43,7 @@ class BuildExtensions(build_ext):
         )
         for module, result in zip(self.extensions, translated, strict=True):
             module.sources = result.sources
-            if not self.debug:  # CPython's own options ask for symbols, four fifths of a file
+            if not self.debug:  # else CPython has symbols written, four fifths of a file
                 module.extra_compile_args.append("-g0")
         # The longest first, so that no processor is left with one of them at the end.
         self.extensions.sort(key=lambda m: -Path(m.sources[0]).stat().st_size)
