@@ -2,8 +2,8 @@
 
 Left to itself, setuptools builds one module after another, and Cython writes its 20,000
 lines for memoryviews into each of them, which takes longer to compile than the kernels.
-No setting declares what is done instead: Cython translates all modules in one go, since it
-is not safe in threads; a module of its own holds what they have in common; and as many
+No setting declares what is done instead: Cython, which is not safe in threads, translates
+all modules in one go; a module of its own holds what they have in common; and as many
 modules are compiled at a time as there are processors.
 """
 
@@ -43,7 +43,7 @@ class BuildExtensions(build_ext):
         )
         for module, result in zip(self.extensions, translated, strict=True):
             module.sources = result.sources
-            if not self.debug:  # else CPython has symbols written, four fifths of a file
+            if not self.debug:  # CPython's options ask for symbols always
                 module.extra_compile_args.append("-g0")
         # The longest first, so that no processor is left with one of them at the end.
         self.extensions.sort(key=lambda m: -Path(m.sources[0]).stat().st_size)
