@@ -2,9 +2,9 @@
 
 Left to itself, setuptools builds one module after another, and Cython writes its 20,000
 lines for memoryviews into each of them, which takes longer to compile than the kernels.
-No setting declares what is done instead: Cython, which is not safe in threads, translates
-all modules in one go; a module of its own holds what they have in common; and as many
-modules are compiled at a time as there are processors.
+No setting declares what is done instead: Cython, not safe in threads, translates all
+modules in one go; a module of its own holds what they have in common; and as many are
+compiled at a time as there are processors.
 """
 
 import os
