@@ -1,12 +1,73 @@
-"""Fixtures that several test modules share."""
+"""Fixtures that several test modules share, and which warnings are errors."""
 
+import linecache
 import os
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-_DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+import skrank
+
+_ROOT = Path(__file__).resolve().parents[1]
+_DEFAULT_DATA = _ROOT.parent / "shared" / "data"
+_OURS = tuple(
+    f"{folder}{os.sep}"
+    for folder in (Path(skrank.__file__).parent, _ROOT / "tests", _ROOT / "doc")
+)
+
+
+def _is_ours(frame):
+    return frame.f_code.co_filename.startswith(_OURS)
+
+
+def _library(frame):
+    return frame.f_globals.get("__name__", "").partition(".")[0]
+
+
+class _BetweenOthers:
+    """Matches a warning that one library gives another, neither of them skrank.
+
+    It stands where a filter has the pattern of a module's name. The name that Python
+    gives it does not tell who should act: many libraries attribute a warning to
+    themselves. The stack tells: it is whoever called into the library that warns.
+    """
+
+    def match(self, module):
+        frame = sys._getframe(1)
+        while frame.f_globals.get("__name__") == "warnings":
+            frame = frame.f_back
+        if _is_ours(frame):
+            return False
+        # Compiled code has no frame: the innermost one is then of the code that calls.
+        if "warn" not in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+            return True
+        library = _library(frame)
+        while frame is not None and _library(frame) == library:
+            frame = frame.f_back
+        return frame is None or not _is_ours(frame)
+
+
+def _leave_others_alone():
+    for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+        warnings.simplefilter("ignore", category)
+        action, message, category, _, line = warnings.filters[0]
+        warnings.filters[0] = (action, message, category, _BetweenOthers(), line)
+
+
+# pytest forgets the filters of one test before the next.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    _leave_others_alone()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    _leave_others_alone()
+    return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import types
 import typing
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from _public import public_objects
 from sklearn.base import TransformerMixin, clone
@@ -151,6 +152,9 @@ def _free(cls):
     return all(p.default is not p.empty for p in parameters)
 
 
+_ARRAYS = typing.get_args(npt.ArrayLike)
+
+
 def choices(hint):
     """Values of literals and flags that an annotation lists."""
     if hint is bool:
@@ -159,6 +163,8 @@ def choices(hint):
     if origin is typing.Literal:
         return arguments
     if origin in (typing.Union, types.UnionType):
+        if set(_ARRAYS) <= set(arguments):  # numpy 1 lists `bool` among its array-likes
+            arguments = set(arguments).difference(_ARRAYS)
         return tuple(value for part in arguments for value in choices(part))
     return ()
 

@@ -303,7 +303,8 @@ def test_every_parameter_is_read(cls, name):
 
 
 @pytest.mark.parametrize(
-    "value", [10**400, np.timedelta64(1), Decimal(1), "1", None, 1j, np.bool_(True)]
+    "value",
+    [10**400, np.timedelta64(1, "D"), Decimal(1), "1", None, 1j, np.bool_(True)],
 )
 def test_what_is_no_number(value):
     with pytest.raises(ValueError, match="positive must be a number > 0, got"):

@@ -78,7 +78,7 @@ def test_row_order_does_not_matter(splitter):
         lambda i: f"query {i:03d}",
         lambda i: 10.5 * i - 30,
         lambda i: ("a", i),
-        lambda i: np.datetime64("2020-01-01") + i,
+        lambda i: np.datetime64("2020-01-01") + np.timedelta64(i, "D"),
     ],
     ids=["text", "float", "tuple", "date"],
 )

@@ -408,4 +408,6 @@ def test_whitening_at_all_thresholds_moves_no_minimum(graded):
         for whiten in (True, False)
     )
     assert whitened.n_iter_ < plain.n_iter_
-    np.testing.assert_allclose(whitened.params_, plain.params_, atol=1e-5)
+    # Without whitening the objective is so flat around its minimum that rounding leaves
+    # the sixth digit of the parameters open.
+    np.testing.assert_allclose(whitened.params_, plain.params_, rtol=1e-5, atol=1e-5)

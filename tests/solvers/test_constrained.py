@@ -58,7 +58,7 @@ def test_projected_gradient_solves_non_negative_least_squares(problem):
 
 def test_projected_gradient_without_a_constraint(problem):
     problem.bound = False
-    expected = np.linalg.lstsq(problem.X, problem.y)[0]
+    expected = np.linalg.lstsq(problem.X, problem.y, rcond=None)[0]
     result = ProjectedGradient(tol=1e-9).solve(problem, -np.ones(5), None)
     assert_allclose(result.params, expected, atol=1e-7)
 
