@@ -69,9 +69,9 @@ def segment_cumsum(const double[::1] x, const Py_ssize_t[::1] ptr):
     -------
     ndarray of shape (n_documents,)
     """
-    cdef Queries queries = queries_of(ptr)
+    cdef Queries queries = queries_of(ptr, x.shape[0])
     sums = np.empty(x.shape[0])
-    cdef const double *values = doubles(x)
+    cdef const double *values = doubles(x, x.shape[0], "x")
     cdef double *out = out_doubles(sums)
     with nogil:
         segment_running_sums(queries, values, out)
