@@ -24,7 +24,7 @@ from skrank.export import load_model
 from skrank.export._energy_state import state_of
 
 __all__ = ["GROUPS", "X", "Y"]
-SAMPLE = 12  # edited files of each variant that a quick run tries
+SAMPLE = 6  # edited files of each variant that a quick run tries
 # Scalars and containers in place of an attribute or a parameter.
 OTHERS = (
     *(None, "x", -1, 0, 1.5, True, [], ["x"], 10**9, 10**30),
