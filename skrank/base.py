@@ -574,11 +574,15 @@ def _state_arguments_of_fit(cls):
     ]
     fit.__signature__ = signature.replace(parameters=known)
     fit.__qualname__, fit.__module__ = f"{cls.__qualname__}.fit", cls.__module__
-    entries = "".join(f"        {name} : {doc}\n" for name, doc in arguments.items())
+    entries = "\n".join(
+        f"{name} : " + inspect.cleandoc(doc).replace("\n", "\n    ")
+        for name, doc in arguments.items()
+    )
     if BaseRanker.fit.__doc__:  # python -OO keeps no docstrings
-        head, tail = BaseRanker.fit.__doc__.split("        **side_data :")
+        # CPython 3.13 strips the indentation of docstrings, older ones keep it.
+        head, tail = inspect.cleandoc(BaseRanker.fit.__doc__).split("**side_data :")
         tail = tail[tail.index("\n\n") :]
-        fit.__doc__ = head + entries.rstrip("\n") + tail
+        fit.__doc__ = head + entries + tail
     cls.fit = fit
     # scikit-learn finds requests under the mangled name of ``__metadata_request__fit``,
     # which Python makes only for names that stand in the body of a class.
