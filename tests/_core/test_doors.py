@@ -243,6 +243,7 @@ CASES = {
         "n_threads": 1,
     },
     "_segments.segment_sum": {"x": f8(N), "ptr": PTR},
+    "_segments.segment_cumsum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_softmax": {"x": f8(N), "ptr": PTR},
     "_segments.segment_order": {"x": f8(N), "ptr": PTR},
     "_segments.segment_ranks": {"x": f8(N), "ptr": PTR},
