@@ -185,24 +185,7 @@ def _add_fit(commands):
         dest="settings",
         help="set a parameter, also of a part (solver__max_iter=50); repeatable",
     )
-    parser.add_argument(
-        "--validation",
-        metavar="FILE",
-        type=InputPath,
-        help="queries for early stopping",
-    )
-    parser.add_argument(
-        "--test",
-        metavar="FILE",
-        type=InputPath,
-        help="queries to evaluate the model on",
-    )
-    parser.add_argument(
-        "--folds", metavar="K", type=int, help="cross-validate on K folds"
-    )
-    parser.add_argument(
-        "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, …"
-    )
+    _add_splits(parser)
     parser.add_argument(
         "--normalize",
         choices=("none", "query-minmax", "query-standard", "standard"),
@@ -231,6 +214,27 @@ def _add_fit(commands):
     _add_jobs(parser)
     _add_limit(parser)
     _add_verbose(parser)
+
+
+def _add_splits(parser):
+    parser.add_argument(
+        "--validation",
+        metavar="FILE",
+        type=InputPath,
+        help="queries for early stopping",
+    )
+    parser.add_argument(
+        "--test",
+        metavar="FILE",
+        type=InputPath,
+        help="queries to evaluate the model on",
+    )
+    parser.add_argument(
+        "--folds", metavar="K", type=int, help="cross-validate on K folds"
+    )
+    parser.add_argument(
+        "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, …"
+    )
 
 
 def _add_predict(commands):
