@@ -159,6 +159,8 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         """Warn where none of the trees that were grown has a split, and say why."""
         if not trees or any((tree["feature"] >= 0).any() for tree in trees):
             return
+        if not data.has_preference().any():
+            return  # of which the ranker has warned before
         least, n = self.min_samples_leaf, data.n_documents
         if n < 2 * least:
             why = (
@@ -167,8 +169,6 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             )
         elif (self.bin_mapper_.n_bins_ < 2).all():
             why = "every feature has the same value in all rows; check X"
-        elif not data.has_preference().any():
-            return  # of which the ranker has warned before
         else:
             why = (
                 f"none is possible or gains enough under min_samples_leaf={least}, "
