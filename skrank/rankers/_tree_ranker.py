@@ -155,12 +155,13 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             "n_threads": effective_n_threads(self.n_jobs),
         } | more
 
-    def _warn_without_split(self, trees, data: GroupedRows) -> None:
+    def _warn_without_split(self, trees, data: GroupedRows, prepared: Any) -> None:
         """Warn where none of the trees that were grown has a split, and say why."""
         if not trees or any((tree["feature"] >= 0).any() for tree in trees):
             return
-        if not data.has_preference().any():
-            return  # of which the ranker has warned before
+        learns = getattr(prepared, "learns", None)
+        if not data.has_preference().any() or (learns is not None and not learns()):
+            return  # of which the ranker or its loss has warned before
         least, n = self.min_samples_leaf, data.n_documents
         if n < 2 * least:
             why = (
