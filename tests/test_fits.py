@@ -94,7 +94,7 @@ def huge(data, where, value):
     return X, y, groups, weight
 
 
-def outcome(function, *arguments, **more):
+def outcome(function, *arguments, **more) -> tuple[Any, str | None]:
     """The result of a call and None, or None and the words of its ValueError."""
     try:
         return function(*arguments, **more), None

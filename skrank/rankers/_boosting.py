@@ -232,7 +232,7 @@ class _Boosting(AdditiveRun):
 
     def keep(self, n_rounds):
         ranker, n_trees = self.ranker, n_rounds * self.n_outputs
-        ranker._warn_without_split(self.trees, self.data)
+        ranker._warn_without_split(self.trees, self.data, self.prepared)
         # A copy: that of the ranker stays as it was where the fit fails later on.
         ranker.ensemble_ = copy(ranker.ensemble_).append(
             self.trees[:n_trees],

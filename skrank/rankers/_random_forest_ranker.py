@@ -88,7 +88,7 @@ class RandomForestRanker(BaseTreeRanker):
         self.loss_ = SquaredLoss() if self.loss is None else clone(self.loss)
         if self.loss_.n_outputs != 1:
             raise ValueError("loss must have one score per document")
-        gradient, hessian = self._derivatives(data)
+        prepared, gradient, hessian = self._derivatives(data)
         self._fit_bins(data.X, rng)
         grower = self._grower(data.X)
         options = self._tree_options(
@@ -105,7 +105,7 @@ class RandomForestRanker(BaseTreeRanker):
                 g, h = gradient * times, hessian * times
             trees.append(grower.grow(g, h, rows, seed=draw_seed(rng), **options))
             monitor(None, iteration + 1, np.nan)
-        self._warn_without_split(trees, data)
+        self._warn_without_split(trees, data, prepared)
         self.ensemble_ = TreeEnsemble.empty().append(
             trees, [0] * len(trees), self.bin_mapper_.thresholds_
         )
@@ -121,9 +121,9 @@ class RandomForestRanker(BaseTreeRanker):
         zeros = np.zeros(len(data.y))
         if self.loss_.has_hessian:
             _, gradient, hessian = prepared.gradient_hessian(zeros)
-            return gradient, hessian
+            return prepared, gradient, hessian
         _, gradient = prepared.value_gradient(zeros)
-        return gradient, np.ones(len(zeros))
+        return prepared, gradient, np.ones(len(zeros))
 
     def _draw(self, data, rng):
         """Return the rows of the drawn queries, and how often each row was drawn."""

@@ -155,10 +155,13 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             "n_threads": effective_n_threads(self.n_jobs),
         } | more
 
-    def _warn_without_split(self, trees, data: GroupedRows) -> None:
+    def _warn_without_split(self, trees, data: GroupedRows, prepared: Any) -> None:
         """Warn where none of the trees that were grown has a split, and say why."""
         if not trees or any((tree["feature"] >= 0).any() for tree in trees):
             return
+        learns = getattr(prepared, "learns", None)
+        if not data.has_preference().any() or (learns is not None and not learns()):
+            return  # of which the ranker or its loss has warned before
         least, n = self.min_samples_leaf, data.n_documents
         if n < 2 * least:
             why = (
@@ -167,8 +170,6 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             )
         elif (self.bin_mapper_.n_bins_ < 2).all():
             why = "every feature has the same value in all rows; check X"
-        elif not data.has_preference().any():
-            return  # of which the ranker has warned before
         else:
             why = (
                 f"none is possible or gains enough under min_samples_leaf={least}, "
