@@ -17,7 +17,7 @@ from skrank._core._inner import (
     needs_groups,
     scores_of,
 )
-from skrank._core._validation import qid_of_index
+from skrank._core._validation import check_sparse, qid_of_index
 from skrank._rows import GroupedRows, named_rows, read_only
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 
@@ -56,6 +56,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
+        check_sparse(X)
         if not hasattr(X, "iloc"):  # data frames keep the types of their columns
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
             X = check_array(

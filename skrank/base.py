@@ -27,6 +27,7 @@ from skrank._core._validation import (
     check_grades,
     check_groups,
     check_scores,
+    check_sparse,
     check_weights,
     n_rows,
     naming,
@@ -364,6 +365,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         """Check rows alone; grades are checked by rules of their own."""
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
+        check_sparse(X)
         rows = validate_data(
             self,
             X,

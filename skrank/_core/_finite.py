@@ -75,9 +75,9 @@ def unsafe_range(name: str, array: Any) -> str | None:
     limit = largest_safe(dtype)
     if largest > limit:
         return (
-            f"{name} must hold numbers of at most {limit:.2g} in size, because squares "
-            f"of larger ones overflow in {np.dtype(dtype).name}; found {largest:.2g}, "
-            "so scale them"
+            f"{name} must hold numbers of at most {limit:.2g} in size, because sums of "
+            f"squares of larger ones may overflow in {np.dtype(dtype).name}; found "
+            f"{largest:.2g}, so scale them"
         )
     if 0 < largest < 1 / limit:
         return (

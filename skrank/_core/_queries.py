@@ -43,6 +43,8 @@ def _factorize(ids):
 
 def _run_starts(ids):
     """Return the first row of every run of equal neighbouring ids."""
+    if len(ids) == 0:
+        return np.empty(0, dtype=np.intp)
     return np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1].astype(np.intp)
 
 

@@ -5,6 +5,7 @@ skrank was imported computes on one thread, whatever it is told, because the thr
 GNU OpenMP do not live on in it and would be waited for without end.
 """
 
+import numbers
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 # threads takes fractions of a millisecond per block, and they share one interpreter.
 _WORTH_A_TEAM = 100_000
 _WORTH_A_POOL = 5_000_000
+_MOST_THREADS = 2**15
 
 
 _forked = False
@@ -66,14 +68,22 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
     Raises
     ------
     ValueError
-        If ``n_jobs`` is 0.
+        If ``n_jobs`` is not an integer, is 0, or is larger than any machine.
     """
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use None for all CPUs or a count")
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool)
+        or not isinstance(n_jobs, numbers.Integral)
+        or n_jobs == 0
+        or abs(n_jobs) > _MOST_THREADS
+    ):
+        raise ValueError(
+            "n_jobs must be None for all CPUs or an integer from "
+            f"-{_MOST_THREADS} to {_MOST_THREADS} other than 0, got {n_jobs!r:.40}"
+        )
     if _forked:
         return 1
     if n_jobs is not None and n_jobs > 0:
-        return n_jobs
+        return int(n_jobs)
     cpus = _cpu_count()
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]

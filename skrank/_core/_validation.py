@@ -167,6 +167,51 @@ def as_ids(groups: npt.ArrayLike, name: str = "groups") -> np.ndarray:
     return ids
 
 
+def check_sparse(X: Any, name: str = "X") -> None:
+    """Refuse a sparse matrix with indices beyond its shape; pass over anything else.
+
+    Libraries trust them, so that a wrong one would read foreign memory or write there.
+
+    Parameters
+    ----------
+    X : object
+        Argument that may be a sparse matrix.
+    name : str, default="X"
+        Name of the argument in the error message.
+
+    Raises
+    ------
+    ValueError
+        If the arrays of a CSR, CSC or COO matrix do not belong together.
+    """
+    if not sparse.issparse(X) or X.format not in ("csr", "csc", "coo"):
+        return
+    if X.format == "coo":
+        axes = zip(X.coords, X.shape)
+        fits = all(len(at) == len(X.data) and _within(at, n) for at, n in axes)
+    else:
+        n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+        bounds = X.indptr
+        n = min(len(X.indices), len(X.data))
+        fits = (
+            len(bounds) == n_major + 1
+            and bounds[0] == 0
+            and bounds[-1] <= n
+            and bool((bounds[1:] >= bounds[:-1]).all())
+            and _within(X.indices[: bounds[-1]], n_minor)
+        )
+    if not fits:
+        raise ValueError(
+            f"{name} must be a sparse matrix whose indices lie within its shape, "
+            f"{X.shape}, and whose pointers ascend; those of this {X.format.upper()} "
+            "matrix do not"
+        )
+
+
+def _within(indices: np.ndarray, stop: int) -> bool:
+    return not len(indices) or (indices.min() >= 0 and indices.max() < stop)
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a value is None, NaN, NaT or ``pandas.NA``."""
     if value is None:

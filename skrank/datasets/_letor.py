@@ -130,7 +130,8 @@ def _fault_of_line(text: Any, error: ParseError) -> ParseError:
 
 
 def _span_bytes(text, starts, lengths):
-    return [text[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist())]
+    # A text that was unpacked is a bytearray, whose slices are not hashable.
+    return [bytes(text[a : a + n]) for a, n in zip(starts.tolist(), lengths.tolist())]
 
 
 def _query_ids(parsed, text) -> np.ndarray:

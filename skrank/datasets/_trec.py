@@ -32,6 +32,9 @@ from skrank._core._writing import check_writable, packed_write
 from skrank.datasets._container import as_text_list, string_ids
 from skrank.datasets._letor import line_of
 
+_QRELS = "query iteration document grade"
+_RUN = "query Q0 document rank score tag"
+
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
@@ -101,6 +104,8 @@ def _read(
             starts, lengths = parse_fields(text, len(fields))
             if not len(starts):
                 raise ValueError(f"{source_name(source)} has no lines '{layout}'")
+            if layout == _QRELS:
+                _refuse_run(text, int(starts[0, 0]), source)
             numbers = parse_numbers(
                 text, starts[:, number_field], lengths[:, number_field]
             )
@@ -139,6 +144,20 @@ def _explain(
             f"found {shown(found)}"
         )
     return ValueError(f"{source_name(source)}, line {line}: {problem}")
+
+
+def _refuse_run(text: Any, start: int, source: Source) -> None:
+    """Refuse the lines of a run, whose ranks would be taken for grades.
+
+    Text after the grade is allowed, so that only the fields together tell.
+    """
+    end = text.find(b"\n", start)
+    words = bytes(text[start : end if end >= 0 else len(text)]).split()
+    if len(words) == 6 and words[1].upper() == b"Q0":
+        raise ValueError(
+            f"{source_name(source)} holds a run, lines '{_RUN}', rather than "
+            f"judgements, lines '{_QRELS}'"
+        )
 
 
 def _first_duplicate(groups: np.ndarray, docids: np.ndarray) -> int | None:
@@ -181,8 +200,8 @@ def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels
     ------
     ValueError
         If a line has too few fields, a grade is not a finite number, or a document is
-        judged twice for a query (the message names the file and the line), or if the
-        file is empty, damaged, or larger than ``max_bytes``.
+        judged twice for a query (the message names the file and the line), if the file
+        holds a run, or if it is empty, damaged, or larger than ``max_bytes``.
     OSError
         If the file cannot be read.
 
@@ -194,8 +213,7 @@ def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels
     (['301', '301'], ['FR94-1', 'FR94-2'], [1.0, 0.0])
     """
     check_arguments(load_qrels, max_bytes=max_bytes)
-    layout = "query iteration document grade"
-    groups, docids, grades, _ = _read(source, layout, 3, max_bytes)
+    groups, docids, grades, _ = _read(source, _QRELS, 3, max_bytes)
     return Qrels(groups, docids, grades)
 
 
@@ -236,7 +254,7 @@ def load_run(source: Source, *, max_bytes: PositiveInt | None = None) -> Run:
     (['FR94-1', 'FR94-9'], [2.5, 1.5], 'bm25')
     """
     check_arguments(load_run, max_bytes=max_bytes)
-    return Run(*_read(source, "query Q0 document rank score tag", 4, max_bytes))
+    return Run(*_read(source, _RUN, 4, max_bytes))
 
 
 def _plain(number: float) -> str:
@@ -412,11 +430,12 @@ class JudgedRun:
 
     The documents of evaluated query ``q`` are rows ``ptr[q]:ptr[q + 1]``: the retrieved
     ones, best first in trec_eval's order, and after them those that were judged but not
-    retrieved. With ``y``, ``scores`` and ``groups``, every measure gives trec_eval's
-    value: a document of score −inf is outside of the ranking, so that it earns nothing
-    but counts as a relevant document and in the ideal ranking, and a document with a
-    masked grade is not relevant, and unknown to measures that compare judged documents
-    only, such as bpref.
+    retrieved. With ``y``, ``scores`` and ``groups``, measures give trec_eval's values,
+    in the case of documents of equal score under ``ties="docid"``, or
+    ``preset="trec_eval"``, and ``docids``: a document of score −inf is outside of the
+    ranking, so that it earns nothing but counts as a relevant document and in the ideal
+    ranking, and a document with a masked grade is not relevant, and unknown to measures
+    that compare judged documents only, such as bpref.
 
     Attributes
     ----------

@@ -15,6 +15,8 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import MissingIndicator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
@@ -37,6 +39,14 @@ _MAX_FEATURES = np.iinfo(np.int32).max
 # What code raises that meets attributes of the wrong kind. Other errors may come from
 # the rows that are tried: scikit-learn rightly refuses categories it does not know.
 _STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
+_REFUSING = (
+    Pipeline,
+    FeatureUnion,
+    ColumnTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    MissingIndicator,
+)
 # Records of training, which no prediction reads. NaN may stand in them.
 _RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
 
@@ -379,10 +389,16 @@ def _try_out(estimator) -> None:
     method = getattr(estimator, name)
     parameters = inspect.signature(method).parameters
     more = {"groups": np.zeros(len(_PROBE))} if "groups" in parameters else {}
+    # Others may rightly refuse the rows: encoders, and what has encoders within.
+    is_plain = is_ranker or not isinstance(estimator, _REFUSING)
     found = None
-    with _tried(estimator, name, Exception if is_ranker else _STUMBLES):
+    with _tried(estimator, name, Exception if is_plain else _STUMBLES):
         found = method(_probe_rows(estimator, n_features), **more)
     if not is_ranker:
+        if is_plain and not _is_finite(found):
+            raise ValueError(
+                f"{type(estimator).__name__} makes numbers that are not finite"
+            )
         return
     found = np.asarray(found)
     if found.shape != (len(_PROBE),) or found.dtype.kind not in "fiu":
@@ -390,6 +406,11 @@ def _try_out(estimator) -> None:
     if not np.isfinite(found).all():
         name = type(estimator).__name__
         raise ValueError(f"{name} predicts scores that are not finite")
+
+
+def _is_finite(found: Any) -> bool:
+    values = found.data if sparse.issparse(found) else np.asarray(found)
+    return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
 
 
 def _has_text_within(composite) -> bool:
@@ -412,7 +433,10 @@ def _probe_rows(estimator, n_features) -> Any:
     if categories is not None:  # of encoders, which refuse others
         row = np.array([known[0] for known in categories], dtype=object)
         return np.stack([row] * len(_PROBE))
-    rows = np.repeat(np.array(_PROBE)[:, None], n_features, axis=1)
+    probe = np.array(_PROBE)
+    if getattr(estimator, "method", None) == "box-cox":  # for positive numbers only
+        probe = np.exp(probe)
+    rows = np.repeat(probe[:, None], n_features, axis=1)
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or isinstance(estimator, BaseRanker):
         return rows

@@ -137,10 +137,14 @@ class Decoder:
         return slice(*self.decode(value["items"]))
 
     def _array(self, value):
-        return self._read_array(value["member"])
+        array = self._read_array(value["member"])
+        # No class learns complex numbers, and scikit-learn's would compute with them.
+        if array.dtype.kind == "c":
+            raise ValueError(f"{value['member']} must hold real numbers, got complex")
+        return array
 
     def _scalar(self, value):
-        return self._read_array(value["member"])[()]
+        return self._array(value)[()]
 
     def _object_array(self, value):
         items = self.decode(value["items"])
@@ -160,7 +164,9 @@ class Decoder:
 
     def _sparse(self, value):
         cls = _SPARSE[value["format"], value["array"]]
-        parts = [self._read_array(value[n]) for n in ("data", "indices", "indptr")]
+        parts = [
+            self._array({"member": value[n]}) for n in ("data", "indices", "indptr")
+        ]
         if any(part.dtype.kind not in "iu" for part in parts[1:]):
             raise ValueError("the indices of a sparse matrix must be whole numbers")
         matrix = cls(tuple(parts), shape=tuple(value["shape"]))

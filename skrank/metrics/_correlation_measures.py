@@ -131,7 +131,8 @@ class KendallTau(_TieAwareMeasure):
         - "order": the weighted share of concordant pairs, in [0, 1], for grades that
           are a total order ([Liu2011]_, eq. 1.10).
         - "set": the best value of "order" over all total orders that agree with the
-          grades ([Liu2011]_, eq. 1.11).
+          grades ([Liu2011]_, eq. 1.11). Two documents of equal grade count 1, also if
+          their scores are equal; of different grades and equal scores, 1/2.
     weight : callable, default=None
         ``weight(higher, lower)`` returns the weight of pairs from arrays of their
         grades, for "order" and "set"; None weighs all pairs equally. The weight of a
@@ -228,7 +229,9 @@ def _weighted_agreement(y, scores, weight_of_pairs):
         raise ValueError("weight must be finite for all pairs of grades in y")
     if largest > 1e250:  # an exact factor keeps the sums finite
         weight = np.ldexp(weight, -np.frexp(largest)[1])
-    agreement = (1 + np.sign(scores[i] - scores[j])) / 2
+    # Two scores of -inf have no difference, but they compare as equal.
+    above = (scores[i] > scores[j]).astype(np.float64) - (scores[i] < scores[j])
+    agreement = (1 + above) / 2
     agreement[y[i] == y[j]] = 1.0
     total = weight.sum()
     return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
@@ -368,6 +371,11 @@ class MeanSquaredError(_TieAwareMeasure):
         with np.errstate(over="ignore"):
             difference = documents.y - documents.y_score
         largest = np.abs(difference).max(initial=0.0)
+        if not np.isfinite(documents.y_score).all():
+            raise ValueError(
+                f"{self.name} needs finite scores; y_score holds infinity, as for "
+                "documents that were not retrieved, which have no error"
+            )
         if largest > _LARGEST_ERROR:
             raise ValueError(
                 f"{self.name} needs scores within {_LARGEST_ERROR:g} of the grades, "

@@ -240,7 +240,8 @@ class RBP(CutOffMixin, BinaryMeasure):
     p : float, default=0.8
         Persistence of the user, in (0, 1).
     max_grade : float, default=None
-        If given, relevance is graded: ``g = y / max_grade``; otherwise ``g`` is 1 for
+        If given, relevance is graded: ``g = y / max_grade``, every grade above 0 is
+        relevant, and ``relevance_level`` has no effect; otherwise ``g`` is 1 for
         relevant documents and 0 for others.
 
     References

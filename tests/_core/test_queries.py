@@ -84,3 +84,10 @@ def test_rows_of_queries():
     rows, chosen = rows_of_queries(ptr, np.array([2, 0]))
     assert rows.tolist() == [5, 0, 1]
     assert chosen.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("canonical", [True, False])
+def test_no_rows(canonical):
+    index = QueryIndex.from_groups(np.array([]), canonical=canonical)
+    assert index.n_queries == 0
+    assert index.ptr.tolist() == [0]

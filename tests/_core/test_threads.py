@@ -18,8 +18,12 @@ def test_numbers_count_as_in_scikit_learn():
     assert effective_n_threads(3) == 3
     assert effective_n_threads(-1) == joblib.cpu_count()
     assert effective_n_threads(-1000) == 1
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        effective_n_threads(0)
+
+
+@pytest.mark.parametrize("n_jobs", [0, "a", 1.5, True, 10**12, -(10**12), 10**400])
+def test_other_numbers_are_refused(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None for all CPUs or an int"):
+        effective_n_threads(n_jobs)
 
 
 def test_little_work_is_done_by_one_thread():
@@ -30,7 +34,7 @@ def test_little_work_is_done_by_one_thread():
     assert n_threads_for(1e6, 4) == 4
     assert n_threads_for(1e6, 4, python_threads=True) == 1
     for work in (0, 1e9):
-        with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        with pytest.raises(ValueError, match="n_jobs must be None for all CPUs or an"):
             n_threads_for(work, 0)
 
 

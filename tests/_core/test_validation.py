@@ -16,10 +16,13 @@ from skrank._core._validation import (
     check_grades,
     check_groups,
     check_scores,
+    check_sparse,
     check_weights,
     is_missing,
     resolve_groups,
 )
+from skrank.model_selection import QuerySubsample
+from skrank.rankers import RankSVM
 
 
 def test_group_sizes_get_a_hint():
@@ -251,3 +254,47 @@ def test_what_is_missing():
     missing = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
     assert all(map(is_missing, missing))
     assert not any(map(is_missing, [0, "", "nan", (), (1, None), np.array([np.nan])]))
+
+
+def damaged(kind, format):
+    """Sparse rows whose arrays do not belong together."""
+    X = sparse.random(6, 4, density=0.7, format=format, random_state=0)
+    if format == "coo":
+        X.coords[0][0] = {"below": -1, "beyond": 6}[kind]
+    elif kind in ("below", "beyond"):
+        X.indices[0] = {"below": -1, "beyond": 10**6}[kind]
+    else:
+        X.indptr[1] = {"descends": -5, "too far": 10**6}[kind]
+    return X
+
+
+KINDS = ["below", "beyond", "descends", "too far"]
+DAMAGED = [(k, f) for k in KINDS for f in ("csr", "csc")] + [
+    ("below", "coo"),
+    ("beyond", "coo"),
+]
+
+
+@pytest.mark.parametrize(("kind", "format"), DAMAGED)
+def test_sparse_rows_with_indices_beyond_their_shape(kind, format):
+    with pytest.raises(ValueError, match="Z must be a sparse matrix whose indices lie"):
+        check_sparse(damaged(kind, format), "Z")
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"])
+def test_sparse_rows_of_every_format(format):
+    X = sparse.random(6, 4, density=0.7, format=format, random_state=0)
+    check_sparse(X)
+    check_sparse(sparse.csr_array((0, 3)).asformat(format))
+
+
+@pytest.mark.parametrize(("kind", "format"), DAMAGED)
+def test_rankers_never_read_beyond_sparse_rows(kind, format):
+    y, groups = [0, 1, 0, 1, 2, 0], [0, 0, 0, 1, 1, 1]
+    X = sparse.random(6, 4, density=0.7, format="csr", random_state=0)
+    for ranker in (RankSVM(), QuerySubsample(RankSVM())):
+        with pytest.raises(ValueError, match="X must be a sparse matrix whose indices"):
+            ranker.fit(damaged(kind, format), y, groups)
+        ranker.fit(X, y, groups)
+        with pytest.raises(ValueError, match="X must be a sparse matrix whose indices"):
+            ranker.predict(damaged(kind, format))

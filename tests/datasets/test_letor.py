@@ -66,25 +66,31 @@ def test_comment_without_a_document():
     assert data.comments.tolist() == [" a few words"]
 
 
-def test_every_kind_of_source(tmp_path):
-    expected = load_letor(TEXT).X
+@pytest.mark.parametrize("ids", ["numbers", "words"])
+def test_every_kind_of_source(ids, tmp_path):
+    content = TEXT if ids == "numbers" else TEXT.replace(b"qid:", b"qid:q")
+    loaded = load_letor(content)
+    expected, groups = loaded.X, loaded.groups
     path = tmp_path / "a.txt"
-    path.write_bytes(TEXT)
-    packed = {"a.txt.gz": gzip.compress(TEXT), "a.txt.bz2": bz2.compress(TEXT)}
-    for name, content in packed.items():
-        (tmp_path / name).write_bytes(content)
+    path.write_bytes(content)
+    packed = {"a.txt.gz": gzip.compress(content), "a.txt.bz2": bz2.compress(content)}
+    for name, compressed in packed.items():
+        (tmp_path / name).write_bytes(compressed)
     with path.open("rb") as binary, path.open(encoding="utf-8") as text:
         for source in (
             path,
             str(path),
             binary,
             text,
-            bytearray(TEXT),
-            io.StringIO(TEXT.decode()),
+            bytearray(content),
+            io.BytesIO(content),
+            io.StringIO(content.decode()),
             *packed.values(),
             *(tmp_path / name for name in packed),
         ):
-            np.testing.assert_array_equal(load_letor(source).X, expected)
+            loaded = load_letor(source)
+            np.testing.assert_array_equal(loaded.X, expected)
+            assert loaded.groups.tolist() == groups.tolist()
 
 
 def test_a_file_of_whole_pages(tmp_path):

@@ -82,6 +82,15 @@ def test_malformed_runs(text, message):
         load_run(text)
 
 
+def test_a_run_is_no_judgements(tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text("q Q0 a 1 3.0 x\nq Q0 b 2 2.0 x\n")
+    with pytest.raises(ValueError, match=r"run\.txt holds a run, lines 'query Q0 doc"):
+        load_qrels(path)
+    # Text after the grade, and Q0 as the iteration, are common in judgements.
+    assert load_qrels(b"q Q0 a 1\nq 0 b 2 by ann\n").y.tolist() == [1, 2]
+
+
 def test_judged_run():
     judged = judge_run(load_qrels(QRELS), load_run(RUN))
     assert judged.queries.tolist() == ["q1", "q2"]

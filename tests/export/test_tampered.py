@@ -7,6 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
+from sklearn.base import clone
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from skrank.energies import PairwisePotentialEnergy
 from skrank.export import load_model, save_model
@@ -127,3 +135,36 @@ def test_a_function_as_gain_of_gerank_is_refused(data, tmp_path):
     ranker = GERank((4,), n_components=2, gain=np.sqrt, query_features=(), max_iter=2)
     with pytest.raises(TypeError, match=r"GERank\.gain cannot be saved"):
         save_model(ranker.fit(*data), tmp_path / "m")
+
+
+@pytest.mark.parametrize("change", ["longer", "shorter", "zero", "complex"])
+@pytest.mark.parametrize(
+    ("scaler", "name"),
+    [
+        (StandardScaler(), "mean_"),
+        (StandardScaler(), "scale_"),
+        (MinMaxScaler(), "min_"),
+        (RobustScaler(), "center_"),
+        (QuantileTransformer(n_quantiles=5), "quantiles_"),
+        (QuantileTransformer(n_quantiles=5), "references_"),
+        (PowerTransformer(), "lambdas_"),
+    ],
+    ids=str,
+)
+def test_arrays_of_scalers_have_the_length_of_the_features(
+    scaler, name, change, data, tmp_path
+):
+    scaler = clone(scaler).fit(X)
+    array = getattr(scaler, name)
+    edits = {
+        "longer": np.concatenate([array, array[-1:]]),
+        "shorter": array[:-1],
+        "zero": np.zeros_like(array),
+        "complex": array + 1j,
+    }
+    if change == "zero" and name != "scale_":
+        pytest.skip("0 is a number like others here")
+    path = edited(scaler, tmp_path / "m", array=(name, edits[change]))
+    told = "real numbers" if change == "complex" else type(scaler).__name__
+    with pytest.raises(ValueError, match=told):
+        load_model(path)

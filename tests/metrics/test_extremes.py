@@ -133,6 +133,8 @@ def test_errors_that_cannot_be_squared_are_named():
     with pytest.raises(ValueError, match=r"mse needs scores within 1e\+145 of the gra"):
         query_mean_squared_error(Y, SCORES * 1e200, groups=GROUPS)
     with pytest.raises(ValueError, match="because it sums squares; y_score and y diff"):
+        query_mean_squared_error(Y, SCORES * 1e200, groups=GROUPS)
+    with pytest.raises(ValueError, match="mse needs finite scores; y_score holds inf"):
         query_mean_squared_error(Y, np.where(SCORES == 3, -np.inf, 0), groups=GROUPS)
     largest = 2.0**480
     value = query_mean_squared_error([0, 0], [largest, 0], groups=[0, 0])

@@ -163,6 +163,18 @@ def test_weighted_kendall_with_unit_weight_is_the_plain_one(ragged):
     np.testing.assert_allclose(plain, weighted)
 
 
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_weighted_kendall_of_several_infinite_scores(infinity):
+    """Equal scores are equal also where they have no difference."""
+    y, finite = [0, 1, 2, 3], np.array([4.0, 3.0, 1.0, 1.0])
+    finite[2:] *= np.sign(infinity) * 9
+    scores = np.where(np.abs(finite) == 9, infinity, finite)
+    options = {"groups": [0] * 4, "variant": "set", "weight": np.subtract}
+    expected = kendall_tau(y, finite, **options)
+    assert 0 < expected < 1
+    assert kendall_tau(y, scores, **options) == expected
+
+
 def test_rank_biased_overlap_equals_its_definition(rng):
     m, p = 9, 0.7
     y, scores = rng.permutation(m).astype(float), rng.permutation(m).astype(float)
