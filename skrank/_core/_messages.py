@@ -29,7 +29,7 @@ def shown(value: Any, length: int = _LENGTH) -> str:
             half = 2 * length
             text = repr(value[:half])[:half] + repr(value[-half:])[-half:]
         else:
-            text = repr(value)
+            text = " ".join(repr(value).splitlines())  # arrays take several lines
     except Exception:
         text = f"<{type(value).__name__}>"
     return shortened(text, length)

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
+from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError, _rule
 
 QID_LEVEL = "qid"
@@ -77,6 +78,10 @@ def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
     """
     try:
         yield
+    except OverflowError:  # integers beyond the range of floating-point numbers
+        raise ValueError(
+            f"{name} must hold numbers of at most 1.8e308 in size"
+        ) from None
     except (TypeError, ValueError) as error:
         message = str(error)
         if re.search(rf"\b{name}\b", message) or (
@@ -156,7 +161,13 @@ def as_ids(groups: npt.ArrayLike, name: str = "groups") -> np.ndarray:
         kinds = {type(value) for value in groups}
         if len(kinds) > 1 and str in kinds:  # NumPy would turn 1 and "1" into one id
             return np.array(groups, dtype=object)
-    ids = np.asarray(groups)
+    try:
+        ids = np.asarray(groups)
+    except ValueError:  # lists of different lengths
+        raise ValueError(
+            f"{name} must be one-dimensional with one query id per row, got "
+            f"{shown(groups)}"
+        ) from None
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
     if ids.ndim != 1:

@@ -20,6 +20,7 @@ from sklearn.impute import MissingIndicator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
 from skrank.energies import BaseEnergy, KernelEnergy
@@ -126,7 +127,7 @@ def _is_fitted_name(name):
 
 def _error(owner, name, accepted, value):
     return ValueError(
-        f"{type(owner).__name__}: {name} must be {accepted}, got {value!r:.80}"
+        f"{type(owner).__name__}: {name} must be {accepted}, got {shown(value)}"
     )
 
 

@@ -1,5 +1,6 @@
 """Values in messages: whole if short, and never megabytes or an error of their own."""
 
+import numpy as np
 import pytest
 
 from skrank._core._messages import shortened, shown
@@ -36,3 +37,7 @@ def test_a_value_without_representation_is_shown_by_its_type():
 
 def test_the_length_is_the_given_one():
     assert [len(shortened("x" * 99, n)) for n in (5, 50, 98, 99)] == [5, 50, 98, 99]
+
+
+def test_values_of_several_lines_are_shown_on_one():
+    assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"

@@ -298,3 +298,12 @@ def test_rankers_never_read_beyond_sparse_rows(kind, format):
         ranker.fit(X, y, groups)
         with pytest.raises(ValueError, match="X must be a sparse matrix whose indices"):
             ranker.predict(damaged(kind, format))
+
+
+def test_ragged_groups_and_integers_beyond_doubles():
+    with pytest.raises(
+        ValueError, match=r"groups must be one-dim.*got \[\[1\], \[2, 3"
+    ):
+        check_groups([[1], [2, 3]], 2)
+    with pytest.raises(ValueError, match=r"X must hold numbers of at most 1\.8e308"):
+        RankSVM().fit([[10**400], [1]], [0, 1], [0, 0])
