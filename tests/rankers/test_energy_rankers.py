@@ -409,8 +409,9 @@ def test_whitening_at_all_thresholds_moves_no_minimum(graded):
     )
     assert whitened.n_iter_ < plain.n_iter_
     # Without whitening the solver ends where no step lowers the objective in double
-    # precision. That fixes the objective to 12 digits and the probabilities to 6; a rare
-    # grade says less about its intercept, whose digits differ between versions of SciPy.
+    # precision. That fixes the objective to 12 digits and the probabilities to 6; a
+    # rare grade says less about its intercept, whose digits differ with the version of
+    # SciPy.
     np.testing.assert_allclose(
         whitened.loss_curve_[-1], plain.loss_curve_[-1], rtol=2e-12
     )
