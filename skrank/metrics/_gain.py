@@ -76,7 +76,7 @@ def _check_range(gains):
     if bad.any():
         raise ValueError(
             f"gain must be 0 or from {_SMALLEST_GAIN:g} to {_LARGEST_GAIN:g} for every "
-            f"grade in y, got {gains[bad][0]:g}; multiply the grades by a constant"
+            f"grade in y, got {gains[bad][0]:g}; scale the grades"
         )
 
 

@@ -251,7 +251,7 @@ def test_what_is_no_number_is_named(values):
 
 
 def test_what_is_missing():
-    missing = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+    missing = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")]
     assert all(map(is_missing, missing))
     assert not any(map(is_missing, [0, "", "nan", (), (1, None), np.array([np.nan])]))
 

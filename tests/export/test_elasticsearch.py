@@ -83,7 +83,9 @@ def test_the_form_of_a_tree():
         "children",
     ]  # fmt: skip
     assert (root["nodeid"], root["depth"], root["split"]) == (0, 0, "b")
-    assert np.float32(root["split_condition"]) == np.nextafter(np.float32(0.5), LARGEST)
+    assert np.float32(root["split_condition"]) == np.nextafter(
+        np.float32(0.5), np.float32(1)
+    )
     yes, no = root["children"]
     assert (root["yes"], root["no"]) == (yes["nodeid"], no["nodeid"])
     assert root["missing"] == root["yes"]

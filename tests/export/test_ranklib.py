@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from _exported import (
     EXTREME,
-    LARGEST,
     assert_like_predict,
     frozen,
     hard_rows,
@@ -81,7 +80,7 @@ def test_the_rule_of_ranklib_itself():
         '<threshold>0.5</threshold><split pos="left"><output>1.0</output></split>'
         '<split pos="right"><output>2.0</output></split></split></tree></ensemble>'
     )
-    above = np.nextafter(np.float32(0.5), LARGEST)
+    above = np.nextafter(np.float32(0.5), np.float32(1))
     X = np.array([[0.5], [above], [0.4], [np.nan]])
     assert score_ranklib(text, X).tolist() == [0.5, 1.0, 0.5, 0.5]
 

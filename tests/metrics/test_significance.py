@@ -163,7 +163,7 @@ def test_bootstrap_is_scipys_up_to_the_draws(rng, method):
         n_resamples=20_000,
         method=method,
         vectorized=True,
-        rng=np.random.default_rng(1),
+        random_state=np.random.default_rng(1),  # "rng" is new in SciPy 1.15
     ).confidence_interval
     got = bootstrap_interval(values, n_resamples=20_000, method=method, random_state=0)
     np.testing.assert_allclose(got, expected, atol=0.02 * np.ptp(expected))

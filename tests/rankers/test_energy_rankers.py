@@ -408,6 +408,14 @@ def test_whitening_at_all_thresholds_moves_no_minimum(graded):
         for whiten in (True, False)
     )
     assert whitened.n_iter_ < plain.n_iter_
-    # Without whitening the objective is so flat around its minimum that rounding leaves
-    # the sixth digit of the parameters open.
-    np.testing.assert_allclose(whitened.params_, plain.params_, rtol=1e-5, atol=1e-5)
+    # Without whitening the solver ends where no step lowers the objective in double
+    # precision. That fixes the objective to 12 digits and the probabilities to 6; a
+    # rare grade says less about its intercept, whose digits differ with the version of
+    # SciPy.
+    np.testing.assert_allclose(
+        whitened.loss_curve_[-1], plain.loss_curve_[-1], rtol=2e-12
+    )
+    odds, expected = whitened.predict_odds(X), plain.predict_odds(X)
+    np.testing.assert_allclose(
+        odds / (1 + odds), expected / (1 + expected), rtol=0, atol=5e-6
+    )
