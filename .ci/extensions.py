@@ -16,7 +16,7 @@ _SHARED = "skrank._core._cython_shared"  # as in setup.py: what Cython writes, o
 
 
 def extensions(root: Path = CHECKOUT) -> list[dict]:
-    """Return the extension modules as pyproject.toml describes them, and the shared one."""
+    """Return the modules of pyproject.toml, and the one that they share."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     shared = {"name": _SHARED, "sources": [], "extra-compile-args": []}
     return [*project["tool"]["setuptools"]["ext-modules"], shared]
@@ -25,7 +25,7 @@ def extensions(root: Path = CHECKOUT) -> list[dict]:
 def copy_sources(folder: Path) -> None:
     """Copy the package, its tests and their settings, without compiled modules."""
     unwanted = shutil.ignore_patterns("*.so", "__pycache__", "old_models")
-    for name in ("skrank", "tests"):
+    for name in ("skrank", "tests", "doc/_ext"):
         ignore = unwanted if name == "skrank" else shutil.ignore_patterns("__pycache__")
         shutil.copytree(
             CHECKOUT / name, folder / name, ignore=ignore, dirs_exist_ok=True
@@ -50,7 +50,7 @@ def _is_fresh(folder: Path, extension: dict) -> bool:
 
 
 def _translate(folder: Path, extension: dict, output: Path) -> tuple[Path, str]:
-    """Translate a module by Cython; return the code and the command that compiles it."""
+    """Translate a module by Cython; return the code and its compiler."""
     cython = [sys.executable, "-m", "cython", "-3"]
     # Cython finds the name of the shared module in that of its file.
     stem = output.parent / extension["name"].split(".")[-1]

@@ -62,7 +62,6 @@ def environment(folder: Path) -> dict[str, str]:
         # Python's own allocator would hide what lies beyond the end of an object.
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(folder),
-        "SKRANK_SANITIZED": "1",
     }
 
 
