@@ -77,9 +77,11 @@ def main() -> int:
         copy_sources(folder)
         compile_all(folder, drop=_DROP, add=_ADD)
         python = [sys.executable, "-m"]
+        # What the sanitizers report must not end in the capture of a test that died.
+        options = ("-p", "no:cacheprovider", "--capture=sys")
         chosen = args.tests or [*_TESTS, *(f"--ignore={path}" for path in _WITHOUT)]
         for command in (
-            [*python, "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen],
+            [*python, "pytest", "-q", "-x", *options, *chosen],
             [*python, "tests.fuzz", "--seconds", str(args.seconds)],
         ):
             print("+", *command, flush=True)
