@@ -12,18 +12,20 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
+_SHARED = "skrank._core._cython_shared"  # as in setup.py: what Cython writes, once
 
 
 def extensions(root: Path = CHECKOUT) -> list[dict]:
-    """Return the extension modules as pyproject.toml describes them."""
+    """Return the modules of pyproject.toml, and the one that they share."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    return project["tool"]["setuptools"]["ext-modules"]
+    shared = {"name": _SHARED, "sources": [], "extra-compile-args": []}
+    return [*project["tool"]["setuptools"]["ext-modules"], shared]
 
 
 def copy_sources(folder: Path) -> None:
     """Copy the package, its tests and their settings, without compiled modules."""
     unwanted = shutil.ignore_patterns("*.so", "__pycache__", "old_models")
-    for name in ("skrank", "tests"):
+    for name in ("skrank", "tests", "doc/_ext"):
         ignore = unwanted if name == "skrank" else shutil.ignore_patterns("__pycache__")
         shutil.copytree(
             CHECKOUT / name, folder / name, ignore=ignore, dirs_exist_ok=True
@@ -47,6 +49,22 @@ def _is_fresh(folder: Path, extension: dict) -> bool:
     return all(path.stat().st_mtime <= output.stat().st_mtime for path in own + shared)
 
 
+def _translate(folder: Path, extension: dict, output: Path) -> tuple[Path, str]:
+    """Translate a module by Cython; return the code and its compiler."""
+    cython = [sys.executable, "-m", "cython", "-3"]
+    # Cython finds the name of the shared module in that of its file.
+    stem = output.parent / extension["name"].split(".")[-1]
+    if extension["sources"]:
+        generated, compiler = stem.with_suffix(".cpp"), "g++"
+        cython += ["--cplus", "--shared", _SHARED, *extension["sources"]]
+        cython += ["-o", str(generated)]
+    else:
+        generated, compiler = stem.with_suffix(".c"), "gcc"
+        cython += [f"--generate-shared={generated.relative_to(folder)}"]
+    subprocess.run(cython, cwd=folder, check=True)
+    return generated, compiler
+
+
 def compile_extension(
     folder: Path, extension: dict, drop: tuple[str, ...], add: tuple[str, ...]
 ) -> None:
@@ -62,13 +80,11 @@ def compile_extension(
         Flags of the compiler that are left out, by their beginning, and added.
     """
     output = _output(folder, extension)
-    source, generated = Path(extension["sources"][0]), output.with_suffix(".cpp")
-    cython = [sys.executable, "-m", "cython", "-3", "--cplus", str(source)]
-    subprocess.run([*cython, "-o", str(generated)], cwd=folder, check=True)
+    generated, compiler = _translate(folder, extension, output)
     flags = [f for f in extension["extra-compile-args"] if not f.startswith(drop)]
-    include = ["-I.", f"-I{source.parent}", f"-I{sysconfig.get_path('include')}"]
+    include = ["-I.", f"-I{output.parent}", f"-I{sysconfig.get_path('include')}"]
     part = output.with_suffix(".part")  # the module appears when it is complete
-    command = ["g++", *flags, *add, "-shared", "-fPIC", *include, str(generated)]
+    command = [compiler, *flags, *add, "-shared", "-fPIC", *include, str(generated)]
     command += ["-o", str(part), *extension.get("extra-link-args", ())]
     subprocess.run(command, cwd=folder, check=True)
     part.replace(output)

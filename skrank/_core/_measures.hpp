@@ -347,6 +347,7 @@ struct Selection {
 inline Selection select_top(const double* v, Index m, Index k, double* top, Index* row) {
     static thread_local std::vector<Index> candidate;
     Index c = 0, n_last = 0;
+    if (k == 0) return {c, n_last};  // there is no last selected value
     // The bound below needs at least k of 16 lanes, and some rows in each to be sharp.
     if (k > 16 || m < 48) {
         for (Index i = 0; i < m; i++) c = insert_top(v, i, k, c, top, row);

@@ -196,5 +196,5 @@ class _Run:
         # the far side of the constraint.
         spectral = self._spectral(params, gradient)
         self.params, self.value, self.gradient = params, value, gradient
-        self.recent = [*self.recent[1 - self.memory :], value][-self.memory :]
+        self.recent = [*self.recent, value][-self.memory :]
         self.spectral = self._cautious_step() if spectral is None else spectral

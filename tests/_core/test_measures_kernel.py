@@ -1,6 +1,6 @@
 """Kernels of the measures against NumPy."""
 
-from itertools import pairwise
+import itertools
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def lists(draw, max_size=200):
 
 
 def slices(ptr):
-    return [slice(a, b) for a, b in pairwise(ptr)]
+    return [slice(a, b) for a, b in itertools.pairwise(ptr)]
 
 
 @settings(deadline=None, max_examples=80)
@@ -261,3 +261,41 @@ def test_rank_biased_overlap_of_a_long_query():
         position, position + 1, other, other + 1, np.array([0, m]), 0.5
     )
     assert got[0] < 1e-15
+
+
+def mean_over_orders(stop, scores, discount):
+    """Mean of the cascade over all orders of documents of equal score."""
+    blocks = [
+        [i for i, s in enumerate(scores) if s == score]
+        for score in sorted(set(scores), reverse=True)
+    ]
+    total, n = 0.0, 0
+    for parts in itertools.product(*map(itertools.permutations, blocks)):
+        reach = 1.0
+        for i, weight in zip(itertools.chain(*parts), discount):
+            total += reach * stop[i] * weight
+            reach *= 1.0 - stop[i]
+        n += 1
+    return total / n
+
+
+@pytest.mark.parametrize("level", [[0.0, 1.0], [0.0, 0.25, 0.5], [0.0, 0.5, 1.0]])
+@pytest.mark.parametrize("m", [1, 2, 3, 5, 6])
+def test_blocks_behind_other_documents_are_averaged_over_all_orders(level, m, rng):
+    for k in (1, m - 1, m, m + 2):
+        for highest in (1, 2, 3):
+            stop = rng.choice(level, size=m)
+            scores = -np.sort(rng.integers(0, highest, size=m).astype(float))
+            discount = rng.uniform(0.1, 1.0, size=k)
+            expected = mean_over_orders(stop, scores, discount)
+            got = cascade(stop, scores, discount)
+            np.testing.assert_allclose(got, [expected], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("m", [5, 60])
+def test_no_discounts_no_gain(m):
+    ptr, grade, scores = np.array([0, m]), np.ones(m), np.arange(m, dtype=float)
+    for average in (False, True):
+        got = _measures.top_dcg(grade, scores, ptr, np.zeros(0), True, average)
+        assert got.tolist() == [0.0]
+    assert _measures.ideal_dcg(grade, ptr, np.zeros(0), True).tolist() == [0.0]

@@ -29,6 +29,7 @@ def work(target: Target, args: argparse.Namespace) -> int:
     while time.monotonic() < stop and number < args.cases:
         # Written before it is tried, since a crash leaves no time for that.
         current.with_suffix(".number").write_text(str(number), encoding="ascii")
+        current.unlink(missing_ok=True)
         data = target.case(args.seed, number)
         current.write_bytes(data)
         signal.alarm(_SECONDS_PER_CASE)  # without a handler, it ends the process
@@ -58,6 +59,8 @@ def _search(target: Target, args: argparse.Namespace, seconds: float) -> int:
             first = int(number.read_text(encoding="ascii")) + 1
             if done.returncode == 0:
                 break
+            if not current.exists():
+                raise RuntimeError(f"case {first - 1} was not made:\n{done.stderr}")
             found += 1
             _keep(target, current.read_bytes(), done, args.failures)
     print(f"{target.name}: {first} cases, {found} failed")

@@ -294,3 +294,118 @@ def test_projected_gradient_remembers_values(memory, accepted):
 def test_spectral_steps_have_bounds(turned, step):
     run = _Run(Line({}), np.zeros(1), memory=10)
     assert run._spectral(np.array([2.0]), run.gradient + turned) == step
+
+
+class Tilted:
+    """A given gradient everywhere, which can be another one later."""
+
+    def __init__(self, gradient):
+        self.gradient = np.array(gradient)
+
+    def value_gradient(self, params):
+        return 0.0, self.gradient
+
+    def constraint(self):
+        return NonNegative()
+
+
+@pytest.mark.parametrize(
+    ("params", "gradient", "step"),
+    [
+        ([4.0, 1.0], [2.0, -8.0], 0.5),  # 2 and 8 along the way, 4 is the size
+        ([0.25, 0.5], [0.25, -0.5], 2.0),  # small parameters have size 1
+        ([0.0, 2.0], [9.0, -1.0], 2.0),  # the first one cannot move
+        ([0.0, 2.0], [9.0, 0.0], 1.0),
+        ([], [], 1.0),
+    ],
+)
+def test_cautious_steps_move_by_the_size_of_the_parameters(params, gradient, step):
+    run = _Run(Tilted(gradient), np.array(params), memory=1)
+    assert run._cautious_step() == step
+    assert run.spectral == step  # there is no curvature
+    run.spectral = -1.0
+    run._accept(run.params, 0.0, run.gradient)
+    assert run.spectral == step
+
+
+@pytest.mark.parametrize(
+    ("params", "gradient", "residual"),
+    [([4.0, 1.0], [0.5, -0.25], 0.5), ([0.0, 1.0], [3.0, 0.5], 0.5), ([], [], 0.0)],
+)
+def test_the_residual_is_the_largest_possible_move(params, gradient, residual):
+    assert _Run(Tilted(gradient), np.array(params), memory=1).residual() == residual
+
+
+@pytest.mark.parametrize(
+    ("start", "minimum", "trial", "step"),
+    [
+        (0.0, 4.0, 1e-4, 0.25),  # the cautious step, to 1; the spectral one is 1
+        (4.0, 3.0, 4.0 - 4e-4, 1.0),  # the cautious step would be 4
+    ],
+)
+def test_the_first_step_is_cautious_and_spectral(start, minimum, trial, step):
+    seen = []
+
+    class Parabola:
+        def value_gradient(self, params):
+            seen.append(params[0])
+            return 0.5 * float((params[0] - minimum) ** 2), params - minimum
+
+    run = _Run(Parabola(), np.array([start]), memory=1)
+    assert_allclose(seen, [start, trial], rtol=1e-12)
+    assert run.spectral == pytest.approx(step)
+
+
+class Ridge(Tilted):
+    """What is 0 at the start has no slope there; ``heights`` are values further on."""
+
+    def __init__(self, slope, heights=()):
+        super().__init__(np.zeros(len(slope)))
+        self.slope, self.heights, self.seen = np.array(slope), dict(heights), []
+
+    def value_gradient(self, params):
+        self.seen.append(params.tolist())
+        inside = bool((params[:2] > 0.0).any())
+        return self.heights.get(params[0], 0.0), (self.slope if inside else np.zeros(3))
+
+
+def at_rest(slope, heights=()):
+    """A run at a point on the boundary that has no slope, with no trials so far."""
+    objective = Ridge(slope, heights)
+    run = _Run(objective, np.array([0.0, 0.0, 3.0]), memory=1)
+    objective.seen.clear()
+    return run, objective
+
+
+def test_leaving_the_boundary_halves_the_way_until_the_value_falls():
+    # The size of the parameters is 3; the second one would not bring anything, and the
+    # third one is not at the boundary.
+    run, objective = at_rest([-1.0, 0.0, 5.0], {3.0: 2.0, 1.5: 0.0, 0.75: -1.0})
+    assert run.leave_boundary()
+    places = np.array(objective.seen)
+    assert_allclose(places[:, 0], [3e-4, 3.0, 1.5, 0.75])
+    assert_allclose(places[:, 1], [3e-4, 0.0, 0.0, 0.0])
+    assert_array_equal(places[:, 2], 3.0)
+    assert_array_equal(run.params, [0.75, 0.0, 3.0])
+    assert (run.value, run.recent) == (-1.0, [-1.0])
+
+
+def test_leaving_the_boundary_is_given_up():
+    # Equal values are not lower ones; 2^-13 is the last half above 10^-4.
+    run, objective = at_rest([-1.0, 0.0, 5.0])
+    assert not run.leave_boundary()
+    assert_allclose([p[0] for p in objective.seen], [3e-4, *(3 * 0.5 ** np.arange(14))])
+    assert_array_equal(run.params, [0.0, 0.0, 3.0])
+    # Nothing grows.
+    run, objective = at_rest([1.0, 0.0, -5.0])
+    assert not run.leave_boundary()
+    assert len(objective.seen) == 1
+    # Something has a slope already, or is not at the boundary: there is nothing to try.
+    for params, gradient in (
+        ([0.0, 0.0, 3.0], [1.0, 1.0, 0.0]),
+        ([1.0, 1.0, 3.0], 0.0),
+    ):
+        run, objective = at_rest([-1.0, -1.0, -1.0])
+        run.params, run.gradient = np.array(params), np.zeros(3) + gradient
+        assert not run.leave_boundary()
+        assert not objective.seen
