@@ -42,11 +42,9 @@ def _is_fresh(folder: Path, extension: dict) -> bool:
     output = _output(folder, extension)
     if not output.exists():
         return False
-    # A .pxd or a header that several modules share makes all of them old.
-    sources = [p for pattern in ("*.p[xy][xd]", "*.hpp") for p in folder.rglob(pattern)]
-    shared = [path for path in sources if path.suffix != ".pyx"]
-    own = [folder / source for source in extension["sources"]]
-    return all(path.stat().st_mtime <= output.stat().st_mtime for path in own + shared)
+    paths = (*extension["sources"], *extension.get("depends", ()))
+    built = output.stat().st_mtime
+    return all((folder / path).stat().st_mtime <= built for path in paths)
 
 
 def _translate(folder: Path, extension: dict, output: Path) -> tuple[Path, str]:

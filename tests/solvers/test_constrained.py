@@ -248,6 +248,7 @@ SUFFICIENT = 0.0 + 1e-4 * 1.0 * -1.0
         ({1.0: 99.0}, [1.0, 0.1]),  # minimum at 1 / 200, which is too short
         ({1.0: 1.0, 0.25: 0.25 * SUFFICIENT}, [1.0, 0.25]),
         ({1.0: 1.0, 0.25: 0.0}, [1.0, 0.25, 0.125]),
+        ({1.0: 1.0, 0.25: 0.25}, [1.0, 0.25, 0.0625]),  # minimum of 8 t^2 - t
     ],
 )
 def test_projected_gradient_shortens_steps_that_bring_too_little(values, seen):
@@ -259,6 +260,14 @@ def test_projected_gradient_shortens_steps_that_bring_too_little(values, seen):
     assert objective.seen == seen
     assert run.params.tolist() == seen[-1:]
     assert run.value == values.get(seen[-1], -1.0)
+
+
+def test_projected_gradient_shortens_steps_by_differences_of_values():
+    objective = Line({1.0: 9.0, 0.25: 7.0})
+    run = _Run(objective, np.zeros(1), memory=10)
+    run.value, run.recent, run.spectral = 8.0, [8.0], 1.0
+    assert run.step()
+    assert objective.seen == [1.0, 0.25]
 
 
 def test_projected_gradient_gives_up_after_forty_trials():
