@@ -41,6 +41,7 @@ from skrank._rows import (
 )
 from skrank._training_data import overflow_in_data, warn_of_training_data
 from skrank.metrics import check_query_leakage, ndcg_score
+from skrank.metrics._gain import check_exp2_gain
 
 __all__ = ["BaseRanker"]
 
@@ -141,8 +142,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         Warns
         -----
         TrainingDataWarning
-            If no query prefers a document to another, y and groups look swapped, one
-            gain dwarfs all others, or no tree could be split.
+            If no query, or no validation query, prefers a document to another, the
+            documents of each query have the same features, y and groups look swapped,
+            one gain dwarfs all others, or no tree could be split.
         """
         given = {"sample_weight": sample_weight, **side_data}
         validation = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
@@ -488,6 +490,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         n = n_rows(X)
         groups = self._query_ids("score", groups, y, X, n_samples=n)
         y = check_grades(y, n_samples=n)
+        check_exp2_gain(y, _NDCG_WITH_LINEAR_GAIN)
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
         return float(
@@ -516,6 +519,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+_NDCG_WITH_LINEAR_GAIN = (
+    "score takes that gain; skrank.metrics.ndcg_score(y, scores, groups=groups, k=10, "
+    "gain='linear') measures the scores of predict with linear gain"
+)
 
 
 def _is_unjudged(y, preferences) -> bool:
