@@ -7,9 +7,7 @@ pass to a ranker are made here.
 
 import inspect
 from collections.abc import Callable, Iterator
-from functools import update_wrapper
 from numbers import Integral
-from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -82,8 +80,6 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
             _state_arguments_of_fit(cls)
-        if not cls.__name__.startswith(("Base", "_")):
-            _own_inherited_methods(cls)
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -490,9 +486,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         n = n_rows(X)
         groups = self._query_ids("score", groups, y, X, n_samples=n)
         y = check_grades(y, n_samples=n)
-        check_exp2_gain(y, _NDCG_WITH_LINEAR_GAIN)
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
+        check_exp2_gain(y, _NDCG_WITH_LINEAR_GAIN)
         return float(
             ndcg_score(y, scores, groups=groups, k=10, sample_weight=sample_weight)
         )
@@ -597,37 +593,6 @@ def _state_arguments_of_fit(cls):
     # which Python makes only for names that stand in the body of a class.
     requests = dict.fromkeys(arguments, True)
     setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
-
-
-def _own_inherited_methods(cls):
-    """Give a class the methods of its abstract bases under its own name.
-
-    Python's messages about wrong arguments name the class that a method was written
-    in; users know the class that they made.
-    """
-    for name in dir(cls):
-        if name.startswith("_"):
-            continue
-        method = inspect.getattr_static(cls, name)
-        if not isinstance(method, FunctionType) or name in vars(cls):
-            continue
-        owner = method.__qualname__.rpartition(".")[0]
-        if not method.__module__.startswith("skrank.") or not (
-            owner.startswith("Base") or owner.endswith("Mixin")
-        ):
-            continue
-        own = FunctionType(
-            method.__code__,
-            method.__globals__,
-            method.__name__,
-            method.__defaults__,
-            method.__closure__,
-        )
-        own.__kwdefaults__ = method.__kwdefaults__
-        update_wrapper(own, method)
-        del own.__wrapped__  # it is the same function, and no wrapper of it
-        own.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, own)
 
 
 def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.ndarray:

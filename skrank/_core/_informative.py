@@ -96,8 +96,8 @@ def without_preference(
     if n_queries == n:
         return (
             f"every query has a single document: {groups_name} holds {n} different ids "
-            f"for {n} rows, as row numbers do. There is nothing to rank within a query; "
-            "pass the query of each row, which the documents of a query share"
+            f"for {n} rows, as row numbers do. There is nothing to rank within a "
+            "query; pass the query of each row, which the documents of a query share"
         )
     if y.min() == y.max():
         return (
@@ -107,8 +107,8 @@ def without_preference(
     return (
         f"the documents of each of the {n_queries} queries all have the same grade. "
         "Grades that differ only between queries say nothing about the order within "
-        f"one; check whether {y_name} belongs to these rows, and {groups_name} to their "
-        "queries"
+        f"one; check whether {y_name} belongs to these rows, and {groups_name} to "
+        "their queries"
     )
 
 
@@ -136,6 +136,8 @@ def same_documents(X: Any, ptr: np.ndarray) -> bool:
 
 
 def _same_rows(X, i, j) -> bool:
+    if hasattr(X, "iloc"):
+        return X.iloc[i].equals(X.iloc[j])
     if not sparse.issparse(X):
         return np.array_equal(X[i], X[j], equal_nan=True)
     parts = [slice(*X.indptr[row : row + 2]) for row in (i, j)]

@@ -519,6 +519,6 @@ def check_weights(
         raise ValueError(
             f"the largest {name} must lie from {_LEAST_WEIGHT:g} to "
             f"{1 / _LEAST_WEIGHT:g}, because sums of weights would overflow or vanish; "
-            f"got {weight.max():g}"
+            f"got {weight.max():g}; scale the weights"
         )
     return np.ascontiguousarray(weight)

@@ -76,7 +76,7 @@ def _check_range(gains):
     if bad.any():
         raise ValueError(
             f"gain must be 0 or from {_SMALLEST_GAIN:g} to {_LARGEST_GAIN:g} for every "
-            f"grade in y, got {gains[bad][0]:g}; multiply the grades by a constant"
+            f"grade in y, got {gains[bad][0]:g}; scale the grades"
         )
 
 
@@ -102,9 +102,7 @@ def check_exp2_gain(y: np.ndarray, instead: str = _INSTEAD_OF_EXP2) -> None:
         If a grade is too high.
     """
     if len(y) and y.max() > _LARGEST_EXP2_GRADE:
-        raise ValueError(
-            f"gain='exp2' overflows for grade {y.max():g}; {instead}"
-        )
+        raise ValueError(f"gain='exp2' overflows for grade {y.max():g}; {instead}")
 
 
 def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
