@@ -1,11 +1,18 @@
 """What training data are worth, said before the fit; and what broke it, said after."""
 
+import re
 from typing import Any
 
 import numpy as np
 
 from skrank._core._finite import is_complaint, unsafe_range
-from skrank._core._informative import dwarfing_gap, warn_of_data, without_preference
+from skrank._core._informative import (
+    dwarfing_gap,
+    same_documents,
+    warn_of_data,
+    without_features,
+    without_preference,
+)
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._queries import QueryIndex
 from skrank._rows import GroupedRows
@@ -13,7 +20,7 @@ from skrank.metrics import get_measure
 
 
 def warn_of_training_data(ranker: Any, data: GroupedRows, index: QueryIndex) -> None:
-    """Warn of grades and queries from which no order can be learned.
+    """Warn of grades, queries and features from which no order can be learned.
 
     Parameters
     ----------
@@ -27,31 +34,74 @@ def warn_of_training_data(ranker: Any, data: GroupedRows, index: QueryIndex) -> 
     Warns
     -----
     TrainingDataWarning
-        If y and groups look swapped, if no query prefers a document to another, or if
-        one gain of a query dwarfs all others.
+        If y and groups look swapped, if no query prefers a document to another, if the
+        documents of each query have the same features, or if one gain of a query
+        dwarfs all others.
     """
-    if data.y is None:  # preferences do prefer
-        return
     name = type(ranker).__name__
-    if _look_swapped(data, index):
+    if data.y is not None and _look_swapped(data, index):
         warn_of_data(
             f"{name}: y and groups look swapped: y holds {len(np.unique(data.y))} "
             "whole numbers, each in one block of adjacent rows, as query ids do, and "
             f"groups {data.n_queries} values that recur, as grades do. The order of "
             "the arguments is fit(X, y, groups)"
         )
-    elif not data.has_preference().any():
+    elif data.y is not None and not data.has_preference().any():
+        # Pointwise rankers do learn scores from such data.
         why = without_preference(data.y, data.n_queries)
+        warn_of_data(f"{name}: no query prefers a document to another, because {why}")
+    elif same_documents(data.X, data.ptr):
+        why = without_features(data.X, data.n_queries)
         warn_of_data(f"{name} learns no order of documents, because {why}")
-    gap = dwarfing_gap(data.y, data.ptr)
-    gain = None if gap is None else _exponential_gain(ranker)
-    if gain is not None:
+    elif data.y is not None:
+        _warn_of_dwarfing_gain(ranker, data)
+
+
+def _warn_of_dwarfing_gain(ranker, data: GroupedRows) -> None:
+    gap = dwarfing_gap(np.asarray(data.y), data.ptr)
+    found = None if gap is None else _exponential_gain(ranker)
+    if found is not None:
+        gain, instead = found
         warn_of_data(
-            f"{name}: {gain} takes 2 to the power of a grade as its gain, and in half "
-            f"of the queries the best grade exceeds the next by {gap:g} or more, so "
-            "that one document of a query hardly leaves any weight to the others. For "
-            "amounts such as revenue use linear gain, or a mapping of grades to gains"
+            f"{type(ranker).__name__}: {gain} takes 2 to the power of a grade as its "
+            "gain, and in half of the queries the best grade exceeds the next by "
+            f"{gap:g} or more, so that one document of a query hardly leaves any "
+            "weight to the others. For amounts such as revenue use linear gain, "
+            f"{instead}, or a mapping of grades to gains"
         )
+
+
+def warn_of_validation_data(ranker: Any, validation: GroupedRows, given: bool) -> None:
+    """Warn of validation queries whose measure is the same for all rankings.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        Ranker that is about to learn, and has a ``validation_measure``.
+    validation : GroupedRows
+        Validation rows, with grades.
+    given : bool
+        Whether the user chose the rows, instead of ``early_stopping``.
+
+    Warns
+    -----
+    TrainingDataWarning
+        If no validation query prefers a document to another.
+    """
+    measure = get_measure(ranker.validation_measure)
+    if validation.y is None or validation.has_preference().any():
+        return
+    if not measure.greater_is_better:  # errors of scores need no preference
+        return
+    if given:
+        groups, y = "groups_val", "y_val"
+    else:
+        groups, y = "groups", "the grades held out by early_stopping"
+    why = without_preference(validation.y, validation.n_queries, groups, y)
+    warn_of_data(
+        f"{type(ranker).__name__}: {measure.name} of the validation queries cannot "
+        f"tell one model from another, because {why}"
+    )
 
 
 def _look_swapped(data: GroupedRows, index: QueryIndex) -> bool:
@@ -73,19 +123,29 @@ def _look_swapped(data: GroupedRows, index: QueryIndex) -> bool:
     return len(values) == n_blocks and bool(np.all(values == np.floor(values)))
 
 
-def _exponential_gain(ranker) -> str | None:
-    """Return the parameter by which a ranker weighs documents by powers of 2."""
+def _exponential_gain(ranker) -> tuple[str, str] | None:
+    """Return the parameter by which a ranker takes powers of 2, and that to use."""
     for name, value in ranker.get_params(deep=True).items():
         last = name.rpartition("__")[2]
         if last == "gain" and isinstance(value, str) and value == "exp2":
-            return f"{name}='exp2'"
+            return f"{name}='exp2'", f"{name}='linear'"
         if (
             last == "measure"
             and value is not None
             and getattr(get_measure(value), "gain", None) == "exp2"
         ):
-            return f"{name}={value!r:.60}"
+            return f"{name}={value!r:.60}", f"{name}={_with_linear_gain(value)}"
     return None
+
+
+def _with_linear_gain(measure) -> str:
+    """Return how a measure is written with linear gain."""
+    if not isinstance(measure, str):
+        return f"{type(measure).__name__}(gain='linear')"
+    name, _, depth = measure.partition("@")
+    depth = re.sub(r"\D.*", "", depth)
+    name = re.sub(r"\W.*", "", name)
+    return repr(f"{name}(gain=linear)" + (f"@{depth}" if depth else ""))
 
 
 def overflow_in_data(

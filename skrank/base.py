@@ -7,9 +7,7 @@ pass to a ranker are made here.
 
 import inspect
 from collections.abc import Callable, Iterator
-from functools import update_wrapper
 from numbers import Integral
-from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +40,7 @@ from skrank._rows import (
 )
 from skrank._training_data import overflow_in_data, warn_of_training_data
 from skrank.metrics import check_query_leakage, ndcg_score
+from skrank.metrics._gain import check_exp2_gain
 
 __all__ = ["BaseRanker"]
 
@@ -82,8 +81,6 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
             _state_arguments_of_fit(cls)
-        if not cls.__name__.startswith(("Base", "_")):
-            _own_inherited_methods(cls)
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -142,8 +139,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         Warns
         -----
         TrainingDataWarning
-            If no query prefers a document to another, y and groups look swapped, one
-            gain dwarfs all others, or no tree could be split.
+            If no query, or no validation query, prefers a document to another, the
+            documents of each query have the same features, y and groups look swapped,
+            one gain dwarfs all others, or no tree could be split.
         """
         given = {"sample_weight": sample_weight, **side_data}
         validation = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
@@ -492,6 +490,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         y = check_grades(y, n_samples=n)
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
+        check_exp2_gain(y, _NDCG_WITH_LINEAR_GAIN)
         return float(
             ndcg_score(y, scores, groups=groups, k=10, sample_weight=sample_weight)
         )
@@ -518,6 +517,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
+
+
+_NDCG_WITH_LINEAR_GAIN = (
+    "score takes that gain; skrank.metrics.ndcg_score(y, scores, groups=groups, k=10, "
+    "gain='linear') measures the scores of predict with linear gain"
+)
 
 
 def _is_unjudged(y, preferences) -> bool:
@@ -590,37 +595,6 @@ def _state_arguments_of_fit(cls):
     # which Python makes only for names that stand in the body of a class.
     requests = dict.fromkeys(arguments, True)
     setattr(cls, f"_{cls.__name__.lstrip('_')}__metadata_request__fit", requests)
-
-
-def _own_inherited_methods(cls):
-    """Give a class the methods of its abstract bases under its own name.
-
-    Python's messages about wrong arguments name the class that a method was written
-    in; users know the class that they made.
-    """
-    for name in dir(cls):
-        if name.startswith("_"):
-            continue
-        method = inspect.getattr_static(cls, name)
-        if not isinstance(method, FunctionType) or name in vars(cls):
-            continue
-        owner = method.__qualname__.rpartition(".")[0]
-        if not method.__module__.startswith("skrank.") or not (
-            owner.startswith("Base") or owner.endswith("Mixin")
-        ):
-            continue
-        own = FunctionType(
-            method.__code__,
-            method.__globals__,
-            method.__name__,
-            method.__defaults__,
-            method.__closure__,
-        )
-        own.__kwdefaults__ = method.__kwdefaults__
-        update_wrapper(own, method)
-        del own.__wrapped__  # it is the same function, and no wrapper of it
-        own.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, own)
 
 
 def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.ndarray:

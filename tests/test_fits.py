@@ -1,6 +1,7 @@
 """What a fit promises: a finite model, data left alone, and words where it fails."""
 
 import contextlib
+import inspect
 import re
 import warnings
 from typing import Any
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 from _labels import label
 from scipy import sparse
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import make_ranking
@@ -27,7 +30,9 @@ from skrank.losses import (
     SquareExponentialLoss,
     SquareSquareLoss,
 )
-from skrank.model_selection import QuerySubsample
+from skrank.metrics import NDCG
+from skrank.model_selection import QueryKFold, QuerySubsample
+from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
     MART,
     BoostedRanker,
@@ -40,7 +45,8 @@ from skrank.rankers import (
     RankSVM,
     SubsetRegression,
 )
-from skrank.solvers import SmoothingHomotopy
+from skrank.solvers import LBFGS, SmoothingHomotopy
+from skrank.text import BM25
 
 RANKERS = all_objects("ranker")
 CASES = [(name, variant) for name in RANKERS for variant in RANKERS[name]._variants()]
@@ -119,8 +125,8 @@ def test_huge_and_tiny_numbers(name, variant, where, data):
             assert words is None or words.startswith("X: the score of row")
             continue
         accepted = (
-            rf"\b{where} must|gain must be 0 or|gain='exp2' overflows for grade|"
-            "smaller learning_rate"
+            rf"\b{where} must|gain='exp2' overflows for grade|smaller learning_rate"
+            "|gain must be 0 or from 1e-290 to 1e"
         )
         assert re.search(accepted + "|learning_rate smaller", words), words
         assert re.search("scale|use gain='linear'", words), words
@@ -226,7 +232,8 @@ def test_data_without_preference_are_warned_of(name, variant, data):
     assert "each of the 12 queries all have the same grade" in between
     assert warnings_of(ranker, X, y, groups) == []
     (equal,) = warnings_of(ranker, X, np.ones_like(y), groups)
-    assert f"{name} learns no order of documents" in equal
+    # Pointwise rankers learn scores from grades alone, so that no more may be said.
+    assert f"{name}: no query prefers a document to another" in equal
     assert f"all {len(y)} documents have the same grade, 1" in equal
 
 
@@ -260,6 +267,122 @@ def test_gains_that_dwarf_others_are_warned_of(ranker, data):
     assert re.search("(gain|measure)='(exp2|ndcg)", found[0])
     many_levels = np.round(y + np.arange(len(y)) % 9)  # up to 12, but close together
     assert warnings_of(ranker, X, many_levels, groups) == []
+
+
+def test_the_advice_for_such_gains_can_be_followed(data):
+    X, y, groups = data
+    (found,) = warnings_of(LambdaMART(n_estimators=1), X, 100 * y, groups)
+    assert "use linear gain, measure='ndcg(gain=linear)@30', or a mapping" in found
+    linear = LambdaMART("ndcg(gain=linear)@30", n_estimators=1, min_samples_leaf=2)
+    assert warnings_of(linear, X, 100 * y, groups) == []
+    (found,) = warnings_of(
+        LambdaMART(NDCG(k=5), n_estimators=1, min_samples_leaf=2), X, 100 * y, groups
+    )
+    assert "use linear gain, measure__gain='linear', or a mapping" in found
+    message = "overflows for grade .*use gain='linear', as in the measure 'ndcg"
+    with pytest.raises(ValueError, match=message):
+        warnings_of(LambdaMART(n_estimators=1), X, 1e300 * y, groups)
+    message = r"score takes that gain; .*ndcg_score\(.*, gain='linear'\) measures"
+    with pytest.raises(ValueError, match=message):
+        linear.score(X, 1e4 * y, groups)
+    # Of swapped arguments nothing else is said.
+    (found,) = warnings_of(LambdaMART(n_estimators=1), X, 100 + 20 * groups, y)
+    assert "look swapped" in found
+
+
+def values_of(X, kind):
+    return sparse.csr_matrix(X) if kind == "sparse" else X
+
+
+@named(DEFAULTS)
+def test_features_without_a_difference_are_warned_of(name, variant, data):
+    X, y, groups = data
+    ranker = make(name, variant)
+    (equal,) = warnings_of(ranker, np.ones_like(X), y, groups)
+    assert f"{name} learns no order of documents, because every feature has" in equal
+    (between,) = warnings_of(ranker, groups[:, None] + np.ones_like(X), y, groups)
+    assert "the documents of each of the 12 queries all have the same feat" in between
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_rows_are_compared_by_what_they_hold(kind, data):
+    X, y, groups = data
+    one = np.zeros_like(X)
+    one[7, 2] = 1
+    assert warnings_of(RankSVM(), values_of(one, kind), y, groups) == []
+    one[7, 2] = 0
+    one[groups == groups[7], 3] = 2
+    (found,) = warnings_of(RankSVM(), values_of(one, kind), y, groups)
+    assert "same features" in found
+    (found,) = warnings_of(
+        RankSVM(), values_of(np.ones((3, 2)), kind), preferences=[[0, 1], [2, 1]]
+    )
+    assert "every feature has the same value in all rows" in found
+
+
+def test_stored_zeros_tell_no_documents_apart():
+    X = sparse.csr_matrix(([1.0, 0.0, 1.0], [1, 2, 1], [0, 2, 3]), shape=(2, 3))
+    (found,) = warnings_of(RankSVM(), X, [0, 1], [1, 1])
+    assert "same value in all rows" in found
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART(n_estimators=20), RankNet(max_iter=20)])
+def test_validation_queries_that_tell_nothing_are_warned_of(ranker, data):
+    X, y, groups = data
+    if isinstance(ranker, LambdaMART):
+        ranker.set_params(min_samples_leaf=2)
+    rows = np.arange(len(y))
+    (found,) = warnings_of(ranker, *data, X_val=X, y_val=y, groups_val=rows)
+    assert "ndcg@10 of the validation queries cannot tell one model from an" in found
+    assert f"groups_val holds {len(y)} different ids" in found
+    (found,) = warnings_of(ranker, *data, X_val=X, y_val=groups % 3, groups_val=groups)
+    assert "check whether y_val belongs to these rows, and groups_val to" in found
+    assert warnings_of(ranker, *data, X_val=X, y_val=y, groups_val=groups) == []
+    # Errors of scores need no preference.
+    ranker.set_params(validation_measure="mse")
+    assert warnings_of(ranker, *data, X_val=X, y_val=y, groups_val=rows) == []
+
+
+def test_an_undefined_validation_measure_is_warned_of_once(data):
+    X, y, groups = data
+    ranker = LambdaMART(n_estimators=20, min_samples_leaf=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker.fit(*data, X_val=X, y_val=0 * y, groups_val=groups)
+    assert len(ranker.validation_curve_) > 1
+    told = [w for w in caught if w.category is UndefinedMetricWarning]
+    assert len(told) == 1
+
+
+def test_frames_that_name_different_queries_are_refused(data):
+    pandas = pytest.importorskip("pandas")
+    X, y, groups = data
+    index = pandas.MultiIndex.from_arrays([groups, range(len(y))], names=["qid", "row"])
+    frame, grades = pandas.DataFrame(X, index=index), pandas.Series(y, index=index)
+    frame.columns = frame.columns.astype(str)
+    RankSVM().fit(frame, grades)
+    scaled = make_pipeline(QueryStandardScaler(), RankSVM())
+    message = "X and y name different queries for the same rows .* first in row 0"
+    with pytest.raises(ValueError, match=message):
+        RankSVM().fit(frame.iloc[::-1], grades)
+    with pytest.raises(ValueError, match=message):
+        scaled.fit(frame.iloc[::-1], grades)
+
+
+@pytest.mark.parametrize("cls", [RankSVM, LogisticRanker])
+def test_columns_that_no_row_uses_cost_nothing(cls, data):
+    """The same model as without them, and 0 for their coefficients."""
+    X, y, groups = data
+    few = sparse.csr_matrix(X)
+    places = np.array([3, 70_000, 900_000, 900_001, 2_999_999])
+    wide = sparse.csr_matrix((few.data, places[few.indices], few.indptr))
+    expected = cls(tol=1e-10).fit(few, y, groups)
+    found = cls(tol=1e-10).fit(wide, y, groups)
+    np.testing.assert_allclose(found.coef_[places], expected.coef_, rtol=1e-5)
+    np.testing.assert_allclose(found.intercept_, expected.intercept_, rtol=1e-5)
+    assert np.count_nonzero(found.coef_) == 5
+    found.set_params(warm_start=True).fit(wide, y, groups)
+    np.testing.assert_allclose(found.coef_[places], expected.coef_, rtol=1e-5)
 
 
 @pytest.mark.parametrize("cls", [MART, LambdaMART, RandomForestRanker])
@@ -352,10 +475,36 @@ def test_messages_name_the_argument(data):
         ranker.top_documents(X, groups, k=1.5)  # pyright: ignore[reportArgumentType]
 
 
+def test_constructors_name_what_they_take():
+    message = r"^RankSVM has no parameter 'gamma'; it takes hinge, margin, kernel, .*"
+    with pytest.raises(TypeError, match=message):
+        RankSVM(gamma=1)  # pyright: ignore[reportCallIssue]
+    message = "^NDCG has no parameter 'gian'; did you mean 'gain'[?] It takes k, "
+    with pytest.raises(TypeError, match=message):
+        NDCG(gian="exp2")  # pyright: ignore[reportCallIssue]
+    message = "^LambdaMART takes only measure by place, got 2 values; name the others"
+    with pytest.raises(TypeError, match=message):
+        LambdaMART("ndcg", 3)  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize("cls", [BM25, NDCG, HingeLoss, QueryKFold, LBFGS])
+def test_methods_name_the_class_that_was_made(cls):
+    methods = [
+        (name, method)
+        for name, method in inspect.getmembers(cls, inspect.isfunction)
+        if not name.startswith("_") and method.__module__.startswith("skrank.")
+    ]
+    assert methods
+    for name, method in methods:
+        assert method.__qualname__ == f"{cls.__name__}.{name}"
+    with pytest.raises(TypeError, match=r"BM25\.retrieve\(\) missing"):
+        BM25().retrieve(["a"])  # pyright: ignore[reportCallIssue]
+
+
 def test_messages_name_the_part(data):
-    with pytest.raises(TypeError, match="init must score documents by one of"):
+    with pytest.raises(TypeError, match="init must score documents by one of predict"):
         MART(init=StandardScaler()).fit(*data)
-    with pytest.raises(TypeError, match="estimator must score documents by one"):
+    with pytest.raises(TypeError, match="estimator must score documents by one of"):
         QuerySubsample(StandardScaler()).fit(*data)
     with pytest.raises(ValueError, match="estimator must be a regressor with fit and"):
         SubsetRegression(StandardScaler()).fit(*data)

@@ -5,8 +5,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 # A gain of 2^10 times the next one leaves the latter less than .1 percent.
 _DWARFING_GAP = 10.0
@@ -18,8 +20,9 @@ class TrainingDataWarning(UserWarning):
     """A ranker can learn nothing from its training data, or not what they mean.
 
     The message says what was found and what to do about it: every query has a single
-    document, all grades of each query are equal, y and groups look swapped, one gain of
-    a query dwarfs all others, or no tree could be split.
+    document, all grades or all features of each query are equal, y and groups look
+    swapped, one gain of a query dwarfs all others, no validation query prefers a
+    document to another, or no tree could be split.
 
     Examples
     --------
@@ -66,7 +69,9 @@ def _level_of_caller() -> int:
     return level
 
 
-def without_preference(y: np.ndarray, n_queries: int) -> str:
+def without_preference(
+    y: np.ndarray, n_queries: int, groups_name: str = "groups", y_name: str = "y"
+) -> str:
     """Say why no query prefers a document, and what to do about it.
 
     Parameters
@@ -75,6 +80,10 @@ def without_preference(y: np.ndarray, n_queries: int) -> str:
         Grades, which are the same within every query.
     n_queries : int
         Number of queries.
+    groups_name : str, default="groups"
+        Name of the argument that holds the queries.
+    y_name : str, default="y"
+        Name of the argument that holds the grades.
 
     Returns
     -------
@@ -86,19 +95,84 @@ def without_preference(y: np.ndarray, n_queries: int) -> str:
         return "there is a single document, and nothing to compare it with; pass more"
     if n_queries == n:
         return (
-            f"every query has a single document: groups holds {n} different ids for "
-            f"{n} rows, as row numbers do. There is nothing to rank within a query; "
-            "pass the query of each row, which the documents of a query share"
+            f"every query has a single document: {groups_name} holds {n} different ids "
+            f"for {n} rows, as row numbers do. There is nothing to rank within a "
+            "query; pass the query of each row, which the documents of a query share"
         )
     if y.min() == y.max():
         return (
             f"all {n} documents have the same grade, {y[0]:g}. There is no order to "
-            "learn; check y"
+            f"learn; check {y_name}"
         )
     return (
         f"the documents of each of the {n_queries} queries all have the same grade. "
         "Grades that differ only between queries say nothing about the order within "
-        "one; check whether y belongs to these rows, and groups to their queries"
+        f"one; check whether {y_name} belongs to these rows, and {groups_name} to "
+        "their queries"
+    )
+
+
+def same_documents(X: Any, ptr: np.ndarray) -> bool:
+    """Return whether the documents of each query have the same features.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_documents, n_features)
+        Features, grouped by query; missing values equal each other.
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array.
+
+    Returns
+    -------
+    bool
+        Whether nothing tells the documents of a query apart. Of data in which the first
+        two documents differ no more is read than these.
+    """
+    for start, stop in zip(ptr[:-1].tolist(), ptr[1:].tolist()):
+        for row in range(start + 1, stop):
+            if not _same_rows(X, start, row):
+                return False
+    return True
+
+
+def _same_rows(X, i, j) -> bool:
+    if hasattr(X, "iloc"):
+        return X.iloc[i].equals(X.iloc[j])
+    if not sparse.issparse(X):
+        return np.array_equal(X[i], X[j], equal_nan=True)
+    parts = [slice(*X.indptr[row : row + 2]) for row in (i, j)]
+    # Zeros may be stored.
+    kept = [X.data[part] != 0 for part in parts]
+    return all(
+        np.array_equal(*(array[part][keep] for part, keep in zip(parts, kept)))
+        for array in (X.indices, X.data)
+    )
+
+
+def without_features(X: Any, n_queries: int) -> str:
+    """Say how features fail to tell documents apart, and what to do about it.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_documents, n_features)
+        Features, which are the same for all documents of a query.
+    n_queries : int
+        Number of queries.
+
+    Returns
+    -------
+    str
+        Two sentences.
+    """
+    if same_documents(X, np.array([0, X.shape[0]])):
+        return (
+            "every feature has the same value in all rows. Documents without a "
+            "difference get equal scores; check X"
+        )
+    return (
+        f"the documents of each of the {n_queries} queries all have the same features. "
+        "Features that differ only between queries say nothing about the order within "
+        "one; check whether X holds features of documents, and groups their queries"
     )
 
 

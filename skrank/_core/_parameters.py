@@ -15,6 +15,7 @@ by the one check that every ``fit`` or ``prepare`` begins with, so that every mi
 reported in the same words.
 """
 
+import difflib
 import inspect
 import math
 import re
@@ -23,7 +24,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from functools import cache
+from functools import cache, update_wrapper
 from typing import Annotated, Any, Literal, dataclass_transform
 
 import numpy as np
@@ -176,6 +177,7 @@ class Parameters:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        _own_inherited_methods(cls)
         _declare_new_defaults(cls)
         # A constructor written by hand, here or in the nearest base, is kept.
         made = "__init__" not in vars(cls) and _is_made(super(cls, cls).__init__)
@@ -185,6 +187,7 @@ class Parameters:
         dataclass(init=made, kw_only=True, eq=False, repr=False, match_args=False)(cls)
         if made:
             _put_own_first(cls)
+            cls.__init__ = _explaining(cls, cls.__init__)
         elif "__init__" not in vars(cls):
             _require_constructor(cls, known)
         cls.__doc__ = _CompletedDocstring(doc) if doc else None
@@ -261,6 +264,81 @@ def _put_own_first(cls) -> None:
     by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     by_name.sort(key=lambda parameter: places[parameter.name])
     cls.__init__.__signature__ = signature.replace(parameters=by_place + by_name)
+
+
+def _explaining(cls, made):
+    """Return a constructor whose errors name the class and what it takes."""
+
+    def construct(self, /, *args, **kwargs):
+        try:
+            made(self, *args, **kwargs)
+        except TypeError as error:
+            words = _wrong_arguments(cls, args, kwargs)
+            if words is None:
+                words = str(error).replace(f"{made.__qualname__}()", cls.__name__)
+            raise TypeError(words) from None
+
+    return _same_function(construct, made)
+
+
+def _wrong_arguments(cls, args, kwargs) -> str | None:
+    """Say which arguments a constructor does not know; None if it knows all."""
+    parameters = inspect.signature(cls.__init__).parameters.values()
+    known = [p.name for p in parameters][1:]  # without self
+    by_place = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
+    takes = f"t takes {', '.join(known) or 'none'}"
+    for name in kwargs:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = f"; did you mean {close[0]!r}? I" if close else "; i"
+            return f"{cls.__name__} has no parameter {name!r}{meant}{takes}"
+    if len(args) > len(by_place):
+        allowed = f"only {', '.join(by_place)}" if by_place else "no parameter"
+        return (
+            f"{cls.__name__} takes {allowed} by place, got {len(args)} values; name "
+            f"the others. I{takes}"
+        )
+    return None
+
+
+def _same_function(function, original):
+    """Give a function the name, the signature and the docstring of another one."""
+    update_wrapper(function, original)
+    del function.__wrapped__  # it stands for the other one, and does not wrap it
+    return function
+
+
+def _own_inherited_methods(cls) -> None:
+    """Give a class the methods of its bases in this package under its own name.
+
+    Python's messages about wrong arguments name the class that a method was written
+    in; users know the class that they made.
+    """
+    if cls.__name__.startswith(("Base", "_")) or cls.__name__.endswith("Mixin"):
+        return
+    seen = set(vars(cls))
+    for base in cls.__mro__[1:]:
+        if not base.__module__.startswith("skrank."):
+            continue
+        for name, method in list(vars(base).items()):
+            if name.startswith("_") or name in seen:
+                continue
+            seen.add(name)
+            # What scikit-learn wrapped must not be wrapped again.
+            if isinstance(method, types.FunctionType) and "__wrapped__" not in vars(
+                method
+            ):
+                own = types.FunctionType(
+                    method.__code__,
+                    method.__globals__,
+                    method.__name__,
+                    method.__defaults__,
+                    method.__closure__,
+                )
+                own.__kwdefaults__ = method.__kwdefaults__
+                _same_function(own, method)
+                own.__qualname__ = f"{cls.__qualname__}.{name}"
+                setattr(cls, name, own)
 
 
 def _plain(hint):

@@ -115,12 +115,29 @@ def qid_of_index(*containers: Any) -> np.ndarray | None:
     -------
     ndarray or None
         One id per row; None if no object has ids.
+
+    Raises
+    ------
+    ValueError
+        If two objects with as many rows have different ids.
     """
+    levels = []
     for container in containers:
         index: Any = getattr(container, "index", None)
         if QID_LEVEL in (getattr(index, "names", None) or ()):
-            return np.asarray(index.get_level_values(QID_LEVEL))
-    return None
+            levels.append(index.get_level_values(QID_LEVEL))
+    if not levels:
+        return None
+    first, *others = levels
+    for other in others:
+        if len(other) == len(first) and not first.equals(other):
+            row = int(np.argmax(np.asarray(first) != np.asarray(other)))
+            raise ValueError(
+                "X and y name different queries for the same rows in the level 'qid' "
+                f"of their indices, first in row {row} ({first[row]!r:.50} and "
+                f"{other[row]!r:.50}); bring their rows into the same order"
+            )
+    return np.asarray(first)
 
 
 def _sizes_hint(groups, n_samples) -> str:

@@ -59,6 +59,42 @@ class Whitening:
         return self._apply(gradient, transpose=True, invert=True)
 
 
+class UsedColumns:
+    """Coordinates of the columns of a sparse matrix in which anything is stored.
+
+    A penalty keeps the coefficients of all others at 0, so that a solver need not hold
+    its many vectors for millions of columns that no row uses.
+
+    Parameters
+    ----------
+    frame : Whitening
+        Coordinates of the columns that are used.
+    used : ndarray of shape (n_used,)
+        Places of their parameters, and of those after the last column.
+    n_params : int
+        Number of all parameters.
+    """
+
+    def __init__(self, frame, used, n_params):
+        self.frame = frame
+        self.used = used
+        self.n_params = n_params
+
+    def to_params(self, v):
+        """Return the parameters of coordinates ``v``."""
+        params = np.zeros(self.n_params)
+        params[self.used] = self.frame.to_params(v)
+        return params
+
+    def from_params(self, params):
+        """Return the coordinates of parameters."""
+        return self.frame.from_params(params[self.used])
+
+    def pull(self, gradient):
+        """Return the gradient in the coordinates, given that in the parameters."""
+        return self.frame.pull(gradient[self.used])
+
+
 class LinearEnergy(BaseEnergy):
     r"""Linear scores: the negative energy is an inner product.
 
@@ -146,6 +182,12 @@ class LinearEnergy(BaseEnergy):
         """
         d = X.shape[1]
         ridge = max(float(alpha), 0.0)
+        if sparse.issparse(X) and d > max(_MAX_DENSE_FEATURES, 2 * X.nnz) and ridge:
+            used = np.unique(X.indices)
+            if len(used):
+                frame = self.coordinates(X[:, used], alpha, ptr)
+                after = np.arange(d, self.n_params(d))
+                return UsedColumns(frame, np.append(used, after), self.n_params(d))
         with quiet():
             if d > _MAX_DENSE_FEATURES:
                 square = X.multiply(X) if sparse.issparse(X) else np.square(X)

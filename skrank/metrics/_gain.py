@@ -80,13 +80,29 @@ def _check_range(gains):
         )
 
 
-def check_exp2_gain(y: np.ndarray) -> None:
-    """Raise an error if sums of ``2^y - 1`` overflow for the highest grade."""
+_INSTEAD_OF_EXP2 = (
+    "use gain='linear', as in the measure 'ndcg(gain=linear)@10', or a mapping of "
+    "grades to gains"
+)
+
+
+def check_exp2_gain(y: np.ndarray, instead: str = _INSTEAD_OF_EXP2) -> None:
+    """Raise an error if sums of ``2^y - 1`` overflow for the highest grade.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_documents,)
+        Grades.
+    instead : str, default="use gain='linear', ..."
+        What the caller can do about it, for the error message.
+
+    Raises
+    ------
+    ValueError
+        If a grade is too high.
+    """
     if len(y) and y.max() > _LARGEST_EXP2_GRADE:
-        raise ValueError(
-            f"gain='exp2' overflows for grade {y.max():g}; use gain='linear' or a "
-            "callable"
-        )
+        raise ValueError(f"gain='exp2' overflows for grade {y.max():g}; {instead}")
 
 
 def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:

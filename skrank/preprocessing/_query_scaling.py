@@ -296,7 +296,7 @@ class QueryStandardScaler(_BaseQueryScaler):
 
     where :math:`\mu_q` is the mean and :math:`\sigma_q` the (biased) standard deviation
     over the documents of the query. A feature that is constant within a query becomes
-    0.
+    0, as does one whose :math:`\sigma_q` is within the rounding error of its mean.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from skrank._core._parameters import (
 )
 from skrank._monitor import Monitor, PrintProgress, ReportToScikitLearn
 from skrank._rows import GroupedRows
+from skrank._training_data import warn_of_validation_data
 from skrank.base import BaseRanker
 from skrank.metrics import get_measure
 from skrank.metrics._registry import MeasureLike
@@ -92,8 +93,11 @@ class EarlyStoppingMixin(Parameters):
         self, data: GroupedRows, validation: GroupedRows | None, rng
     ) -> tuple[GroupedRows, GroupedRows | None]:
         """Return training and validation rows, the latter held out if wanted."""
-        if validation is None and self.early_stopping:
-            return data.hold_out(self.validation_fraction, rng)
+        given = validation is not None
+        if not given and self.early_stopping:
+            data, validation = data.hold_out(self.validation_fraction, rng)
+        if validation is not None:
+            warn_of_validation_data(self, validation, given)
         return data, validation
 
     def _monitor(
@@ -102,9 +106,16 @@ class EarlyStoppingMixin(Parameters):
         """Return the monitor that measures ``scores_of(state)`` on validation rows."""
         measure = get_measure(self.validation_measure)
 
+        warned = False
+
         def evaluate(state):
-            scores = scores_of(state)
-            return measure.mean(measure.per_query(validation.y, scores, validation.ptr))
+            nonlocal warned
+            values = measure.per_query(validation.y, scores_of(state), validation.ptr)
+            undefined = bool(np.isnan(values).all())
+            if undefined and warned:  # once is enough for all iterations
+                return np.nan
+            warned = undefined
+            return measure.mean(values)
 
         return Monitor(
             None if validation is None else evaluate,

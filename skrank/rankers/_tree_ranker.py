@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._informative import warn_of_data
+from skrank._core._informative import same_documents, warn_of_data
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
 from skrank._core._threads import effective_n_threads
 from skrank._rows import GroupedRows
@@ -162,6 +162,8 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         learns = getattr(prepared, "learns", None)
         if not data.has_preference().any() or (learns is not None and not learns()):
             return  # of which the ranker or its loss has warned before
+        if same_documents(data.X, data.ptr):
+            return  # of which the ranker has warned, too
         least, n = self.min_samples_leaf, data.n_documents
         if n < 2 * least:
             why = (
