@@ -171,7 +171,7 @@ def test_parts_of_a_fit_in_turn():
             return self._learn(lambda *_: None, X, y, groups, {}, reset=first)
 
     ranker = Online()
-    X, y = np.zeros((6, 2)), np.arange(6.0)
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
     ranker.partial_fit(X, y, GROUPS).partial_fit(X[:2], y[:2], ["d", "d"])
     assert ranker.query_ids_.tolist() == ["a", "b", "c", "d"]
     assert ranker.query_sizes_.tolist() == [2, 3, 1, 2]

@@ -386,7 +386,7 @@ def test_arguments_of_catboost(uneven, monkeypatch):
 
 
 def test_classes_and_odd_predictions_of_other_libraries_are_named():
-    X, y, groups = np.ones((4, 2)), np.array([0, 1, 0, 1]), [0, 0, 1, 1]
+    X, y, groups = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1]), [0, 0, 1, 1]
     with pytest.raises(TypeError, match="estimator must have fit and predict, got <cl"):
         PeerRanker(FakeLightGBM).fit(X, y, groups=groups)
     ranker = PeerRanker(FakeLightGBM()).fit(X, y, groups=groups)
