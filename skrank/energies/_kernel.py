@@ -127,6 +127,10 @@ class KernelEnergy(LinearEnergy):
             finite = np.isfinite(self.map_.normalization_).all()
         except np.linalg.LinAlgError:
             finite = False
+        except ValueError as error:  # of SciPy, which scikit-learn 1.8 calls
+            if "infs or NaNs" not in str(error):
+                raise
+            finite = False
         if not finite:
             why = unsafe_range("X", X) or "scale the features, or change kernel_params"
             raise NotFiniteError(
