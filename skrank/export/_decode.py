@@ -8,6 +8,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from skrank._core._messages import shown
 from skrank.export._allowed import class_of_name
 from skrank.export._check_loaded import check_loaded
 from skrank.export._renamed import current_name
@@ -178,6 +179,7 @@ class Decoder:
         state = self.decode(value["state"])
         if state["bit_generator"] not in _BIT_GENERATORS:
             raise ValueError(f"unknown bit generator {state['bit_generator']!r}")
+        _check_place(state)
         # The name was compared with a list: getattr must not reach anything else.
         source = getattr(np.random, state["bit_generator"])()
         if value["legacy"]:
@@ -186,6 +188,20 @@ class Decoder:
             return random_state
         source.state = state
         return np.random.Generator(source)
+
+
+def _check_place(state) -> None:
+    """Check where a generator goes on in its own numbers, which NumPy trusts."""
+    place, end = 0, 0
+    if state["bit_generator"] == "MT19937":
+        place, end = state["state"]["pos"], 624
+    elif state["bit_generator"] == "Philox":
+        place, end = state["buffer_pos"], 4
+    if type(place) is not int or not 0 <= place <= end:
+        raise ValueError(
+            f"the place in the numbers of {state['bit_generator']} must be a whole "
+            f"number from 0 to {end}, got {shown(place)}"
+        )
 
 
 _DECODERS: dict[str | None, Callable] = {

@@ -1,5 +1,7 @@
 """Edited and damaged model files are refused, or they are models that work."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -167,4 +169,27 @@ def test_arrays_of_scalers_have_the_length_of_the_features(
     path = edited(scaler, tmp_path / "m", array=(name, edits[change]))
     told = "real numbers" if change == "complex" else type(scaler).__name__
     with pytest.raises(ValueError, match=told):
+        load_model(path)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1000, 10**9, -(10**9), 2**70, 0.0, True, None])
+@pytest.mark.parametrize(
+    ("generator", "place", "end"),
+    [
+        (np.random.RandomState(3), "pos", 624),
+        (np.random.Generator(np.random.MT19937(3)), "pos", 624),
+        (np.random.Generator(np.random.Philox(3)), "buffer_pos", 4),
+    ],
+    ids=["RandomState", "MT19937", "Philox"],
+)
+def test_generators_go_on_within_their_numbers(generator, place, end, wrong, tmp_path):
+    def change(document):
+        text = json.dumps(document)
+        changed = re.sub(rf'("{place}"), \d+', rf"\1, {json.dumps(wrong)}", text)
+        assert changed != text
+        document.update(json.loads(changed))
+
+    model = RankSVM(kernel_params={"generator": generator})
+    path = edited(model, tmp_path / "m", change)
+    with pytest.raises(ValueError, match=f"whole number from 0 to {end}, got "):
         load_model(path)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers that tests share
@@ -21,6 +22,7 @@ from fuzz._targets import TARGETS, Target, problem_of
 
 # A case takes milliseconds; one of this length hangs.
 _SECONDS_PER_CASE = 60
+_NOT_MADE = 3  # exit code of a worker that could not make a case; sanitizers have 1
 
 
 def work(target: Target, args: argparse.Namespace) -> int:
@@ -29,8 +31,11 @@ def work(target: Target, args: argparse.Namespace) -> int:
     while time.monotonic() < stop and number < args.cases:
         # Written before it is tried, since a crash leaves no time for that.
         current.with_suffix(".number").write_text(str(number), encoding="ascii")
-        current.unlink(missing_ok=True)
-        data = target.case(args.seed, number)
+        try:
+            data = target.case(args.seed, number)
+        except Exception:
+            traceback.print_exc()
+            return _NOT_MADE
         current.write_bytes(data)
         signal.alarm(_SECONDS_PER_CASE)  # without a handler, it ends the process
         problem = problem_of(target, data)
@@ -59,7 +64,7 @@ def _search(target: Target, args: argparse.Namespace, seconds: float) -> int:
             first = int(number.read_text(encoding="ascii")) + 1
             if done.returncode == 0:
                 break
-            if not current.exists():
+            if done.returncode == _NOT_MADE:
                 raise RuntimeError(f"case {first - 1} was not made:\n{done.stderr}")
             found += 1
             _keep(target, current.read_bytes(), done, args.failures)
@@ -68,6 +73,7 @@ def _search(target: Target, args: argparse.Namespace, seconds: float) -> int:
 
 
 def _keep(target, data, done, failures):
+    # After damage to the memory, the process may die in the case behind this one.
     failures.mkdir(parents=True, exist_ok=True)
     name = f"{target.name}-{hashlib.sha256(data).hexdigest()[:12]}"
     (failures / name).write_bytes(data)

@@ -405,6 +405,11 @@ def test_leaving_the_boundary_is_given_up():
     assert not run.leave_boundary()
     assert_allclose([p[0] for p in objective.seen], [3e-4, *(3 * 0.5 ** np.arange(14))])
     assert_array_equal(run.params, [0.0, 0.0, 3.0])
+    # Small parameters have size 1.
+    run, objective = at_rest([-1.0, 0.0, 5.0])
+    run.params[2] = 0.5
+    assert not run.leave_boundary()
+    assert [p[0] for p in objective.seen] == [1e-4, *(0.5 ** np.arange(14))]
     # Nothing grows.
     run, objective = at_rest([1.0, 0.0, -5.0])
     assert not run.leave_boundary()

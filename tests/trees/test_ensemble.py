@@ -35,13 +35,23 @@ def reference(forest, X, first=0, last=None):
 
 
 def make_forest(
-    rng, *, n=400, d=5, n_trees=6, n_outputs=1, dtype=np.float64, **options
+    rng,
+    *,
+    n=400,
+    d=5,
+    n_trees=6,
+    n_outputs=1,
+    dtype=np.float64,
+    categorical=True,
+    **options,
 ):
-    """A forest on noise with missing values; feature 1 is categorical."""
+    """A forest on noise with missing values; feature 1 may be categorical."""
     X = rng.normal(size=(n, d)).astype(dtype)
     X[:, 1:2] = rng.integers(0, 200, size=(n, 1))
     X[rng.random((n, d)) < 0.1] = np.nan
-    mapper = BinMapper(categorical_features=[1] if d > 1 else None).fit(X)
+    mapper = BinMapper(categorical_features=[1] if categorical and d > 1 else None).fit(
+        X
+    )
     grower = _grower.Grower(
         mapper.transform(X),
         n,
@@ -69,6 +79,25 @@ def test_scores_equal_the_reference_walk(rng, n, dtype):
         forest.add_to(scores, X, n_threads=threads)
         np.testing.assert_array_equal(scores, reference(forest, X))
     assert (forest.category_ >= 0).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65, 200])
+def test_rows_that_walk_together_equal_the_reference_walk(rng, n, dtype):
+    # Without categories, eight rows walk together, and faster if no value is missing.
+    forest, mapper, _ = make_forest(rng, n_outputs=2, dtype=dtype, categorical=False)
+    assert (forest.category_ < 0).all()
+    complete = (rng.normal(size=(n, 5)) * 2).astype(dtype)
+    complete[:, 1] = rng.integers(0, 200, size=n)
+    missing = [np.zeros((n, 5), dtype=bool) for _ in range(3)] + [
+        rng.random((n, 5)) < 0.3
+    ]
+    missing[1][0, 0] = missing[2][-1, -1] = True
+    for where in missing:
+        X = mapper.encode(np.where(where, np.nan, complete))
+        scores = np.zeros((n, 2))
+        forest.add_to(scores, X)
+        np.testing.assert_array_equal(scores, reference(forest, X))
 
 
 @settings(max_examples=25, deadline=None)
