@@ -316,9 +316,12 @@ def _own_inherited_methods(cls) -> None:
     """
     if cls.__name__.startswith(("Base", "_")) or cls.__name__.endswith("Mixin"):
         return
+    if not cls.__module__.startswith("skrank."):  # classes of users stay as they wrote
+        return
     seen = set(vars(cls))
     for base in cls.__mro__[1:]:
         if not base.__module__.startswith("skrank."):
+            seen.update(vars(base))
             continue
         for name, method in list(vars(base).items()):
             if name.startswith("_") or name in seen:

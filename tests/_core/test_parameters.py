@@ -29,6 +29,7 @@ from skrank._core._parameters import (
     PositiveInt,
     Seed,
 )
+from skrank.solvers import LBFGS
 
 
 class Family(Parameters, BaseEstimator):
@@ -90,6 +91,18 @@ class Everything(Parameters, BaseEstimator):
     array: Numbers = ()
     inner: Family | None = None
     anything: Any = None
+
+
+def test_classes_of_users_inherit_what_users_wrote():
+    class Mine(LBFGS):
+        def solve(self, *args, **kwargs):
+            return "mine"
+
+    class Derived(Mine):
+        pass
+
+    assert Derived().solve() == "mine"
+    assert "solve" not in vars(Derived)
 
 
 def test_a_subclass_that_states_nothing_keeps_all_parameters():
