@@ -440,16 +440,31 @@ def test_edited_models_are_refused(saved, change):
         load_model(saved(lambda document: change(document["model"])))
 
 
-def test_sparse_indices_are_checked(saved, tmp_path):
+@pytest.mark.parametrize(
+    ("member", "bad"),
+    [
+        (1, np.array([0, 1000], dtype=np.int32)),
+        (1, np.array([0, -1], dtype=np.int32)),
+        (2, np.array([0, 1, 3], dtype=np.int32)),
+        (2, np.array([0, 1, -1], dtype=np.int32)),
+        # The last difference is 2^63 - 1 if nobody watches for an overflow.
+        (2, np.array([0, 1, -(2**63)])),
+        (2, np.array([0, 1, 2**64 - 1], dtype=np.uint64)),
+        (2, np.array([1, 1, 2], dtype=np.int32)),
+        (2, np.array([], dtype=np.int32)),
+        (2, np.array([[0, 1, 2]], dtype=np.int32)),
+    ],
+)
+def test_sparse_indices_are_checked(saved, member, bad):
     matrix = sparse.csr_matrix(np.eye(2))
     ranker = RankSVM(kernel_params={"a": matrix})
     save_model(ranker, saved.path)
     with zipfile.ZipFile(saved.path) as archive:
         names = archive.namelist()
-    bad = npy(np.array([0, 1000], dtype=np.int32))
-    assert "arrays/1.npy" in names
+    name = f"arrays/{member}.npy"
+    assert name in names
     with pytest.raises(ValueError, match="not a valid model file"):
-        load_model(saved(**{"arrays/1.npy": bad}))
+        load_model(saved(**{name: npy(bad)}))
 
 
 def test_damaged_files_are_refused(saved):
