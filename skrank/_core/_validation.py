@@ -215,7 +215,8 @@ def check_sparse(X: Any, name: str = "X") -> None:
     if not sparse.issparse(X) or X.format not in ("csr", "csc", "coo"):
         return
     if X.format == "coo":
-        axes = zip(X.coords, X.shape)
+        coords = getattr(X, "coords", None) or (X.row, X.col)  # before SciPy 1.13
+        axes = zip(coords, X.shape)
         fits = all(len(at) == len(X.data) and _within(at, n) for at, n in axes)
     else:
         n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]

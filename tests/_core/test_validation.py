@@ -260,7 +260,7 @@ def damaged(kind, format):
     """Sparse rows whose arrays do not belong together."""
     X = sparse.random(6, 4, density=0.7, format=format, random_state=0)
     if format == "coo":
-        X.coords[0][0] = {"below": -1, "beyond": 6}[kind]
+        X.row[0] = {"below": -1, "beyond": 6}[kind]
     elif kind in ("below", "beyond"):
         X.indices[0] = {"below": -1, "beyond": 10**6}[kind]
     else:
