@@ -61,7 +61,7 @@ def environment(folder: Path) -> dict[str, str]:
         "LD_PRELOAD": " ".join(found),
         # CPython leaks on purpose, and a refused allocation is an error of its own.
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:"
-        "max_allocation_size_mb=16000",
+        "max_allocation_size_mb=4000",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
         # Python's own allocator would hide what lies beyond the end of an object.
         "PYTHONMALLOC": "malloc",

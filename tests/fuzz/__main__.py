@@ -8,6 +8,8 @@ it. ``python -m tests.fuzz letor --replay FILE`` runs one input again.
 
 import argparse
 import hashlib
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -22,11 +24,19 @@ from fuzz._targets import TARGETS, Target, problem_of
 
 # A case takes milliseconds; one of this length hangs.
 _SECONDS_PER_CASE = 60
+_LARGEST_MEMORY = 6 << 30  # bytes of address space, shared libraries among them
 _NOT_MADE = 3  # exit code of a worker that could not make a case; sanitizers have 1
+
+
+def _limit_memory() -> None:
+    """Make what a case asks for beyond a few GB an error, and no trouble of others."""
+    if "ASAN_OPTIONS" not in os.environ:  # they have a limit, and reserve terabytes
+        resource.setrlimit(resource.RLIMIT_AS, (_LARGEST_MEMORY, _LARGEST_MEMORY))
 
 
 def work(target: Target, args: argparse.Namespace) -> int:
     """Run cases until the time is over; return 1 after the first that fails."""
+    _limit_memory()
     stop, current, number = time.monotonic() + args.seconds, args.worker, args.first
     while time.monotonic() < stop and number < args.cases:
         # Written before it is tried, since a crash leaves no time for that.
