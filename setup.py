@@ -2,9 +2,9 @@
 
 Left to itself, setuptools builds one module after another, and Cython writes its 20,000
 lines for memoryviews into each of them, which takes longer to compile than the kernels.
-No setting declares what is done instead: Cython, not safe in threads, translates all
-modules in one go; a module of its own holds what they have in common; and as many are
-compiled at a time as there are processors.
+No setting declares what is done instead: a module of its own holds what they have in
+common, and as many are translated (in processes, for Cython is not safe in threads) and
+then compiled at a time as there are processors.
 """
 
 import os
@@ -39,15 +39,21 @@ class BuildExtensions(build_ext):
 
     def build_extensions(self):
         translated = cythonize(
-            self.extensions, force=self.force, shared_utility_qualified_name=SHARED
+            self.extensions,
+            nthreads=self.parallel,
+            force=self.force,
+            shared_utility_qualified_name=SHARED,
         )
         for module, result in zip(self.extensions, translated, strict=True):
             module.sources = result.sources
             if not self.debug:  # CPython's options ask for symbols always
                 module.extra_compile_args.append("-g0")
+            if module.name == SHARED:  # no loop of it is worth the time that -O3 takes
+                module.extra_compile_args.append("-O1")
         # The longest first, so that no processor is left with one of them at the end.
         self.extensions.sort(key=lambda m: -Path(m.sources[0]).stat().st_size)
         super().build_extensions()
 
 
-setup(cmdclass={"build_ext": BuildExtensions})
+if __name__ == "__main__":  # a process that translates may import this file
+    setup(cmdclass={"build_ext": BuildExtensions})

@@ -12,9 +12,9 @@
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && \
     !defined(__clang__) && __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__)
 #define SKRANK_CLONES \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+    __attribute__((unused, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
-#define SKRANK_CLONES
+#define SKRANK_CLONES [[maybe_unused]]
 #endif
 #if defined(__GNUC__)
 #define SKRANK_MEMBER inline __attribute__((always_inline))
