@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skrank._core._parameters import Positive, PositiveInt
+from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
 from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._linear import LinearEnergy
@@ -24,7 +24,8 @@ class PreferenceWeightsEnergy(BaseEnergy):
     Parameters
     ----------
     energy : BaseEnergy, default=None
-        Energy of the scores f(x); None means `LinearEnergy`.
+        Energy of the scores f(x), without a bound of its own; None means
+        `LinearEnergy`.
     n_weights : int, default=2
         Number K of weights; a single one makes scores of shape (n_documents,).
     l1_bound : float, default=None
@@ -84,6 +85,14 @@ class PreferenceWeightsEnergy(BaseEnergy):
     def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Set up the energy of the scores; see `BaseEnergy.setup`."""
         super().setup(X, rng, y, ptr)
+        if getattr(self.energy, "l1_bound", None) is not None:
+            raise invalid_parameter(
+                self,
+                "energy",
+                "an energy without l1_bound (pass l1_bound beside energy, where it "
+                "bounds the parameters of the energy and the weights together)",
+                self.energy,
+            )
         self.energy_ = unfitted(LinearEnergy() if self.energy is None else self.energy)
         self.energy_.setup(X, rng, y, ptr)
         return self

@@ -12,6 +12,7 @@ from skrank.energies import (
     PreferenceWeightsEnergy,
 )
 from skrank.energies._constraint import NonNegativeL1Ball
+from skrank.rankers import StructRank
 
 
 @pytest.mark.parametrize("n_weights", [1, 2])
@@ -53,6 +54,15 @@ def test_what_is_constrained():
     assert_array_equal(linear.penalty_mask(4), [1, 1, 1, 1, 0, 1, 1])
     with pytest.raises(ValueError, match="l1_bound must be a number > 0 or None"):
         PreferenceWeightsEnergy(l1_bound=0.0).setup(X, None, y)
+
+
+def test_a_bound_of_the_inner_energy_is_not_dropped(rng):
+    X, y = rng.uniform(size=(6, 2)), np.array([0.0, 1, 0, 1, 0, 1])
+    bounded = NadarayaWatsonEnergy(l1_bound=2.0)
+    with pytest.raises(ValueError, match="pass l1_bound beside energy"):
+        PreferenceWeightsEnergy(bounded).setup(X, None, y)
+    with pytest.raises(ValueError, match="pass l1_bound beside energy"):
+        StructRank(energy=bounded).fit(X, y, [0, 0, 0, 1, 1, 1])
 
 
 def test_projection_equals_the_quadratic_programme(rng):
