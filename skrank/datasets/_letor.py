@@ -27,12 +27,20 @@ from skrank._core._letor import (
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._reading import Source, open_text, source_name
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_arguments, check_groups
+from skrank._core._validation import (
+    as_numbers,
+    check_arguments,
+    check_groups,
+    check_sparse,
+    naming,
+)
 from skrank._core._writing import check_writable, packed_write
 from skrank.datasets._container import (
     RankingData,
     TextColumn,
     as_text_list,
+    entries_of,
+    float_dtype,
     string_ids,
 )
 
@@ -186,11 +194,11 @@ def _features(parsed, n_features: int, sparse: bool) -> Any:
     return X
 
 
-def _check_arguments(dtype: npt.DTypeLike, n_features: int | None) -> np.dtype:
-    dtype = np.dtype(dtype)
-    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be np.float32 or np.float64, got {dtype}")
-    check_arguments(load_letor, n_features=n_features)
+def _check_arguments(
+    dtype: npt.DTypeLike, n_features: int | None, **more: Any
+) -> np.dtype:
+    dtype = float_dtype(dtype)
+    check_arguments(load_letor, n_features=n_features, **more)
     if n_features is not None and n_features > _INT32_MAX:
         raise ValueError(f"n_features must be at most {_INT32_MAX}, got {n_features}")
     return dtype
@@ -262,9 +270,9 @@ def load_letor(
         Number of threads that parse; None uses all CPUs. The result does not depend on
         it.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to text
-        that is not packed; packed text may be a hundred times as large as its file, and
-        256 MiB in any case.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files and 1 GiB to pipes and devices; packed text may be a hundred times
+        as large as its file, and 256 MiB in any case.
 
     Returns
     -------
@@ -308,8 +316,8 @@ def load_letor(
     >>> y, groups
     (array([2., 0.]), array([10, 10]))
     """
-    dtype = _check_arguments(dtype, n_features)
-    check_arguments(load_letor, max_bytes=max_bytes)
+    flags = {"sparse": sparse, "clip": clip, "as_frame": as_frame}
+    dtype = _check_arguments(dtype, n_features, max_bytes=max_bytes, **flags)
     with open_text(source, max_bytes) as text:
         parsed = _parse(text, source, dtype, sparse, n_features, n_jobs, clip)
         if not parsed.n_rows:
@@ -343,15 +351,21 @@ def n_features_of(
 def _check_features(X: Any) -> Any:
     """Return features as a C-contiguous float array or canonical CSR, not infinite."""
     if sp.issparse(X):
+        check_sparse(X)
         X = sp.csr_matrix(X, copy=False)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
     else:
-        X = np.asarray(X)
+        with naming("X"):
+            X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
+        if X.dtype not in (np.float32, np.float64):
+            X = as_numbers(X, "X", "numeric features")
     if X.dtype not in (np.float32, np.float64):
+        if X.dtype.kind not in "biuf":
+            raise TypeError(f"X must hold numeric features, got dtype {X.dtype}")
         X = X.astype(np.float64)
     values: np.ndarray = X.data if sp.issparse(X) else X
     if np.isinf(values).any():
@@ -360,7 +374,8 @@ def _check_features(X: Any) -> Any:
 
 
 def _check_labels(y: npt.ArrayLike, n_rows: int) -> np.ndarray:
-    y = np.ascontiguousarray(y, dtype=np.float64)
+    with naming("y"):
+        y = np.ascontiguousarray(as_numbers(y, "y", "numeric grades"))
     if y.shape != (n_rows,):
         raise ValueError(
             f"y has shape {y.shape}, expected {(n_rows,)}: one grade per row of X"
@@ -396,9 +411,7 @@ def _tails(
     ):
         if values is None:
             continue
-        if len(values) != n_rows:
-            raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows")
-        encoded = as_text_list(values, name, forbidden)
+        encoded = as_text_list(entries_of(values, name, n_rows), name, forbidden)
         tails = [
             tail + (b" " if tail else b" #") + pattern % value if value else tail
             for tail, value in zip(tails, encoded)
@@ -467,7 +480,7 @@ def dump_letor(
         If lengths differ, a feature is infinite, a grade is not finite, or an id or a
         comment contains what separates fields or lines.
     TypeError
-        If ``groups`` holds neither integers nor strings.
+        If ``groups`` holds neither integers nor strings, or ``path`` is no path.
     OSError
         If the file cannot be written.
 
@@ -480,6 +493,7 @@ def dump_letor(
     >>> path.read_text()
     '2 qid:q1 1:0.5 2:0.1 #docid = a\\n'
     """
+    check_arguments(dump_letor, skip_zeros=skip_zeros)
     check_writable(path)
     X = _check_features(X)
     n_rows = X.shape[0]
