@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._paths import checked_path, named_errors
 
 # Text that people pack shrinks to a tenth, seldom to a fiftieth. Deflate can shrink it
@@ -91,9 +91,10 @@ class LimitError(ValueError):
 def source_name(source: Any) -> str:
     """Return the name of a source in error messages."""
     if isinstance(source, (str, os.PathLike)):
-        return os.fsdecode(source)
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) else "<text>"
+        name = os.fsdecode(source)
+    else:
+        name = getattr(source, "name", None)
+    return on_one_line(name) if isinstance(name, str) else "<text>"
 
 
 def byte_limit(n_packed: int, max_bytes: int | None) -> int:
@@ -233,9 +234,24 @@ def _has_an_end(file) -> bool:
 
 
 def _pieces_of(file):
-    while piece := file.read(_PIECE):
+    while piece := _piece_of(file):
         # A file that is open for text has decoded its bytes; this takes them back.
         yield piece.encode(errors="surrogateescape") if type(piece) is str else piece
+
+
+def _piece_of(file):
+    try:
+        piece = file.read(_PIECE)
+    except io.UnsupportedOperation:
+        raise TypeError(
+            f"source: expected a file that is open for reading, got {shown(file)}"
+        ) from None
+    if piece is not None and not isinstance(piece, (bytes, bytearray, str)):
+        raise TypeError(
+            f"source: expected a file that reads bytes or text, got {shown(piece)} of "
+            f"{shown(file)}"
+        )
+    return piece
 
 
 def _joined(pieces, name, limit) -> bytearray:

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Literal
 
+from skrank._core._messages import on_one_line
 from skrank._core._paths import checked_path, named_errors
 
 _CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
@@ -146,10 +147,12 @@ def _target(name):
     except FileNotFoundError:
         found = None
     if os.path.isdir(name) or name.endswith(os.sep):
-        raise IsADirectoryError(f"cannot write {name}: it is a folder")
+        raise IsADirectoryError(f"cannot write {on_one_line(name)}: it is a folder")
     if found is None and not os.path.isdir(os.path.dirname(target)):
         folder = os.path.dirname(target)
-        raise FileNotFoundError(f"cannot write {name}: there is no folder {folder}")
+        raise FileNotFoundError(
+            on_one_line(f"cannot write {name}: there is no folder {folder}")
+        )
     return target, found
 
 

@@ -88,7 +88,7 @@ def collect_docstrings(packages: Iterable[str]) -> list[Documented]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for package in packages:
-            for module_name, module in _walk(package, _imported(package)):
+            for module_name, module in _walk(package, imported(package)):
                 for name, value in _public_members(module, package):
                     objects[id(value)] = value
                     paths.setdefault(id(value), []).append(f"{module_name}.{name}")
@@ -96,7 +96,8 @@ def collect_docstrings(packages: Iterable[str]) -> list[Documented]:
     return sorted((entry for entry in found if entry), key=lambda entry: entry.name)
 
 
-def _imported(package: str) -> ModuleType:
+def imported(package: str) -> ModuleType:
+    """Import a package, or say which one cannot be imported."""
     try:
         return importlib.import_module(package)
     except (ImportError, TypeError, ValueError) as error:  # names that are none, too

@@ -51,7 +51,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 _MAX_INDEX = 1 << 24
 # A dense matrix may have this many numbers, or this many times as many as the text has
 # bytes, unless n_features asks for more.
-_DENSE_NUMBERS, _NUMBERS_PER_BYTE = 1 << 28, 64
+_DENSE_NUMBERS, _NUMBERS_PER_BYTE = 1 << 24, 64
 _FEATURE = "a feature 'index:value'"
 
 # {found} becomes the text at the place of the fault, {index} the digits it begins with,
@@ -68,8 +68,7 @@ _MESSAGES = {
     "index_below_one": "expected a feature index of at least 1, found {found}",
     "index_too_large": "expected a feature index of at most {limit}, found {found}",
     "index_beyond_cap": (
-        f"expected a feature index of at most {_MAX_INDEX}, found {{found}}; "
-        "n_features={index} or more accepts it"
+        f"expected a feature index of at most {_MAX_INDEX}, found {{found}}"
     ),
     "not_ascending": (
         "expected ascending feature indices without repetition, found {found} after an "
@@ -77,15 +76,49 @@ _MESSAGES = {
     ),
     "bad_value": "expected a number after the colon, found {found}",
     "not_finite": (
-        "expected a finite value (or NULL or nan for a missing one), found {found}; "
-        "clip=True takes the largest one instead"
+        "expected a finite value (or NULL or nan for a missing one), found {found}"
     ),
-    "float32_overflow": (
-        "expected a value within the range of float32, found {found}; "
-        "dtype=np.float64 can hold it, clip=True takes the largest one instead"
-    ),
+    "float32_overflow": ("expected a value within the range of float32, found {found}"),
     "trailing": "expected the end of the line after a carriage return, found {found}",
 }
+# What to do about it, where that is an argument of `load_letor`.
+_HINTS = {
+    "index_beyond_cap": "n_features={index} or more accepts it",
+    "not_finite": "clip=True takes the largest one instead",
+    "float32_overflow": (
+        "dtype=np.float64 can hold it, clip=True takes the largest one instead"
+    ),
+}
+
+
+class LetorError(ValueError):
+    """A LETOR text is refused.
+
+    Parameters
+    ----------
+    problem : str
+        What was found, and what is accepted.
+    hint : str, default=""
+        Which argument of `load_letor` helps.
+    option : str, default=""
+        Which option of the command line helps.
+
+    Attributes
+    ----------
+    for_command : str
+        The message of the command line, which has no arguments of Python.
+    """
+
+    def __init__(self, problem: str, hint: str = "", option: str = ""):
+        super().__init__("; ".join(filter(None, (problem, hint))))
+        self._parts = problem, hint, option
+        problem = problem.replace("n_features=", "")
+        self.for_command = "; ".join(filter(None, (problem, option)))
+
+    def of(self, name: str) -> "LetorError":
+        """Return the error with the name of the text before it."""
+        problem, *hints = self._parts
+        return LetorError(f"{name}: {problem}", *hints)
 
 
 def line_of(text: Any, offset: int) -> int:
@@ -115,9 +148,11 @@ def _explain(
     limit = _INT32_MAX if n_features is None else f"n_features={n_features}"
     found = _token_at(text, error.offset)
     index = found.strip("'").partition(":")[0].lstrip("0")
-    message = _MESSAGES[error.reason].format(found=found, limit=limit, index=index)
+    values = {"found": found, "limit": limit, "index": index}
+    message = _MESSAGES[error.reason].format(**values)
+    hint = _HINTS.get(error.reason, "").format(**values)
     line = line_of(text, error.offset)
-    return ValueError(f"{source_name(source)}, line {line}: {message}")
+    return LetorError(f"{source_name(source)}, line {line}: {message}", hint)
 
 
 def _fault_of_line(text: Any, error: ParseError) -> ParseError:
@@ -162,10 +197,11 @@ def _check_inferred_size(text, n_rows: int, width: int, sparse: bool) -> None:
         parse_letor(text, "f8", True, _MAX_INDEX, 1)
     limit = max(_DENSE_NUMBERS, _NUMBERS_PER_BYTE * len(text))
     if not sparse and n_rows * width > limit:
-        raise ValueError(
-            f"{_matrix(n_rows, width)} would be nearly all zeros; sparse=True stores "
-            f"the others only, and n_features={width} makes the matrix dense all the "
-            "same"
+        raise LetorError(
+            f"{_matrix(n_rows, width)} would be nearly all zeros",
+            f"sparse=True stores the others only, and n_features={width} makes the "
+            "matrix dense all the same",
+            "--sparse stores the others only",
         )
 
 
@@ -222,10 +258,12 @@ def _parse(text, source, dtype, sparse, n_features, n_jobs, clip):
     except (MemoryError, ValueError) as error:
         # NumPy's ValueError: more elements than an index can count.
         if isinstance(error, MemoryError) or "array is too big" in str(error):
-            error = ValueError(
-                f"there is not enough memory for {_matrix(*size)}"
-                + ("" if sparse else "; sparse=True stores no zeros")
+            error = LetorError(
+                f"there is not enough memory for {_matrix(*size)}",
+                "" if sparse else "sparse=True stores no zeros",
             )
+        if isinstance(error, LetorError):
+            raise error.of(source_name(source)) from None
         raise ValueError(f"{source_name(source)}: {error}") from None
 
 
@@ -343,8 +381,8 @@ def n_features_of(
             _check_inferred_size(text, n_rows, width, sparse)
         except ParseError as error:
             raise _explain(error, text, source, None) from None
-        except ValueError as error:
-            raise ValueError(f"{source_name(source)}: {error}") from None
+        except LetorError as error:
+            raise error.of(source_name(source)) from None
         return width
 
 

@@ -1,6 +1,5 @@
 """A real retrieval task made of the docstrings of installed packages."""
 
-import importlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from skrank._core._paths import checked_path
 from skrank._core._queries import rows_of_queries
 from skrank._core._validation import check_arguments
 from skrank.datasets._container import RankingData
-from skrank.datasets._docstrings import Documented, collect_docstrings
+from skrank.datasets._docstrings import Documented, collect_docstrings, imported
 from skrank.text import BM25, InvertedIndex, LetorFeatures
 
 _PARAMETER_SECTIONS = (
@@ -234,7 +233,7 @@ def _versions(packages: Sequence[str]) -> tuple[tuple[str, str], ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tuple(
-            (name, getattr(importlib.import_module(name), "__version__", "unknown"))
+            (name, getattr(imported(name), "__version__", "unknown"))
             for name in packages
         )
 

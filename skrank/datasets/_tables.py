@@ -180,8 +180,8 @@ def load_table(
         ``"qid"``.
     max_bytes : int, default=None
         Largest number of bytes of the table, after unpacking. None sets no limit to
-        plain files of text and 1 GiB to pipes and devices; a packed file or a Parquet file may unpack to a hundred
-        times its size, and to 256 MiB in any case.
+        plain files of text and 1 GiB to pipes and devices; a packed file or a
+        Parquet file may unpack to a hundred times its size, and to 256 MiB in any case.
 
     Returns
     -------

@@ -377,10 +377,10 @@ def dump_run(
     check_writable(path)
     check_arguments(dump_run, tag=tag)
     with naming("scores"):
-        values = np.asarray(scores)
+        values = as_numbers(scores, "scores", "numeric scores")
         if values.ndim != 1:
             raise ValueError(f"scores must be one-dimensional, got {shown(scores)}")
-        checked = check_scores(scores, len(values), name="scores")
+        checked = check_scores(values, len(values), name="scores")
     if np.isinf(checked).any():
         raise ValueError("scores must be finite to be written to a run")
     as_text_list([tag], "tag", r"\s|^$")
