@@ -64,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_args(argv)
     except SystemExit as exit_:
         return int(exit_.code or 0)
+    except KeyboardInterrupt:
+        _report("interrupted")
+        return _INTERRUPTED
     try:
         with warnings.catch_warnings(), _lenient_stdout():
             _show_warnings_as_lines()

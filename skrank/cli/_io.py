@@ -117,7 +117,8 @@ def read_scores(
     for number, line in read_lines(path, max_bytes, may_be_empty=True):
         if count == n_documents:
             raise CommandError(
-                f"{on_one_line(path)}, line {number}: more scores than the {n_documents} documents"
+                f"{on_one_line(path)}, line {number}: more scores than the "
+                f"{n_documents} documents"
             )
         scores[count] = _score(line, path, number)
         count += 1

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._paths import checked_path
 from skrank._core._validation import check_arguments
 from skrank.datasets._container import RankingData
@@ -137,7 +137,7 @@ def _fold_number(folder: Path) -> int | None:
 def _fold_folders(folder: Path) -> dict[int, Path]:
     """Return the folders of the folds by their numbers."""
     if not folder.is_dir():
-        raise FileNotFoundError(f"folder {shown(str(folder), 300)} is not a folder")
+        raise FileNotFoundError(on_one_line(f"{folder} is not a folder"))
     entries = sorted(folder.iterdir())
     # By number rather than by name: Fold10 comes after Fold9.
     numbers = {entry: _fold_number(entry) for entry in entries}

@@ -5,7 +5,9 @@ import io
 import json
 import os
 import re
+import signal
 import stat
+import subprocess
 import sys
 import threading
 import types
@@ -386,3 +388,41 @@ def test_ends_of_lines_and_marks(ok, files, tmp_path, end, mark):
         (tmp_path / name).write_bytes(mark + text.encode())
     found = ok("evaluate", tmp_path / "RUN", tmp_path / "QRELS", "--json", "-")
     assert json.loads(found) == expected
+
+
+# Interrupts
+
+
+def test_an_interrupt_of_reading_is_one_line(tmp_path):
+    code = "import sys; from skrank.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "fit", "-", "--ranker", "RankSVM", "--save"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([*command, tmp_path / "model"], **pipes) as process:
+        # More than a pipe holds, so that the command has begun to read.
+        process.stdin.write(b"1 qid:1 1:1\n" * 2**17)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"skrank: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_of_parsing_is_one_line(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skrank.cli.build_parser", interrupted)
+    assert main([]) == 130
+    assert capsys.readouterr().err == "skrank: interrupted\n"
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS[:-1], ids=" ".join)
+def test_an_interrupt_of_writing_leaves_no_file(
+    run, files, tmp_path, monkeypatch, arguments
+):
+    def interrupted(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skrank._core._writing.os.fsync", interrupted)
+    code, out, err = run(*with_paths(arguments, files, "", ""), tmp_path / "out")
+    assert (code, out, err) == (130, "", "skrank: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
