@@ -32,7 +32,7 @@ _PIECE, _UNPACKED_PIECE = 2**20, 2**22
 _SMALL_PIECE = 2**12
 # Of a pipe or a device, which may have no end. Larger data are seldom piped, and what
 # may be kept in memory unasked must leave a small machine alive.
-_ENDLESS = 2**30
+ENDLESS = 2**30
 _LENGTH = 300  # characters of what a message quotes
 _GZIP_BITS = 31  # a window of 2**15 bytes, and the header and trailer of gzip
 _XZ_MEMORY = 2**28  # `xz -9` needs a quarter of this
@@ -161,7 +161,9 @@ def _without_mark(text, name):
 
 
 @contextmanager
-def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
+def open_bytes(
+    source: Source, max_bytes: int | None = None, *, argument: str = "source"
+) -> Iterator[Any]:
     """Yield the bytes of a source as they are, packed or not.
 
     Parameters
@@ -171,6 +173,8 @@ def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
     max_bytes : int, default=None
         Largest number of bytes; None sets no limit to plain files, and 1 GiB to pipes
         and devices, which may have no end.
+    argument : str, default="source"
+        Name of the argument in error messages.
 
     Yields
     ------
@@ -180,7 +184,7 @@ def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
     if isinstance(source, NamedText):
         source = source.data
     if isinstance(source, (str, os.PathLike)):
-        path = checked_path(source, "source")
+        path = checked_path(source, argument)
         with open(path, "rb") as file, _mapped_or_read(file, name, max_bytes) as raw:
             yield raw
         return
@@ -191,7 +195,7 @@ def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
         raw = _all_of(source, name, max_bytes)
     else:
         raise TypeError(
-            "source: expected a path, an open file or bytes, got "
+            f"{argument}: expected a path, an open file or bytes, got "
             f"{type(source).__name__}: {shown(source)}"
         )
     yield raw
@@ -216,7 +220,7 @@ def _check_size(size, name, max_bytes):
 
 def _all_of(file, name, max_bytes) -> bytearray:
     if max_bytes is None and not _has_an_end(file):
-        max_bytes = _ENDLESS
+        max_bytes = ENDLESS
     with named_errors(name):
         return _joined(_pieces_of(file), name, max_bytes)
 
@@ -239,7 +243,7 @@ def _pieces_of(file):
         yield piece.encode(errors="surrogateescape") if type(piece) is str else piece
 
 
-def _piece_of(file):
+def _piece_of(file) -> Any:
     try:
         piece = file.read(_PIECE)
     except io.UnsupportedOperation:

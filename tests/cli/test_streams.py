@@ -156,7 +156,7 @@ def test_every_input_is_limited(fails, files, tmp_path, arguments):
 @pytest.mark.parametrize("path", ["/dev/zero", "-"])
 def test_every_input_may_have_no_end(fails, files, monkeypatch, arguments, path):
     """What is read of a device or of a pipe is limited without being asked for."""
-    monkeypatch.setattr("skrank._core._reading._ENDLESS", 2**21)
+    monkeypatch.setattr("skrank._core._reading.ENDLESS", 2**21)
     with open("/dev/zero", "rb") as zeros:
         monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=zeros))
         message = fails(*with_paths(arguments, files, "", path))
@@ -167,7 +167,7 @@ def test_every_input_may_have_no_end(fails, files, monkeypatch, arguments, path)
 
 def test_a_plain_file_has_an_end(monkeypatch, files, tmp_path):
     """However it comes: by its path, open, in memory, or as the standard input."""
-    monkeypatch.setattr("skrank._core._reading._ENDLESS", 5)
+    monkeypatch.setattr("skrank._core._reading.ENDLESS", 5)
     content = files["LETOR"].read_bytes()
     n_documents = len(load_letor(files["LETOR"]).y)
     assert len(load_letor(io.BytesIO(content)).y) == n_documents

@@ -17,6 +17,7 @@ from skrank.datasets import (
     load_see_also,
     load_table,
 )
+from skrank.export import load_model
 from skrank.metrics import trec_measures
 
 LETOR, QRELS, RUN = b"1 qid:1 1:.5\n", b"q1 0 a 1\n", b"q1 Q0 a 1 .5 t\n"
@@ -123,3 +124,11 @@ def test_the_path_of_a_run_is_no_run():
         trec_measures("run.txt", {"q": {"a": 1}})
     with pytest.raises(TypeError, match=r"load it with skrank\.datasets\.load_qrels$"):
         trec_measures({"q": {"a": 1.0}}, "qrels.txt")
+
+
+def test_a_model_in_a_pipe_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr("skrank.export._model_file.ENDLESS", 100)
+    with pytest.raises(ValueError, match="/dev/zero holds more than 200 bytes"):
+        load_model("/dev/zero", max_bytes=200)
+    with pytest.raises(TypeError, match="^path: expected a path, an open file or byt"):
+        load_model(None)
