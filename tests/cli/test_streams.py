@@ -204,6 +204,12 @@ def test_errors_of_reading_name_the_file(fails, files, arguments):
     assert message == "/proc/self/mem: Input/output error"
 
 
+def test_measures_of_runs_are_named_by_m(fails, files):
+    message = fails("evaluate", files["RUN"], files["QRELS"], "--metrics", "map")
+    assert "--metrics has no effect on a run and judgements" in message
+    assert "-m map" in message
+
+
 def test_hints_name_options(fails, ok, files, tmp_path):
     """Those of Python's arguments mean nothing to users of commands."""
     wide = tmp_path / "wide"

@@ -130,5 +130,5 @@ def test_a_model_in_a_pipe_is_limited(tmp_path, monkeypatch):
     monkeypatch.setattr("skrank.export._model_file.ENDLESS", 100)
     with pytest.raises(ValueError, match="/dev/zero holds more than 200 bytes"):
         load_model("/dev/zero", max_bytes=200)
-    with pytest.raises(TypeError, match="^path: expected a path, an open file or byt"):
+    with pytest.raises(TypeError, match=r"^path: expected a path, an open file or byt"):
         load_model(None)
