@@ -27,9 +27,10 @@ from skrank._core._validation import (
     check_no_missing_id,
     check_scores,
     n_rows,
+    naming,
 )
 from skrank._core._writing import check_writable, packed_write
-from skrank.datasets._container import as_text_list, string_ids
+from skrank.datasets._container import as_text_list, entries_of, string_ids
 from skrank.datasets._letor import line_of
 
 _QRELS = "query iteration document grade"
@@ -187,9 +188,9 @@ def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels
         Lines ``query iteration document grade``, possibly compressed by gzip, bzip2, xz
         or zip. The iteration is not used, and text after the grade is not read.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to text
-        that is not packed; packed text may be a hundred times as large as its file, and
-        256 MiB in any case.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files and 1 GiB to pipes and devices; packed text may be a hundred times
+        as large as its file, and 256 MiB in any case.
 
     Returns
     -------
@@ -227,9 +228,9 @@ def load_run(source: Source, *, max_bytes: PositiveInt | None = None) -> Run:
         xz or zip. As in trec_eval, documents are ordered by the score rather than the
         rank, and text after the tag is not read.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to text
-        that is not packed; packed text may be a hundred times as large as its file, and
-        256 MiB in any case.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files and 1 GiB to pipes and devices; packed text may be a hundred times
+        as large as its file, and 256 MiB in any case.
 
     Returns
     -------
@@ -266,12 +267,11 @@ def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     """Return query ids and document ids as strings that can be written."""
     columns = []
     for values, name in ((groups, "groups"), (docids, "docids")):
-        if len(values) != n_rows:
-            raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows")
+        entries = entries_of(values, name, n_rows)
         what = "query id" if name == "groups" else "document id"
         check_no_missing_id(as_ids(values, name), name, what)
-        as_text_list(values, name, r"\s|^$|^#")
-        columns.append([str(value) for value in values])
+        as_text_list(entries, name, r"\s|^$|^#")
+        columns.append([str(value) for value in entries])
     return columns
 
 
@@ -319,7 +319,10 @@ def dump_qrels(
     301 0 b 0
     """
     check_writable(path)
-    y = as_numbers(y, "y", "numeric relevance grades")
+    with naming("y"):
+        y = as_numbers(y, "y", "numeric relevance grades")
+        if y.ndim != 1:
+            raise ValueError(f"y must be one-dimensional, got shape {y.shape}")
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
     queries, names = _check_fields(groups, docids, len(y))
@@ -372,7 +375,12 @@ def dump_run(
     301 Q0 a 2 0.5 skrank
     """
     check_writable(path)
-    checked = check_scores(scores, n_rows(groups), name="scores")
+    check_arguments(dump_run, tag=tag)
+    with naming("scores"):
+        values = as_numbers(scores, "scores", "numeric scores")
+        if values.ndim != 1:
+            raise ValueError(f"scores must be one-dimensional, got {shown(scores)}")
+        checked = check_scores(values, len(values), name="scores")
     if np.isinf(checked).any():
         raise ValueError("scores must be finite to be written to a run")
     as_text_list([tag], "tag", r"\s|^$")
@@ -607,7 +615,7 @@ def judge_run(
     >>> judged.unretrieved_queries.tolist()
     ['q2']
     """
-    check_arguments(judge_run, depth=depth)
+    check_arguments(judge_run, complete=complete, depth=depth)
     if isinstance(qrels, Run) and isinstance(run, Qrels):
         qrels, run = run, qrels
     _check_kind(qrels, "qrels", Qrels)

@@ -398,7 +398,7 @@ def test_the_largest_index_that_is_trusted():
 
 
 def test_a_dense_matrix_that_would_be_nearly_all_zeros():
-    text = b"1 qid:1 16000000:1\n" * 17  # 17 x 16e6 > 2^28 >= 16 x 16e6
+    text = b"1 qid:1 16000000:1\n" * 17
     message = (
         "^<text>: the matrix of 17 rows and 16000000 features would be nearly all "
         "zeros; sparse=True stores the others only, and n_features=16000000 makes the "
@@ -409,6 +409,10 @@ def test_a_dense_matrix_that_would_be_nearly_all_zeros():
     with pytest.raises(ValueError, match=message):
         n_features_of(text)
     assert load_letor(text, sparse=True).X.nnz == 17
+    half = b"1 qid:1 8388608:1\n"  # two rows hold 2^24 numbers
+    assert n_features_of(half * 2) == 2**23
+    with pytest.raises(ValueError, match="the matrix of 3 rows and 8388608 features"):
+        n_features_of(half * 3)
     assert n_features_of(text, sparse=True) == n_features_of(text[:19]) == 16_000_000
 
 
