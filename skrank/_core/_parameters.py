@@ -30,6 +30,8 @@ from typing import Annotated, Any, Literal, dataclass_transform
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
+
 __all__ = [
     "Fraction",
     "Interval",
@@ -82,11 +84,8 @@ def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParamete
     InvalidParameterError
         Error to raise.
     """
-    found = repr(value)
-    if len(found) > 100:
-        found = f"{found[:100]}…"
     return InvalidParameterError(
-        f"{type(owner).__name__}: {name} must be {accepted}, got {found}"
+        f"{type(owner).__name__}: {name} must be {accepted}, got {shown(value, 100)}"
     )
 
 
