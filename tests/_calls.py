@@ -196,7 +196,6 @@ def functions():
             ),
             lambda: {
                 "arrays": X,
-                "groups": GROUPS,
                 **_defaults(model_selection.train_test_query_split),
                 "groups": GROUPS,
             },

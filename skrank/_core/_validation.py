@@ -122,12 +122,36 @@ def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
             or (only_where_silent and re.search(r"\bestimator\b", message))
         ):
             raise
+        if "inhomogeneous" in message:
+            message = f"{name} must hold rows of equal length"
         # "Input X contains NaN" speaks of X where it means the argument.
         message = re.sub(r"^(Input )?[Xy] ", lambda m: f"{m[1] or ''}{name} ", message)
         if not re.search(named, message):
             message = f"{name}: {message}"
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(message) from error
+
+
+@contextmanager
+def calling(name: str) -> Iterator[None]:
+    """Say which argument it was if a function of the user's takes other arguments.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument that is called.
+
+    Raises
+    ------
+    TypeError or ValueError
+        The error of the function, with the name of the argument before it.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        message = " ".join(str(error).split())
+        raise kind(f"the function {name} failed: {message}") from error
 
 
 def n_rows(array: Any, name: str = "X") -> int:
@@ -379,6 +403,8 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
     ValueError
         If a value is no number.
     """
+    if sparse.issparse(values):
+        raise TypeError(f"{name} must hold {what} in an array, got a sparse matrix")
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
@@ -395,6 +421,55 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
     except (TypeError, ValueError, OverflowError):
         found = f"dtype {array.dtype}" if array.ndim else shown(values)
         raise ValueError(f"{name} must hold {what}, got {found}") from None
+
+
+def check_ptr(
+    ptr: npt.ArrayLike, n_rows: int | None = None, *, name: str = "ptr"
+) -> np.ndarray:
+    """Check a pointer array, which tells the rows of each query.
+
+    Parameters
+    ----------
+    ptr : array-like of shape (n_queries + 1,)
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
+    n_rows : int, default=None
+        Number of rows, if it is known.
+    name : str, default="ptr"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+
+    Raises
+    ------
+    ValueError
+        If the numbers do not ascend from 0 to the number of rows.
+    """
+    pointers = np.asarray(ptr) if _is_rows(ptr) else np.zeros(())
+    fits = pointers.ndim == 1 and len(pointers) > 0 and pointers.dtype.kind in "iu"
+    if fits:
+        pointers = np.ascontiguousarray(pointers, dtype=np.intp)
+        fits = pointers[0] == 0 and bool((pointers[1:] >= pointers[:-1]).all())
+        fits = fits and n_rows in (None, pointers[-1])
+    if not fits:
+        end = (
+            "the number of rows" if n_rows is None else f"the number of rows, {n_rows}"
+        )
+        raise ValueError(
+            f"{name} must hold whole numbers that ascend from 0 to {end}, got "
+            f"{shown(ptr)}"
+        )
+    return pointers
+
+
+def _is_rows(values: Any) -> bool:
+    """Return whether NumPy can make an array with axes of this."""
+    try:
+        return np.ndim(values) > 0
+    except ValueError:  # lists of different lengths
+        return False
 
 
 def check_groups(

@@ -19,6 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank._core._parameters import NumberOrNaN, Parameters, PositiveInt, Seed
 from skrank._core._threads import effective_n_threads
+from skrank._core._validation import as_numbers, check_ptr
 from skrank.metrics._ranked_documents import RankedDocuments, Ties
 from skrank.metrics._swap_deltas import (
     DeltaTerms,
@@ -57,6 +58,11 @@ def query_weights(
     ndarray of shape (n_queries,) or None
         0 for a query without rows; None if there are no row weights.
 
+    Raises
+    ------
+    ValueError
+        If weights are no numbers, or the pointers do not end with the last of them.
+
     Examples
     --------
     >>> import numpy as np
@@ -66,7 +72,13 @@ def query_weights(
     """
     if sample_weight is None:
         return None
-    sample_weight, ptr = np.asarray(sample_weight), np.asarray(ptr)
+    sample_weight = as_numbers(sample_weight, "sample_weight", "numeric weights")
+    if sample_weight.ndim != 1:
+        raise ValueError(
+            "sample_weight must hold one weight per row, got an array of shape "
+            f"{sample_weight.shape}"
+        )
+    ptr = check_ptr(ptr, len(sample_weight))
     sizes = np.diff(ptr)
     held = sizes > 0
     weights = np.zeros(len(sizes))

@@ -5,11 +5,13 @@ import itertools
 import string
 import textwrap
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank.metrics._winning import winning_number
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
@@ -544,9 +546,15 @@ def count_wins(
     >>> count_wins([table, table])
     {'map': {'good': 2, 'bad': 0}}
     """
-    given = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
+    given: Any = tables.values() if isinstance(tables, Mapping) else tables
+    given = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(table, ComparisonTable) for table in given):
+        raise TypeError(
+            "tables must be a sequence or a dict of tables that compare returns, got "
+            f"{shown(tables)}"
+        )
     if not given:
-        raise ValueError("count_wins needs at least one table")
+        raise ValueError("tables must hold at least one table, got none")
     systems = _shared([table.systems for table in given], "system")
     return {
         measure: winning_number(

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core._validation import as_ids, as_numbers, check_no_missing_id
+from skrank._core._parameters import NonNegativeInt, PositiveInt
+from skrank._core._validation import (
+    as_ids,
+    as_numbers,
+    check_arguments,
+    check_no_missing_id,
+    check_options,
+)
 from skrank.metrics._trec_names import FORMATS, Column, Format, Summary, columns
 from skrank.metrics._trec_preferences import PreferenceTopic
 from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
@@ -323,10 +330,10 @@ def trec_measures(
     *,
     judgement_format: Format = "qrels",
     relevance_level: float = 1,
-    max_results: int | None = None,
+    max_results: PositiveInt | None = None,
     complete: bool = False,
     judged_only: bool = False,
-    n_collection: int = 0,
+    n_collection: NonNegativeInt = 0,
     run_id: str = "skrank",
 ) -> TrecResult:
     """Evaluate a run the way trec_eval does.
@@ -397,13 +404,8 @@ def trec_measures(
     map all 0.5556
     P_2 all 0.5000
     """
-    if judgement_format not in FORMATS:
-        known = ", ".join(map(repr, FORMATS))
-        raise ValueError(
-            f"judgement_format must be one of {known}, got {judgement_format!r}"
-        )
-    if max_results is not None and max_results < 1:
-        raise ValueError(f"max_results must be None or at least 1, got {max_results}")
+    check_options(trec_measures, locals())
+    check_arguments(trec_measures, measures=measures)
     form = FORMATS[judgement_format]
     wanted = columns(measures, form)
     run, qrels = _in_order(run, qrels)

@@ -10,8 +10,14 @@ from sklearn import get_config
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import check_random_state
 
+from skrank._core._inner import check_scores_documents
 from skrank._core._parameters import NThreads, Seed
-from skrank._core._validation import check_arguments, n_rows, resolve_groups
+from skrank._core._validation import (
+    check_options,
+    n_rows,
+    naming,
+    resolve_groups,
+)
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection._base import Queries
 from skrank.model_selection._kfold import QueryKFold
@@ -124,7 +130,11 @@ def query_learning_curve(
     >>> curve.train_sizes, curve.test_scores.shape
     (array([ 4, 16]), (2, 5))
     """
-    check_arguments(query_learning_curve, random_state=random_state, n_jobs=n_jobs)
+    check_options(query_learning_curve, locals())
+    check_scores_documents(estimator, "estimator")
+    if not _is_scorer(scoring):
+        with naming("scoring"):
+            scoring = make_ranking_scorer(scoring)
     routed = get_config()["enable_metadata_routing"]
     if groups is not None and not routed:
         raise ValueError(
@@ -137,13 +147,15 @@ def query_learning_curve(
     )
     if cv is None or isinstance(cv, numbers.Integral):
         cv = QueryKFold(5 if cv is None else int(cv))
-    splits, sizes = _growing_splits(X, y, ids, check_cv(cv), train_sizes, random_state)
+    with naming("cv"):
+        cv = check_cv(cv)
+    splits, sizes = _growing_splits(X, y, ids, cv, train_sizes, random_state)
     results = cross_validate(
         estimator,
         X,
         y,
         cv=splits,
-        scoring=scoring if _is_scorer(scoring) else make_ranking_scorer(scoring),
+        scoring=scoring,
         params={"groups": ids} if groups is not None else None,
         return_train_score=True,
         error_score="raise",  # pyright: ignore[reportArgumentType] stated as float

@@ -21,6 +21,7 @@ from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_groups,
     n_rows,
+    naming,
     qid_of_index,
     resolve_groups,
 )
@@ -167,21 +168,15 @@ class _BaseQueryScaler(
         return self.transform(X, groups=groups)
 
     def _validate(self, X: Any, reset: bool) -> Any:
-        try:
-            with np.errstate(over="ignore"):  # infinity is refused by name
-                return validate_data(
-                    self,
-                    X,
-                    reset=reset,
-                    dtype=[np.float64, np.float32],
-                    ensure_all_finite="allow-nan",
-                )
-        except (TypeError, ValueError, OverflowError) as error:
-            if "X" in str(error):
-                raise
-            # What NumPy says of its conversion does not name the argument.
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"X must be a table of numbers: {error}") from None
+        # Infinity is refused by name.
+        with naming("X"), np.errstate(over="ignore"):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )
 
     def _scale_grouped(self, X: np.ndarray, ptr: np.ndarray) -> np.ndarray:
         """Normalise rows grouped by query, block by block of whole queries."""

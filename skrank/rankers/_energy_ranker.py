@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank._core._registry import by_short_name
 from skrank._core._threads import blas_threads, effective_n_threads
+from skrank._core._validation import as_numbers
 from skrank._monitor import Monitor
 from skrank._objective import Objective
 from skrank._rows import GroupedRows
@@ -335,7 +336,13 @@ def _at_labels(energies, energy, labels):
         return energies
     if labels is None:
         return energies.min(axis=1)
-    labels = np.broadcast_to(np.asarray(labels, dtype=np.float64), len(energies))
+    labels = as_numbers(labels, "labels")
+    if labels.shape not in ((), (len(energies),)):
+        raise ValueError(
+            f"labels must be one number, or one for each of {len(energies)} rows, got "
+            f"shape {labels.shape}"
+        )
+    labels = np.broadcast_to(labels, len(energies))
     # Labels above all known ones have no column; the next line finds them out.
     columns = np.minimum(np.searchsorted(known, labels), len(known) - 1)
     unknown = labels[known[columns] != labels]

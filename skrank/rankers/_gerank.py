@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
 from skrank._core._registry import by_short_name
+from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
 from skrank.energies import BaseEnergy, GaussianEnergy
 from skrank.energies._gaussian import Divergence
@@ -259,8 +260,7 @@ class GERank(BaseEnergyRanker):
             If ``kind`` is neither "document" nor "query".
         """
         check_is_fitted(self)
-        if kind not in ("document", "query"):
-            raise ValueError(f"kind must be 'document' or 'query', got {kind!r}")
+        check_arguments(GERank.embed, kind=kind)
         energy = self.energy_
         rows = energy.transform(self._check_rows(X, reset=False))
         if kind == "document":

@@ -151,7 +151,7 @@ def test_bad_input_of_paired_tests(test, a, b, message):
     with pytest.raises(ValueError, match="zero_method must be"):
         wilcoxon_test([1.0, 2.0], [2.0, 3.0], zero_method="zsplit")
     with pytest.raises(
-        ValueError, match="alternative must be .two-sided., .greater. or .less., got"
+        ValueError, match=r"alternative must be .two-sided., .greater. or .less., got"
     ):
         test([1.0, 2.0], [2.0, 3.0], alternative="more")
 
