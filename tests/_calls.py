@@ -112,7 +112,7 @@ def _bins():
 
 
 def _ensemble():
-    return _boosted().trees_
+    return _boosted().ensemble_
 
 
 def _text_model():
@@ -397,7 +397,9 @@ def methods():
             metrics.make_ranking_scorer("map").set_score_request, groups=True
         ),
         "TrecResult.lines": method(_trec, "lines"),
-        "TrecResult.standardized": method(_trec, "standardized", reference=[_trec()]),
+        "TrecResult.standardized": method(
+            _trec, "standardized", reference={"1": {"map": (0.5, 0.1)}}
+        ),
         "BaseQuerySplitter.get_n_splits": None,  # ignores its arguments
         "RepeatedQueryKFold.get_n_splits": None,
         "BaseQuerySplitter.split": method(
@@ -654,7 +656,7 @@ USES = {
     text.InvertedIndex: lambda index: index.fit(TEXTS),
     text.Tokenizer: lambda tokenizer: tokenizer.tokenize_all(TEXTS),
     trees.BinMapper: lambda bins: bins.fit(X),
-    trees.TreeEnsemble: lambda ensemble: ensemble.feature_importances(3),
+    trees.TreeEnsemble: lambda ensemble: ensemble.empty(ensemble.n_outputs),
 }
 
 # Objects that functions return; nobody else makes them.

@@ -54,6 +54,8 @@ _INTERNAL = re.compile(
     r"unexpected keyword|must be real|\w(Error|Exception)\("
 )
 
+_ROWS = {name: ("rows", "documents") for name in ("X", "y", "arrays")}
+
 
 @dataclass(frozen=True)
 class Call:
@@ -100,7 +102,9 @@ def problem_of(call: Call, name: str, value: Any) -> str:
 
 def problem_of_message(message: str, name: str) -> str:
     """Return what is wrong with a message about an argument, "" if nothing is."""
-    if not re.search(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])", message):
+    # "rows" is what X and y have, and one of several measures is a measure.
+    known = "|".join((name, name.removesuffix("s"), *_ROWS.get(name, ())))
+    if not re.search(rf"(?<![A-Za-z0-9])({known})(?![A-Za-z0-9])", message):
         return f"does not name it: {message}"
     if "\n" in message:
         return f"more than one line: {message}"

@@ -122,6 +122,14 @@ def check_scores_documents(estimator, owner: str) -> None:
         )
 
 
+def check_predicts(estimator, name: str) -> None:
+    """Raise a TypeError unless an argument is an estimator that predicts."""
+    if not hasattr(estimator, "predict") or isinstance(estimator, type):
+        raise TypeError(
+            f"{name} must be a fitted estimator with predict, got {shown(estimator)}"
+        )
+
+
 def protected(estimator, values: Any) -> Any:
     """Return data that an estimator may hold, but cannot change for their owner.
 

@@ -56,7 +56,8 @@ def check_arguments(function: Callable, **given) -> None:
         accepts, accepted = _argument_rule(function, name)
         if not accepts(value):
             raise InvalidParameterError(
-                f"{function.__name__}: {name} must be {accepted}, got {shown(value)}"
+                f"{function.__qualname__.removesuffix('.__init__')}: {name} must be "
+                f"{accepted}, got {shown(value)}"
             )
 
 
@@ -76,6 +77,7 @@ def check_options(function: Callable, given: Mapping[str, Any]) -> None:
     InvalidParameterError
         If an option is of the wrong type or out of range.
     """
+    function = getattr(function, "__func__", function)
     check_arguments(function, **{name: given[name] for name in _options(function)})
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch, check_random_state
 
-from skrank._core._inner import check_scores_documents, scores_of
+from skrank._core._inner import check_predicts, scores_of
 from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
@@ -97,7 +97,7 @@ def query_permutation_importance(
     True
     """
     check_options(query_permutation_importance, locals())
-    check_scores_documents(estimator, "estimator")
+    check_predicts(estimator, "estimator")
     rng = check_random_state(random_state)
     judged = _Judged(estimator, X, y, groups, get_measure(measure), sample_weight)
     baseline = judged.measure_of(X)

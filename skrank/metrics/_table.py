@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from skrank._core._messages import shown
+from skrank._core._parameters import NonNegativeInt
+from skrank._core._validation import check_options
 from skrank.metrics._winning import winning_number
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
@@ -182,8 +184,8 @@ class ComparisonTable:
         return float(
             self.pvalues[
                 _find(measure, self.measures, "measure"),
-                _find(first, self.systems, "system"),
-                _find(second, self.systems, "system"),
+                _find(first, self.systems, "system", "first"),
+                _find(second, self.systems, "system", "second"),
             ]
         )
 
@@ -290,7 +292,9 @@ class ComparisonTable:
             measures.setdefault(defined, []).append(measure)
         return measures
 
-    def to_text(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_text(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as aligned plain text.
 
         Parameters
@@ -306,6 +310,7 @@ class ComparisonTable:
         str
             A star marks the best mean of each measure.
         """
+        check_options(ComparisonTable.to_text, locals())
         intervals = self._shows_intervals(intervals)
         columns = [
             _column([""], self._labels()),
@@ -321,7 +326,9 @@ class ComparisonTable:
         notes = "; ".join([*self._notes(intervals), "* best"]) + "."
         return "\n".join([*lines, "", *textwrap.wrap(notes, max(width, 72))])
 
-    def to_markdown(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_markdown(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as a Markdown table, the best means in bold.
 
         Parameters
@@ -337,6 +344,7 @@ class ComparisonTable:
         str
             A table whose source is aligned too, and a line of notes.
         """
+        check_options(ComparisonTable.to_markdown, locals())
         intervals = self._shows_intervals(intervals)
         escape = lambda text: text.replace("|", "\\|")
         formats = ("**{}**", " {}", " <sup>{}</sup>")
@@ -346,7 +354,9 @@ class ComparisonTable:
         notes = "; ".join(self._notes(intervals))
         return "\n".join([rows[0], rule, *rows[1:], "", notes + "."])
 
-    def to_latex(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_latex(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as a LaTeX table for the package booktabs.
 
         Parameters
@@ -362,6 +372,7 @@ class ComparisonTable:
         str
             A ``table`` environment with its caption; marks are superscripts.
         """
+        check_options(ComparisonTable.to_latex, locals())
         intervals = self._shows_intervals(intervals)
         formats = (
             r"\textbf{{{}}}",
@@ -386,7 +397,9 @@ class ComparisonTable:
             ]
         )
 
-    def to_html(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_html(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as an HTML table, the best means in bold.
 
         Parameters
@@ -402,6 +415,7 @@ class ComparisonTable:
         str
             One ``table`` element; names are escaped.
         """
+        check_options(ComparisonTable.to_html, locals())
         intervals = self._shows_intervals(intervals)
         head = "".join(
             f"<th>{html.escape(name)}</th>" for name in ("", "system", *self.measures)
@@ -477,9 +491,12 @@ def _plain(number):
     return float(number) if np.isfinite(number) else None
 
 
-def _find(name, names, what):
-    if name not in names:
-        raise ValueError(f"unknown {what} {name!r}; the table has {', '.join(names)}")
+def _find(name, names, what, argument=None):
+    if not isinstance(name, str) or name not in names:
+        given = "" if argument is None else f"{argument}: "
+        raise ValueError(
+            f"{given}unknown {what} {shown(name)}; the table has {', '.join(names)}"
+        )
     return names.index(name)
 
 

@@ -24,6 +24,7 @@ from skrank.energies import (
     KernelEnergy,
     LinearEnergy,
     MLPEnergy,
+    PreferenceWeightsEnergy,
 )
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import BaseLoss, HingeLoss, ListNetLoss, LogLoss, SquaredLoss
@@ -137,6 +138,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     def _minimise(self, energy, loss, data, validation, rng):
         """Fit an energy under a loss; return both, the solver's result, the monitor."""
         solver = self._resolve_solver(energy)
+        _check_n_scores(energy, loss)
         energy.setup(data.X, rng, data.y, data.ptr)
         # Once per fit, and not in every evaluation: features of kernels are expensive.
         data = replace(data, X=energy.transform(data.X))
@@ -325,6 +327,16 @@ def _no_labels(energy):
         f"{type(energy).__name__} does not depend on the label; use a label-dependent "
         "energy such as AbsoluteLabelEnergy"
     )
+
+
+def _check_n_scores(energy, loss) -> None:
+    n_scores = energy.n_outputs if isinstance(energy, PreferenceWeightsEnergy) else 1
+    if n_scores != 1 and not loss.weighs_scores:
+        raise ValueError(
+            f"energy gives {n_scores} scores for each document (n_weights={n_scores}), "
+            f"but {type(loss).__name__} compares one; set n_weights=1, or the loss to "
+            "CDNLoss()"
+        )
 
 
 def _at_labels(energies, energy, labels):
