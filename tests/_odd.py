@@ -54,7 +54,7 @@ _INTERNAL = re.compile(
     r"unexpected keyword|must be real|\w(Error|Exception)\("
 )
 
-_ROWS = {name: ("rows", "documents") for name in ("X", "y", "arrays")}
+_ROWS = dict.fromkeys(("X", "y", "arrays"), ("rows", "documents"))
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,8 @@ class Interval:
             if value == self.low and self.closed not in ("both", "left"):
                 return False
         if self.high is None:
-            return _is_integer(value) or math.isfinite(value)
+            # Larger integers fit no array.
+            return abs(value) < 2**63 if _is_integer(value) else math.isfinite(value)
         if self.closed in ("both", "right"):
             return value <= self.high
         return value < self.high
@@ -417,6 +418,15 @@ def _is_sequence(value) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
+def _is_array_of_numbers(value) -> bool:
+    if not _is_sequence(value):
+        return False
+    try:
+        return np.asarray(value).dtype.kind in "biuf"
+    except ValueError:  # lists of different lengths
+        return False
+
+
 def _annotated(arguments) -> _Rule:
     accepts, accepted = _rule(arguments[0])
     # Other metadata than limits says nothing of values.
@@ -500,7 +510,7 @@ _SIMPLE: dict[Any, _Rule] = {
     int: (_is_integer, "a whole number"),
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     str: (lambda value: isinstance(value, str), "a string"),
-    np.ndarray: (_is_sequence, "an array"),
+    np.ndarray: (_is_array_of_numbers, "an array of numbers"),
     npt.ArrayLike: (_is_sequence, "array-like"),
     type(None): (lambda value: value is None, "None"),
     Callable: (callable, "a function"),

@@ -33,6 +33,14 @@ _TWO_WAYS = (
     "keeps it. To treat all rows as one single query use "
     "skrank.config_context(assume_single_query=True)."
 )
+_WITHOUT_ROUTING = (".predict", ".transform", ".energies", ".staged_predict")
+_AT_PREDICT = (
+    "Pass groups=, one query id per row (with metadata routing, also to the predict of "
+    "a pipeline), or give X, as a data frame, an index with a level named 'qid'. "
+    "cross_val_predict and searches hand no groups on to predict and transform, so that "
+    "there only the index works. To treat all rows as one single query use "
+    "skrank.config_context(assume_single_query=True)."
+)
 
 
 def check_arguments(function: Callable, **given) -> None:
@@ -561,7 +569,8 @@ def resolve_groups(
                 f"{name}=, one query id per row, or give y_val a pandas index with a "
                 "level named 'qid'"
             )
-        raise ValueError(f"{caller} needs to know the query of every row. {_TWO_WAYS}")
+        ways = _AT_PREDICT if caller.endswith(_WITHOUT_ROUTING) else _TWO_WAYS
+        raise ValueError(f"{caller} needs to know the query of every row. {ways}")
     return check_groups(groups, n_samples, name=name)
 
 

@@ -1,5 +1,6 @@
 """Access to matplotlib, which is optional and therefore imported late."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -99,10 +100,12 @@ def check_display(display: Any, **shapes: Shape) -> dict[str, np.ndarray]:
     check_options(type(display).__init__, vars(display))
     lengths: dict[str, int] = {}
     given = {name: getattr(display, name) for name in shapes}
+    parameters = inspect.signature(type(display)).parameters
+    optional = {name for name, p in parameters.items() if p.default is None}
     return {
         name: as_shaped(values, name, shapes[name], lengths)
         for name, values in given.items()
-        if values is not None
+        if values is not None or name not in optional
     }
 
 

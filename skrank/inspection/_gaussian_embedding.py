@@ -234,7 +234,8 @@ class GaussianEmbeddingDisplay:
         if not hasattr(ranker, "embed"):
             raise TypeError(
                 f"estimator: {type(ranker).__name__} has no method embed; this display "
-                "needs a ranker that embeds documents and queries as Gaussians, such as GERank"
+                "needs a ranker that embeds documents and queries as Gaussians, such "
+                "as GERank"
             )
         grades = check_grades(y)
         ids = resolve_groups(

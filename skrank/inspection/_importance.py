@@ -151,7 +151,8 @@ class FeatureImportanceDisplay:
         if not hasattr(ranker, "ensemble_"):
             raise TypeError(
                 f"estimator: {type(ranker).__name__} has no trees; use "
-                "from_permutations with query_permutation_importance, which takes any ranker"
+                "from_permutations with query_permutation_importance, which takes any "
+                "ranker"
             )
         if feature_names is None:
             feature_names = getattr(ranker, "feature_names_in_", None)

@@ -346,11 +346,7 @@ def _named(mapping, name):
 
 
 def _check_cutoffs(k):
-    cutoffs = (
-        as_ids(list(k), "k", "cut-off")
-        if np.ndim(k) != 0 or isinstance(k)
-        else np.zeros(0)
-    )
+    cutoffs = as_ids(list(k), "k", "cut-off")
     if cutoffs.dtype.kind not in "iu" or len(cutoffs) == 0:
         raise ValueError(f"k must hold integers, got {shown(k)}")
     if cutoffs[0] < 1 or (np.diff(cutoffs) <= 0).any():

@@ -104,8 +104,8 @@ class TrainingWatch:
         self.ranker = last_step(self.estimator)
         if not hasattr(self.ranker, "energies"):
             raise TypeError(
-                f"{caller} needs an energy-based ranker such as EnergyRanker, or a "
-                f"pipeline that ends in one, got {type(self.ranker).__name__}"
+                f"estimator: {caller} needs an energy-based ranker such as "
+                f"EnergyRanker, or a pipeline that ends in one, got {type(self.ranker).__name__}"
             )
         self.caller = caller
         self.by_label = by_label

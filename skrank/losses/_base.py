@@ -378,7 +378,7 @@ def _as_vector(values, name):
 
 
 def _rows(array, n_documents, name):
-    if isinstance(array, np.ndarray) and array.ndim:
+    if isinstance(array, np.ndarray) and array.dtype.kind in "biuf":
         array = np.ascontiguousarray(array, dtype=np.float64)
     else:
         array = as_numbers(array, name)

@@ -114,6 +114,16 @@ def _of_rows(values, name):
     return numbers
 
 
+def _check_retrieved(retrieved, n_documents) -> np.ndarray:
+    marks = as_numbers(retrieved, "retrieved")
+    if marks.shape != (n_documents,):
+        raise ValueError(
+            f"retrieved must hold True or False for each of {n_documents} documents, "
+            f"got shape {marks.shape}"
+        )
+    return marks.astype(bool)
+
+
 def _scaled_down(weights):
     """Weights whose sums neither overflow nor vanish, by an exact factor."""
     largest = weights.max(initial=0)
@@ -222,8 +232,8 @@ class BaseMeasure(Parameters, BaseEstimator):
         (True, False)
         """
         check_arguments(BaseMeasure.is_better, value=value, reference=reference)
-        if np.isnan(value) or np.isnan(reference):
-            return bool(np.isnan(reference) and not np.isnan(value))
+        if value != value or reference != reference:  # NaN
+            return bool(reference != reference and value == value)
         return bool(self.sign * value > self.sign * reference)
 
     @property
@@ -299,6 +309,8 @@ class BaseMeasure(Parameters, BaseEstimator):
         # Sums over segments, as NumPy has them, take the first document of the next
         # query for one of an empty query.
         held = ptr[1:] > ptr[:-1]
+        if retrieved is not None:
+            retrieved = _check_retrieved(retrieved, len(y))
         values = np.full(len(held), np.nan)
         if held.any():
             documents = RankedDocuments(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._inner import scores_of
+from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, NThreads, PositiveInt, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
@@ -179,8 +180,7 @@ def _check_runs(runs, reference):
     if not isinstance(runs, Mapping) or not runs:
         raise ValueError(
             "runs must be a dict of names to scores or fitted rankers with at least "
-            f"one entry, got {type(runs).__name__} of length "
-            f"{len(runs) if hasattr(runs, '__len__') else 'unknown'}"
+            f"one entry, got {shown(runs)}"
         )
     if len({str(name) for name in runs}) < len(runs):
         raise ValueError(f"names of runs must differ as text, got {list(runs)}")

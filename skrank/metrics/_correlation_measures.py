@@ -62,8 +62,8 @@ class _TieAwareMeasure(BaseMeasure):
         """
         if retrieved is not None and not np.all(retrieved):
             raise ValueError(
-                f"{self.name} compares complete rankings; documents outside of the "
-                "ranking are not supported"
+                f"{self.name} compares complete rankings; retrieved must be None, or "
+                "True for all documents"
             )
         return super().per_query(y, y_score, ptr, n_threads=n_threads)
 

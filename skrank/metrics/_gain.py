@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Numbers
 from skrank._core._validation import as_numbers, calling
 
@@ -130,7 +131,7 @@ def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
     if isinstance(gain, str):
         if gain not in _GAINS:
             known = "'exp2', 'linear', a function, a mapping or a table"
-            raise ValueError(f"gain must be {known}, got {gain!r}")
+            raise ValueError(f"gain must be {known}, got {shown(gain)}")
         return _GAINS[gain](y)
     if isinstance(gain, Mapping):
         values = _mapped_gain(gain, y)

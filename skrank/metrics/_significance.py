@@ -396,7 +396,9 @@ def bootstrap_interval(
     check_options(bootstrap_interval, locals())
     values = _check_values(values, "values", ndim=(1, 2))
     if len(values) < 2:
-        raise ValueError(f"an interval needs at least 2 queries, got {len(values)}")
+        raise ValueError(
+            f"values must hold at least 2 queries for an interval, got {len(values)}"
+        )
     scale = _scale_of(values)
     columns = values.reshape(len(values), -1) / scale
     means = _resampled_means(columns, n_resamples, check_random_state(random_state))

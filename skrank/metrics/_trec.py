@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._validation import (
     as_ids,
@@ -71,6 +72,7 @@ class TrecResult:
         str
             Name, query id or "all", and value with four decimals.
         """
+        check_arguments(TrecResult.lines, per_query=per_query)
         if per_query:
             for number, topic in enumerate(self.topics):
                 for name, values in self.per_query.items():
@@ -96,6 +98,13 @@ class TrecResult:
             is −1,000,000 where the reference has no entry, or a deviation of 0 around
             another value.
         """
+        if not isinstance(reference, Mapping) or not all(
+            isinstance(entries, Mapping) for entries in reference.values()
+        ):
+            raise TypeError(
+                "reference must be a mapping {topic: {measure: (mean, standard "
+                f"deviation)}}}}, got {shown(reference)}"
+            )
         result = TrecResult(self.topics, {})
         for name, kind in self.summarised_by.items():
             is_text = kind in ("runid", "none")

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import check_random_state
 
 from skrank._core._inner import check_scores_documents
+from skrank._core._messages import shown
 from skrank._core._parameters import NThreads, Seed
 from skrank._core._validation import (
     check_options,
@@ -48,13 +49,15 @@ def _numbers_of_queries(train_sizes: npt.ArrayLike, n_available: int) -> np.ndar
     """Return the numbers of queries that shares or numbers ask for."""
     sizes = []
     given: list[Any] = np.unique(np.asarray(train_sizes)).tolist()
+    if not given:
+        raise ValueError("train_sizes must hold at least one size, got none")
     for size in given:
         is_number = isinstance(size, numbers.Integral)
         limit = n_available if is_number else 1
         if not isinstance(size, int | float) or not 0 < size <= limit:
             raise ValueError(
                 "train_sizes must hold shares in (0, 1] or numbers of queries from 1 "
-                f"to {n_available}, the smallest training set; got {size!r}"
+                f"to {n_available}, the smallest training set; got {shown(size)}"
             )
         sizes.append(size if is_number else max(1, int(size * n_available)))
     return np.unique(sizes)
@@ -192,6 +195,8 @@ def _growing_splits(
         (rng.permutation(np.unique(codes[train])), test)
         for train, test in cv.split(X, y, ids)
     ]
+    if not folds:
+        raise ValueError("cv must make at least one split, got none")
     sizes = _numbers_of_queries(train_sizes, min(len(train) for train, _ in folds))
     splits = [
         (queries.rows(train[:size]), test) for size in sizes for train, test in folds

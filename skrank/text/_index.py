@@ -288,7 +288,7 @@ class InvertedIndex(Parameters, BaseEstimator):
             total.sort_indices()
             self._postings[None] = Postings(total)
         if field not in self._postings:
-            raise ValueError(f"field must be one of {self.fields_}, got {field!r}")
+            raise ValueError(f"field must be one of {self.fields_}, got {shown(field)}")
         return self._postings[field]
 
     def count_queries(self, queries: Iterable[str]) -> sparse.csr_array:
@@ -412,7 +412,7 @@ def _as_fields(documents) -> dict[str, list[str]]:
         fields = {_DEFAULT_FIELD: as_texts(documents, "documents")}
     for name in fields:
         if not isinstance(name, str):
-            raise TypeError(f"documents must name fields by strings, got {name!r}")
+            raise TypeError(f"documents must name fields by strings, got {shown(name)}")
     sizes = {name: len(texts) for name, texts in fields.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
 from skrank._core._validation import as_numbers, check_arguments
 from skrank.trees import _binning
@@ -150,7 +151,7 @@ class BinMapper(Parameters, BaseEstimator):
         ):
             raise ValueError(
                 f"categorical_features must be a mask or indices from 0 to {d - 1}, "
-                f"got {self.categorical_features!r}"
+                f"got {shown(self.categorical_features)}"
             )
         mask[chosen] = True
         return mask
