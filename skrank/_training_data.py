@@ -114,7 +114,7 @@ def _look_swapped(data: GroupedRows, index: QueryIndex) -> bool:
     y: Any = index.restore(np.asarray(data.y))
     n_blocks = 1 + int(np.count_nonzero(y[1:] != y[:-1]))
     # No blocks at all, or as many queries as blocks, as where they are told apart by y.
-    if 2 * n_blocks > len(y) or data.n_queries < 2 or n_blocks <= data.n_queries:
+    if 2 * n_blocks > len(y) or n_blocks <= data.n_queries:
         return False
     codes = index.restore(index.codes)
     n_runs = 1 + int(np.count_nonzero(codes[1:] != codes[:-1]))

@@ -293,7 +293,13 @@ def _lines(content):
     return io.StringIO(content)
 
 
-#: Functions that do not stand here for a reason.
+#: Functions that read and write files; `tests/datasets/test_arguments.py` has them.
+READ_AND_WRITE = {
+    *("datasets.dump_letor", "datasets.dump_qrels", "datasets.dump_run"),
+    *("datasets.load_letor", "datasets.load_letor_folds", "datasets.load_qrels"),
+    *("datasets.load_run", "datasets.load_see_also", "datasets.load_table"),
+    *("export.load_model", "export.save_model"),
+}
 WITHOUT_ARGUMENTS = ("get_config", "metrics.known_measures")
 
 

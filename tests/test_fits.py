@@ -252,6 +252,42 @@ def test_swapped_arguments_are_warned_of(data):
 
 
 @pytest.mark.parametrize(
+    ("y", "groups", "swapped"),
+    [
+        ([1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 0, 1], True),  # blocks of two rows
+        ([1, 1, 2, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1, 0], False),  # of fewer
+        ([1, 1, 1, 2, 2, 2, 3, 3, 3], [0, 1, 2] * 3, False),  # as many as queries
+        ([1, 1, 2, 2, 3, 3], [0, 0, 1, 0, 0, 1], True),  # each query in two runs
+        ([1, 1, 2, 2, 3, 3], [0, 0, 1, 1, 0, 0], False),  # in fewer
+        (
+            [1, 1, 2, 2, 3, 3, 4, 4],
+            [0, 0, 1, 1, 0, 0, 1, 1],
+            False,
+        ),  # as blocks
+        ([1, 1, 2, 2, 3, 3, 4, 4], [0, 0, 1, 1, 2, 2, 0, 1], False),  # more than those
+        ([1, 1, 2, 2, 3, 3], [0] * 6, False),  # one query
+        ([1, 1, 2, 2, 1, 1], [0, 1, 0, 1, 0, 1], False),  # a value in two blocks
+        ([0.5, 0.5, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], False),  # no whole number
+    ],
+)
+def test_what_looks_swapped(y, groups, swapped):
+    """Whole numbers in one block each, and fewer values in two or more runs each."""
+    X = np.random.default_rng(0).random((len(y), 2))
+    found = warnings_of(RankSVM(max_iter=2), X, y, groups)
+    assert any("look swapped" in message for message in found) == swapped
+
+
+def test_grades_held_out_that_tell_nothing_are_warned_of(data):
+    X, y, groups = data
+    flat = np.where(groups == 0, 1 + y, 1.0)
+    found = []
+    for seed in range(3):  # the query that tells something may be held out
+        ranker = RankNet(max_iter=2, early_stopping=True, random_state=seed)
+        found += warnings_of(ranker, X, flat, groups)
+    assert any("the grades held out by early_stopping" in text for text in found)
+
+
+@pytest.mark.parametrize(
     "ranker",
     [LambdaMART(n_estimators=2), SubsetRegression(gain="exp2"), RankSVM()],
     ids=lambda ranker: type(ranker).__name__,

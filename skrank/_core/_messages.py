@@ -1,9 +1,12 @@
 """Values as error messages show them."""
 
+import re
 from typing import Any
 
 _LENGTH = 80
 _OF_CODE = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
+# They would break a line in two, or command a terminal.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def shown(value: Any, length: int = _LENGTH) -> str:
@@ -54,3 +57,8 @@ def shortened(text: str, length: int = _LENGTH) -> str:
         return text
     end = length // 3
     return f"{text[: length - end - 1]}…{text[len(text) - end :]}"
+
+
+def on_one_line(text: str) -> str:
+    """Return a text with escapes in place of line ends and other control characters."""
+    return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), text)

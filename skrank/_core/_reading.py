@@ -21,7 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import on_one_line, shortened, shown
+from skrank._core._paths import checked_path, named_errors
 
 # Text that people pack shrinks to a tenth, seldom to a fiftieth. Deflate can shrink it
 # to a thousandth, bzip2 and xz to less still.
@@ -29,6 +30,9 @@ _RATIO = 100
 _SMALL = 2**28
 _PIECE, _UNPACKED_PIECE = 2**20, 2**22
 _SMALL_PIECE = 2**12
+# Of a pipe or a device, which may have no end. Larger data are seldom piped, and what
+# may be kept in memory unasked must leave a small machine alive.
+ENDLESS = 2**30
 _LENGTH = 300  # characters of what a message quotes
 _GZIP_BITS = 31  # a window of 2**15 bytes, and the header and trailer of gzip
 _XZ_MEMORY = 2**28  # `xz -9` needs a quarter of this
@@ -87,9 +91,10 @@ class LimitError(ValueError):
 def source_name(source: Any) -> str:
     """Return the name of a source in error messages."""
     if isinstance(source, (str, os.PathLike)):
-        return os.fsdecode(source)
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) else "<text>"
+        name = os.fsdecode(source)
+    else:
+        name = getattr(source, "name", None)
+    return on_one_line(name) if isinstance(name, str) else "<text>"
 
 
 def byte_limit(n_packed: int, max_bytes: int | None) -> int:
@@ -120,8 +125,9 @@ def open_text(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
         File or text to read, also a pipe. Packing by gzip, bzip2, xz, zip (one member)
         or Zstandard is recognised by the first bytes.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to what
-        is not packed, and that of `byte_limit` to what is.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files, 1 GiB to pipes and devices, and that of `byte_limit` to what is
+        packed.
 
     Yields
     ------
@@ -155,7 +161,9 @@ def _without_mark(text, name):
 
 
 @contextmanager
-def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
+def open_bytes(
+    source: Source, max_bytes: int | None = None, *, argument: str = "source"
+) -> Iterator[Any]:
     """Yield the bytes of a source as they are, packed or not.
 
     Parameters
@@ -163,7 +171,10 @@ def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
     source : str, path, file object, bytes or NamedText
         File or text to read.
     max_bytes : int, default=None
-        Largest number of bytes; None sets no limit.
+        Largest number of bytes; None sets no limit to plain files, and 1 GiB to pipes
+        and devices, which may have no end.
+    argument : str, default="source"
+        Name of the argument in error messages.
 
     Yields
     ------
@@ -173,7 +184,8 @@ def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
     if isinstance(source, NamedText):
         source = source.data
     if isinstance(source, (str, os.PathLike)):
-        with _open(source) as file, _mapped_or_read(file, name, max_bytes) as raw:
+        path = checked_path(source, argument)
+        with open(path, "rb") as file, _mapped_or_read(file, name, max_bytes) as raw:
             yield raw
         return
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -183,19 +195,10 @@ def open_bytes(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
         raw = _all_of(source, name, max_bytes)
     else:
         raise TypeError(
-            "expected a path, an open file or bytes, got "
+            f"{argument}: expected a path, an open file or bytes, got "
             f"{type(source).__name__}: {shown(source)}"
         )
     yield raw
-
-
-def _open(path):
-    text = os.fspath(path)
-    if not text:
-        raise FileNotFoundError("the path of the file to read is empty")
-    if "\0" in text:
-        raise ValueError(f"the path {shown(text)} holds a NUL character")
-    return open(text, "rb")
 
 
 @contextmanager
@@ -216,13 +219,43 @@ def _check_size(size, name, max_bytes):
 
 
 def _all_of(file, name, max_bytes) -> bytearray:
-    return _joined(_pieces_of(file), name, max_bytes)
+    if max_bytes is None and not _has_an_end(file):
+        max_bytes = ENDLESS
+    with named_errors(name):
+        return _joined(_pieces_of(file), name, max_bytes)
+
+
+def _has_an_end(file) -> bool:
+    """Whether an open file is a plain one or in memory; others may go on for ever."""
+    if isinstance(file, (io.BytesIO, io.StringIO)):
+        return True
+    try:
+        status = os.fstat(file.fileno())
+    except (AttributeError, OSError, TypeError, ValueError):
+        return False
+    # Those that the operating system makes up are plain files of no size.
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0
 
 
 def _pieces_of(file):
-    while piece := file.read(_PIECE):
+    while piece := _piece_of(file):
         # A file that is open for text has decoded its bytes; this takes them back.
         yield piece.encode(errors="surrogateescape") if type(piece) is str else piece
+
+
+def _piece_of(file) -> Any:
+    try:
+        piece = file.read(_PIECE)
+    except io.UnsupportedOperation:
+        raise TypeError(
+            f"source: expected a file that is open for reading, got {shown(file)}"
+        ) from None
+    if piece is not None and not isinstance(piece, (bytes, bytearray, str)):
+        raise TypeError(
+            f"source: expected a file that reads bytes or text, got {shown(piece)} of "
+            f"{shown(file)}"
+        )
+    return piece
 
 
 def _joined(pieces, name, limit) -> bytearray:

@@ -37,8 +37,8 @@ _WITHOUT_ROUTING = (".predict", ".transform", ".energies", ".staged_predict")
 _AT_PREDICT = (
     "Pass groups=, one query id per row (with metadata routing, also to the predict of "
     "a pipeline), or give X, as a data frame, an index with a level named 'qid'. "
-    "cross_val_predict and searches hand no groups on to predict and transform, so that "
-    "there only the index works. To treat all rows as one single query use "
+    "cross_val_predict hands no groups on to predict and transform, so that there only "
+    "the index works. To treat all rows as one single query use "
     "skrank.config_context(assume_single_query=True)."
 )
 

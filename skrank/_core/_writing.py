@@ -22,13 +22,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Literal
 
-from skrank._core._messages import shown
+from skrank._core._messages import on_one_line
+from skrank._core._paths import checked_path, named_errors
 
 _CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 _DESCRIPTORS = re.compile(r"/proc/(\d+)(/task/\d+)?/fd")
 _MAX_LINKS = 40  # as many as Linux follows
-# Errors of writing, which the operating system reports without the name of the file.
-_NAMELESS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -62,8 +61,8 @@ def atomic_write(
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     if text:  # ids that are not UTF-8 are kept byte by byte
         text["errors"] = "surrogateescape"
-    name = _checked(path)
-    with _named_errors(name):
+    name = checked_path(path, purpose="write")
+    with named_errors(name):
         target, found = _target(name)
         if _is_special(name, found):
             with open(_open_special(name), mode, **text) as file:
@@ -97,7 +96,7 @@ def packed_write(path: str | os.PathLike) -> Iterator[Any]:
     file
         A file that takes bytes. Equal bytes make equal files.
     """
-    suffix = os.path.splitext(os.fspath(path))[1]
+    suffix = os.path.splitext(checked_path(path, purpose="write"))[1]
     with atomic_write(path, "wb") as file:
         if suffix == ".gz":
             # Neither a time nor the name of the temporary file gets into the bytes.
@@ -125,8 +124,10 @@ def check_writable(path: str | os.PathLike) -> None:
     ------
     OSError
         If there is no folder for it, it is a folder itself, or may not be written.
+    TypeError
+        If it is no path.
     """
-    name = _checked(path)
+    name = checked_path(path, purpose="write")
     target, found = _target(name)
     if _is_special(name, found):
         _check_access(name)
@@ -135,15 +136,6 @@ def check_writable(path: str | os.PathLike) -> None:
         temporary = _Temporary(name, target, found)
         os.close(temporary.descriptor)
         temporary.remove()
-
-
-def _checked(path) -> str:
-    name = os.fspath(path)
-    if not name:
-        raise FileNotFoundError("the path of the file to write is empty")
-    if "\0" in name:
-        raise ValueError(f"the path {shown(name)} holds a NUL character")
-    return name
 
 
 def _target(name):
@@ -155,10 +147,12 @@ def _target(name):
     except FileNotFoundError:
         found = None
     if os.path.isdir(name) or name.endswith(os.sep):
-        raise IsADirectoryError(f"cannot write {name}: it is a folder")
+        raise IsADirectoryError(f"cannot write {on_one_line(name)}: it is a folder")
     if found is None and not os.path.isdir(os.path.dirname(target)):
         folder = os.path.dirname(target)
-        raise FileNotFoundError(f"cannot write {name}: there is no folder {folder}")
+        raise FileNotFoundError(
+            on_one_line(f"cannot write {name}: there is no folder {folder}")
+        )
     return target, found
 
 
@@ -196,16 +190,6 @@ def _open_special(name) -> int:
         if stream is not None:
             stream.flush()
     return os.dup(number)
-
-
-@contextmanager
-def _named_errors(name):
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno in _NAMELESS:
-            error.filename = name
-        raise
 
 
 class _Temporary:

@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from skrank._core._messages import shortened
+from skrank._core._paths import named_errors
 from skrank.cli._errors import CommandError, printable
-from skrank.cli._options import STANDARD, InputPath, OutputPath, paths
+from skrank.cli._options import STANDARD, STDOUT, InputPath, OutputPath, paths
 from skrank.cli._outputs import check_outputs
 from skrank.cli._parser import build_parser
 
@@ -63,12 +64,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_args(argv)
     except SystemExit as exit_:
         return int(exit_.code or 0)
+    except KeyboardInterrupt:
+        _report("interrupted")
+        return _INTERRUPTED
     try:
         with warnings.catch_warnings(), _lenient_stdout():
             _show_warnings_as_lines()
             _run(args)
             if sys.stdout is not None:
-                sys.stdout.flush()
+                with named_errors(STDOUT):
+                    sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
         _report("interrupted")
@@ -110,7 +115,9 @@ def _one_line(error):
         return " ".join(f"not enough memory. {error}".split()).rstrip(".")
     if isinstance(error, RecursionError):
         return "the input is nested too deeply"
-    return shortened(" ".join(str(error).split()), _LINE) or type(error).__name__
+    # Errors whose hints name arguments of Python have another text for commands.
+    text = getattr(error, "for_command", None) or str(error)
+    return shortened(" ".join(text.split()), _LINE) or type(error).__name__
 
 
 def _internal(error):

@@ -14,7 +14,7 @@ from skrank.cli._io import (
     report,
     source,
 )
-from skrank.cli._options import STANDARD, refuse_unused
+from skrank.cli._options import STANDARD, given, refuse_unused
 from skrank.cli._trec import read_judgements, read_zscores
 from skrank.datasets import load_run
 from skrank.metrics import trec_measures
@@ -39,7 +39,12 @@ def _run_trec(args):
         raise CommandError(
             "evaluate takes a run and judgements, or --letor FILE --scores FILE"
         )
-    refuse_unused(args, "on a run and judgements", ("metrics", "preset", "jobs"))
+    if "metrics" in given(args):
+        raise CommandError(
+            "--metrics has no effect on a run and judgements, whose measures are named "
+            "by -m as trec_eval names them, as in -m map -m ndcg_cut.10"
+        )
+    refuse_unused(args, "on a run and judgements", ("preset", "jobs"))
     if args.judgement_format in ("prefs", "qrels_prefs"):
         # Preferences have no relevant documents, only better ones.
         refuse_unused(args, f"with -R {args.judgement_format}", ("level",))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._messages import on_one_line
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank.cli._errors import CommandError
@@ -115,7 +116,7 @@ def _lines(path, max_bytes):
     try:
         return [line.decode("utf-8").strip() for _, line in read_lines(path, max_bytes)]
     except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not text: {error.reason}") from None
+        raise CommandError(f"{on_one_line(path)} is not text: {error.reason}") from None
 
 
 def _checked(args, model, text, names):

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skrank._core._parameters import InvalidParameterError
+from skrank._core._paths import named_errors
 from skrank.cli import _measures, _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
@@ -20,7 +21,7 @@ from skrank.cli._io import (
     source,
 )
 from skrank.cli._models import predict_scores, train_model
-from skrank.cli._options import STANDARD, refuse_others
+from skrank.cli._options import STANDARD, STDOUT, refuse_others
 from skrank.datasets import load_letor_folds
 from skrank.datasets._letor import n_features_of
 from skrank.export import save_model
@@ -71,7 +72,8 @@ def run(args: argparse.Namespace) -> None:
             # The folds estimate the quality; the model to keep learns from all queries.
             model = clone(ranker)
             model = train_model(model, args.normalize, data["train"], None, progress)[0]
-        save_model(model, sys.stdout.buffer if args.save == STANDARD else args.save)
+        with named_errors(STDOUT if args.save == STANDARD else args.save):
+            save_model(model, sys.stdout.buffer if args.save == STANDARD else args.save)
     report(
         _text(args, ranker, measures, runs),
         _document(args, ranker, measures, runs),

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank._core._messages import shown
+from skrank._core._messages import on_one_line, shown
+from skrank._core._paths import named_errors
 from skrank._core._reading import EmptyError, NamedText, open_bytes, open_text
 from skrank._core._writing import atomic_write
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
-from skrank.cli._options import STANDARD
+from skrank.cli._options import STANDARD, STDOUT
 from skrank.datasets import load_letor
 
 
@@ -116,12 +117,15 @@ def read_scores(
     for number, line in read_lines(path, max_bytes, may_be_empty=True):
         if count == n_documents:
             raise CommandError(
-                f"{path}, line {number}: more scores than the {n_documents} documents"
+                f"{on_one_line(path)}, line {number}: more scores than the "
+                f"{n_documents} documents"
             )
         scores[count] = _score(line, path, number)
         count += 1
     if count < n_documents:
-        raise CommandError(f"{path} has {count} scores for {n_documents} documents")
+        raise CommandError(
+            f"{on_one_line(path)} has {count} scores for {n_documents} documents"
+        )
     return scores
 
 
@@ -134,7 +138,9 @@ def _score(line, path, number):
         score = float("nan")
     if np.isnan(score):
         found = shown(text.decode(errors="replace"))
-        raise CommandError(f"{path}, line {number}: expected a score, found {found}")
+        raise CommandError(
+            f"{on_one_line(path)}, line {number}: expected a score, found {found}"
+        )
     return score
 
 
@@ -143,7 +149,8 @@ def write_lines(lines: Iterable[str], path: str | None = None) -> None:
     if path is None or path == STANDARD:
         if sys.stdout is None:
             raise CommandError("the standard output is closed")
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        with named_errors(STDOUT):
+            sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in lines)
@@ -175,11 +182,12 @@ def report(
         header = {"command": command, "version": __version__}
         content = json.dumps({**header, **document}, indent=1, allow_nan=False)
         if json_path == "-":
-            print(content)
+            write_lines([content])
             return
         write_lines([content], json_path)
     if text:
-        print(text, file=file)
+        with named_errors(STDOUT if file is None else "<stderr>"):
+            print(text, file=file)
 
 
 def plain_number(value: float) -> float | None:

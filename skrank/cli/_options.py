@@ -7,6 +7,7 @@ from skrank.cli._errors import CommandError
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 STANDARD = "-"
+STDOUT = "<stdout>"  # its name in messages
 
 
 class InputPath(str):

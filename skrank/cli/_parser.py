@@ -447,7 +447,7 @@ def _add_limit(parser):
         metavar="N",
         type=byte_count,
         help="largest size of an input file, unpacked, such as 500M or 20G; default: "
-        "100 times a packed file, at least 256M",
+        "100 times a packed file, at least 256M; 1G of a pipe or a device",
     )
 
 

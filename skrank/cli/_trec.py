@@ -7,7 +7,7 @@ judgements (``-R``) and statistics of other runs (``-Z``).
 import math
 from collections.abc import Iterator
 
-from skrank._core._messages import shown
+from skrank._core._messages import on_one_line, shown
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_lines, source
 from skrank.datasets import load_qrels
@@ -42,7 +42,7 @@ def read_judgements(path: str, layout: str, max_bytes: int | None = None) -> lis
         return [qrels.groups, qrels.docids, qrels.y]
     rows = list(_rows(path, _LAYOUTS[layout], 1, max_bytes))
     if not rows:
-        raise CommandError(f"{path} has no lines '{_LAYOUTS[layout]}'")
+        raise CommandError(f"{on_one_line(path)} has no lines '{_LAYOUTS[layout]}'")
     return list(zip(*rows))
 
 
@@ -65,7 +65,7 @@ def _rows(path, layout, numbers, max_bytes) -> Iterator[list]:
         words = line.split()[: len(names)]
         if words[0].startswith(b"#"):
             continue
-        where = f"{path}, line {line_number}"
+        where = f"{on_one_line(path)}, line {line_number}"
         if len(words) < len(names):
             raise CommandError(
                 f"{where}: expected {len(names)} fields '{layout}', found {len(words)}"

@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from skrank._core._messages import shown
-from skrank._core._validation import QID_LEVEL
+from skrank._core._parameters import InvalidParameterError
+from skrank._core._validation import QID_LEVEL, as_ids
 
 # Strings of fixed width may take this many characters, or this many times as many as
 # the strings have.
@@ -177,6 +178,29 @@ class RankingData:
         return replace(self, X=X, y=pd.Series(self.y, index, name="grade"))
 
 
+def float_dtype(dtype: Any) -> np.dtype:
+    """Return the type of features that an argument ``dtype`` names."""
+    try:
+        named = np.dtype(dtype)
+    except Exception:  # errors of many kinds
+        named = None
+    if named is None or named not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidParameterError(
+            f"dtype must be np.float32 or np.float64, got {shown(dtype)}"
+        )
+    return named
+
+
+def entries_of(values: Any, name: str, n_rows: int) -> list:
+    """Return an argument that must hold one entry per row as a list."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise TypeError(f"{name} must hold one entry per row, got {shown(values)}")
+    entries = as_ids(values, name).tolist()
+    if len(entries) != n_rows:
+        raise ValueError(f"{name} has {len(entries)} entries for {n_rows} rows")
+    return entries
+
+
 def string_ids(ids: Sequence[str]) -> np.ndarray:
     """Return ids as an array in which each of them keeps apart from the others.
 
@@ -208,6 +232,9 @@ def string_ids(ids: Sequence[str]) -> np.ndarray:
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
     """Return one string or number per row as UTF-8, after a check for separators."""
     values = list(values)
+    for row, value in enumerate(values):
+        if isinstance(value, bytes):  # whose representation would be written
+            raise TypeError(f"{name} must hold text; row {row} has {shown(value)}")
     try:
         encoded = [str(value).encode(errors="surrogateescape") for value in values]
     except UnicodeEncodeError as error:

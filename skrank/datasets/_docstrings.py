@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
 
+from skrank._core._messages import shortened, shown
+
 # Modules that are tests, build tools or deprecated, that change global state when they
 # are imported, or that hold hundreds of generated wrappers.
 _SKIPPED_MODULES = frozenset(
@@ -86,12 +88,23 @@ def collect_docstrings(packages: Iterable[str]) -> list[Documented]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for package in packages:
-            for module_name, module in _walk(package, importlib.import_module(package)):
+            for module_name, module in _walk(package, imported(package)):
                 for name, value in _public_members(module, package):
                     objects[id(value)] = value
                     paths.setdefault(id(value), []).append(f"{module_name}.{name}")
         found = [_take_apart(objects[key], paths[key]) for key in paths]
     return sorted((entry for entry in found if entry), key=lambda entry: entry.name)
+
+
+def imported(package: str) -> ModuleType:
+    """Import a package, or say which one cannot be imported."""
+    try:
+        return importlib.import_module(package)
+    except (ImportError, TypeError, ValueError) as error:  # names that are none, too
+        reason = str(error) or type(error).__name__
+        raise ImportError(
+            f"packages: {shown(package)} cannot be imported: {shortened(reason)}"
+        ) from None
 
 
 def _walk(name: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
@@ -104,7 +117,9 @@ def _walk(name: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
             continue
         try:
             child = importlib.import_module(f"{name}.{info.name}")
-        except Exception:  # a missing optional dependency, or a broken build
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # an optional dependency is missing, or a script exits
             continue
         yield from _walk(f"{name}.{info.name}", child)
 

@@ -1,5 +1,6 @@
 """The folder of a LETOR data set: Fold1 to Fold5 with train, vali and test."""
 
+import inspect
 import os
 import re
 from collections.abc import Sequence
@@ -7,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import on_one_line, shortened, shown
+from skrank._core._paths import checked_path
+from skrank._core._validation import check_arguments
 from skrank.datasets._container import RankingData
 from skrank.datasets._letor import load_letor, n_features_of
 
@@ -17,6 +20,7 @@ _PARTS = {
     "vali": ("vali", "valid", "validation"),
     "test": ("test",),
 }
+_OPTIONS = tuple(inspect.signature(load_letor).parameters)[1:]
 _SUFFIXES = (".txt", ".txt.gz", ".txt.bz2", ".txt.xz", "")
 
 
@@ -52,7 +56,13 @@ class LetorFold:
     """
 
     def __init__(self, folder: str | os.PathLike, **load_kwargs: Any):
-        self.folder = Path(folder)
+        self.folder = Path(checked_path(folder, "folder"))
+        unknown = [name for name in load_kwargs if name not in _OPTIONS]
+        if unknown:
+            raise TypeError(
+                f"load_letor has no option {shown(unknown[0])}; its options are: "
+                f"{', '.join(_OPTIONS)}"
+            )
         self.name = self.folder.name
         self.paths = {part: _find_part(self.folder, part) for part in _PARTS}
         self._load_kwargs = load_kwargs
@@ -127,7 +137,7 @@ def _fold_number(folder: Path) -> int | None:
 def _fold_folders(folder: Path) -> dict[int, Path]:
     """Return the folders of the folds by their numbers."""
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} is not a folder")
+        raise FileNotFoundError(on_one_line(f"{folder} is not a folder"))
     entries = sorted(folder.iterdir())
     # By number rather than by name: Fold10 comes after Fold9.
     numbers = {entry: _fold_number(entry) for entry in entries}
@@ -187,7 +197,8 @@ def load_letor_folds(
     ...     print(fold.name, X.shape)
     Fold1 (1, 1)
     """
-    folder = Path(folder)
+    folder = Path(checked_path(folder, "folder"))
+    check_arguments(load_letor_folds, folds=folds)
     numbered = _fold_folders(folder)
     wanted = list(numbered) if folds is None else list(folds)
     missing = [number for number in wanted if number not in numbered]

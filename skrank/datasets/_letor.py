@@ -27,12 +27,20 @@ from skrank._core._letor import (
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._reading import Source, open_text, source_name
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_arguments, check_groups
+from skrank._core._validation import (
+    as_numbers,
+    check_arguments,
+    check_groups,
+    check_sparse,
+    naming,
+)
 from skrank._core._writing import check_writable, packed_write
 from skrank.datasets._container import (
     RankingData,
     TextColumn,
     as_text_list,
+    entries_of,
+    float_dtype,
     string_ids,
 )
 
@@ -43,7 +51,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 _MAX_INDEX = 1 << 24
 # A dense matrix may have this many numbers, or this many times as many as the text has
 # bytes, unless n_features asks for more.
-_DENSE_NUMBERS, _NUMBERS_PER_BYTE = 1 << 28, 64
+_DENSE_NUMBERS, _NUMBERS_PER_BYTE = 1 << 24, 64
 _FEATURE = "a feature 'index:value'"
 
 # {found} becomes the text at the place of the fault, {index} the digits it begins with,
@@ -60,8 +68,7 @@ _MESSAGES = {
     "index_below_one": "expected a feature index of at least 1, found {found}",
     "index_too_large": "expected a feature index of at most {limit}, found {found}",
     "index_beyond_cap": (
-        f"expected a feature index of at most {_MAX_INDEX}, found {{found}}; "
-        "n_features={index} or more accepts it"
+        f"expected a feature index of at most {_MAX_INDEX}, found {{found}}"
     ),
     "not_ascending": (
         "expected ascending feature indices without repetition, found {found} after an "
@@ -69,15 +76,49 @@ _MESSAGES = {
     ),
     "bad_value": "expected a number after the colon, found {found}",
     "not_finite": (
-        "expected a finite value (or NULL or nan for a missing one), found {found}; "
-        "clip=True takes the largest one instead"
+        "expected a finite value (or NULL or nan for a missing one), found {found}"
     ),
-    "float32_overflow": (
-        "expected a value within the range of float32, found {found}; "
-        "dtype=np.float64 can hold it, clip=True takes the largest one instead"
-    ),
+    "float32_overflow": ("expected a value within the range of float32, found {found}"),
     "trailing": "expected the end of the line after a carriage return, found {found}",
 }
+# What to do about it, where that is an argument of `load_letor`.
+_HINTS = {
+    "index_beyond_cap": "n_features={index} or more accepts it",
+    "not_finite": "clip=True takes the largest one instead",
+    "float32_overflow": (
+        "dtype=np.float64 can hold it, clip=True takes the largest one instead"
+    ),
+}
+
+
+class LetorError(ValueError):
+    """A LETOR text is refused.
+
+    Parameters
+    ----------
+    problem : str
+        What was found, and what is accepted.
+    hint : str, default=""
+        Which argument of `load_letor` helps.
+    option : str, default=""
+        Which option of the command line helps.
+
+    Attributes
+    ----------
+    for_command : str
+        The message of the command line, which has no arguments of Python.
+    """
+
+    def __init__(self, problem: str, hint: str = "", option: str = ""):
+        super().__init__("; ".join(filter(None, (problem, hint))))
+        self._parts = problem, hint, option
+        problem = problem.replace("n_features=", "")
+        self.for_command = "; ".join(filter(None, (problem, option)))
+
+    def of(self, name: str) -> "LetorError":
+        """Return the error with the name of the text before it."""
+        problem, *hints = self._parts
+        return LetorError(f"{name}: {problem}", *hints)
 
 
 def line_of(text: Any, offset: int) -> int:
@@ -107,9 +148,11 @@ def _explain(
     limit = _INT32_MAX if n_features is None else f"n_features={n_features}"
     found = _token_at(text, error.offset)
     index = found.strip("'").partition(":")[0].lstrip("0")
-    message = _MESSAGES[error.reason].format(found=found, limit=limit, index=index)
+    values = {"found": found, "limit": limit, "index": index}
+    message = _MESSAGES[error.reason].format(**values)
+    hint = _HINTS.get(error.reason, "").format(**values)
     line = line_of(text, error.offset)
-    return ValueError(f"{source_name(source)}, line {line}: {message}")
+    return LetorError(f"{source_name(source)}, line {line}: {message}", hint)
 
 
 def _fault_of_line(text: Any, error: ParseError) -> ParseError:
@@ -154,10 +197,11 @@ def _check_inferred_size(text, n_rows: int, width: int, sparse: bool) -> None:
         parse_letor(text, "f8", True, _MAX_INDEX, 1)
     limit = max(_DENSE_NUMBERS, _NUMBERS_PER_BYTE * len(text))
     if not sparse and n_rows * width > limit:
-        raise ValueError(
-            f"{_matrix(n_rows, width)} would be nearly all zeros; sparse=True stores "
-            f"the others only, and n_features={width} makes the matrix dense all the "
-            "same"
+        raise LetorError(
+            f"{_matrix(n_rows, width)} would be nearly all zeros",
+            f"sparse=True stores the others only, and n_features={width} makes the "
+            "matrix dense all the same",
+            "--sparse stores the others only",
         )
 
 
@@ -186,11 +230,11 @@ def _features(parsed, n_features: int, sparse: bool) -> Any:
     return X
 
 
-def _check_arguments(dtype: npt.DTypeLike, n_features: int | None) -> np.dtype:
-    dtype = np.dtype(dtype)
-    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be np.float32 or np.float64, got {dtype}")
-    check_arguments(load_letor, n_features=n_features)
+def _check_arguments(
+    dtype: npt.DTypeLike, n_features: int | None, **more: Any
+) -> np.dtype:
+    dtype = float_dtype(dtype)
+    check_arguments(load_letor, n_features=n_features, **more)
     if n_features is not None and n_features > _INT32_MAX:
         raise ValueError(f"n_features must be at most {_INT32_MAX}, got {n_features}")
     return dtype
@@ -214,10 +258,12 @@ def _parse(text, source, dtype, sparse, n_features, n_jobs, clip):
     except (MemoryError, ValueError) as error:
         # NumPy's ValueError: more elements than an index can count.
         if isinstance(error, MemoryError) or "array is too big" in str(error):
-            error = ValueError(
-                f"there is not enough memory for {_matrix(*size)}"
-                + ("" if sparse else "; sparse=True stores no zeros")
+            error = LetorError(
+                f"there is not enough memory for {_matrix(*size)}",
+                "" if sparse else "sparse=True stores no zeros",
             )
+        if isinstance(error, LetorError):
+            raise error.of(source_name(source)) from None
         raise ValueError(f"{source_name(source)}: {error}") from None
 
 
@@ -262,9 +308,9 @@ def load_letor(
         Number of threads that parse; None uses all CPUs. The result does not depend on
         it.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to text
-        that is not packed; packed text may be a hundred times as large as its file, and
-        256 MiB in any case.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files and 1 GiB to pipes and devices; packed text may be a hundred times
+        as large as its file, and 256 MiB in any case.
 
     Returns
     -------
@@ -308,8 +354,8 @@ def load_letor(
     >>> y, groups
     (array([2., 0.]), array([10, 10]))
     """
-    dtype = _check_arguments(dtype, n_features)
-    check_arguments(load_letor, max_bytes=max_bytes)
+    flags = {"sparse": sparse, "clip": clip, "as_frame": as_frame}
+    dtype = _check_arguments(dtype, n_features, max_bytes=max_bytes, **flags)
     with open_text(source, max_bytes) as text:
         parsed = _parse(text, source, dtype, sparse, n_features, n_jobs, clip)
         if not parsed.n_rows:
@@ -335,23 +381,29 @@ def n_features_of(
             _check_inferred_size(text, n_rows, width, sparse)
         except ParseError as error:
             raise _explain(error, text, source, None) from None
-        except ValueError as error:
-            raise ValueError(f"{source_name(source)}: {error}") from None
+        except LetorError as error:
+            raise error.of(source_name(source)) from None
         return width
 
 
 def _check_features(X: Any) -> Any:
     """Return features as a C-contiguous float array or canonical CSR, not infinite."""
     if sp.issparse(X):
+        check_sparse(X)
         X = sp.csr_matrix(X, copy=False)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
     else:
-        X = np.asarray(X)
+        with naming("X"):
+            X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
+        if X.dtype not in (np.float32, np.float64):
+            X = as_numbers(X, "X", "numeric features")
     if X.dtype not in (np.float32, np.float64):
+        if X.dtype.kind not in "biuf":
+            raise TypeError(f"X must hold numeric features, got dtype {X.dtype}")
         X = X.astype(np.float64)
     values: np.ndarray = X.data if sp.issparse(X) else X
     if np.isinf(values).any():
@@ -360,7 +412,8 @@ def _check_features(X: Any) -> Any:
 
 
 def _check_labels(y: npt.ArrayLike, n_rows: int) -> np.ndarray:
-    y = np.ascontiguousarray(y, dtype=np.float64)
+    with naming("y"):
+        y = np.ascontiguousarray(as_numbers(y, "y", "numeric grades"))
     if y.shape != (n_rows,):
         raise ValueError(
             f"y has shape {y.shape}, expected {(n_rows,)}: one grade per row of X"
@@ -396,9 +449,7 @@ def _tails(
     ):
         if values is None:
             continue
-        if len(values) != n_rows:
-            raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows")
-        encoded = as_text_list(values, name, forbidden)
+        encoded = as_text_list(entries_of(values, name, n_rows), name, forbidden)
         tails = [
             tail + (b" " if tail else b" #") + pattern % value if value else tail
             for tail, value in zip(tails, encoded)
@@ -467,7 +518,7 @@ def dump_letor(
         If lengths differ, a feature is infinite, a grade is not finite, or an id or a
         comment contains what separates fields or lines.
     TypeError
-        If ``groups`` holds neither integers nor strings.
+        If ``groups`` holds neither integers nor strings, or ``path`` is no path.
     OSError
         If the file cannot be written.
 
@@ -480,6 +531,7 @@ def dump_letor(
     >>> path.read_text()
     '2 qid:q1 1:0.5 2:0.1 #docid = a\\n'
     """
+    check_arguments(dump_letor, skip_zeros=skip_zeros)
     check_writable(path)
     X = _check_features(X)
     n_rows = X.shape[0]

@@ -1,6 +1,5 @@
 """A real retrieval task made of the docstrings of installed packages."""
 
-import importlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,10 +12,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core._parameters import Interval, PositiveInt, Seed
+from skrank._core._paths import checked_path
 from skrank._core._queries import rows_of_queries
 from skrank._core._validation import check_arguments
 from skrank.datasets._container import RankingData
-from skrank.datasets._docstrings import Documented, collect_docstrings
+from skrank.datasets._docstrings import Documented, collect_docstrings, imported
 from skrank.text import BM25, InvertedIndex, LetorFeatures
 
 _PARAMETER_SECTIONS = (
@@ -89,7 +89,7 @@ class _Task:
 
 def load_see_also(
     *,
-    packages: tuple[str, ...] = ("numpy", "scipy", "sklearn"),
+    packages: Sequence[str] = ("numpy", "scipy", "sklearn"),
     n_queries: PositiveInt | None = None,
     n_candidates: Annotated[int, Interval(2, None)] = 30,
     random_state: Seed = 0,
@@ -162,13 +162,18 @@ def load_see_also(
     >>> data.feature_names[:2].tolist()
     ['name.covered', 'name.covered_ratio']
     """
-    packages = (packages,) if isinstance(packages, str) else tuple(packages)
+    packages = (packages,) if isinstance(packages, str) else packages
     check_arguments(
         load_see_also,
+        packages=packages,
+        as_frame=as_frame,
         n_queries=n_queries,
         n_candidates=n_candidates,
         random_state=random_state,
     )
+    if data_home is not None:
+        data_home = checked_path(data_home, "data_home")
+    packages = tuple(packages)
     task = _cached_task(packages, n_candidates, data_home)
     chosen = _choose_queries(len(task.ptr) - 1, n_queries, random_state)
     rows, ptr = rows_of_queries(task.ptr, chosen)
@@ -228,7 +233,7 @@ def _versions(packages: Sequence[str]) -> tuple[tuple[str, str], ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tuple(
-            (name, getattr(importlib.import_module(name), "__version__", "unknown"))
+            (name, getattr(imported(name), "__version__", "unknown"))
             for name in packages
         )
 

@@ -4,7 +4,7 @@ import importlib
 import io
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shortened, shown
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import InvalidParameterError, PositiveInt
+from skrank._core._paths import checked_path
 from skrank._core._reading import (
     LimitError,
     byte_limit,
@@ -22,7 +23,12 @@ from skrank._core._reading import (
     source_name,
 )
 from skrank._core._validation import check_arguments, check_groups
-from skrank.datasets._container import RankingData, import_pandas, string_ids
+from skrank.datasets._container import (
+    RankingData,
+    float_dtype,
+    import_pandas,
+    string_ids,
+)
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _BATCH_ROWS = 2**16
@@ -91,16 +97,31 @@ def _read_parquet(content: bytes, name: str, max_bytes: int | None) -> Any:
         return table.to_pandas()
 
 
-def _check_columns(frame: Any, name: str, wanted: Sequence[str]) -> None:
+def _names_of(features: Any) -> list:
+    try:
+        if isinstance(features, (str, bytes)):
+            raise TypeError
+        return list(features)
+    except (TypeError, OSError):
+        raise InvalidParameterError(
+            "load_table: features must be a sequence of names of columns or None, got "
+            f"{shown(features)}"
+        ) from None
+
+
+def _check_columns(frame: Any, name: str, wanted: dict[str, Any]) -> None:
     columns = list(frame.columns)
-    for column in wanted:
+    for argument, column in wanted.items():
         if column not in columns:
             found = shortened(", ".join(map(str, columns[:20])), 500)
             raise ValueError(
-                f"{name} has no column {shown(column)}; its columns are: {found}"
+                f"{argument}: {name} has no column {shown(column)}; its columns are: "
+                f"{found}"
             )
         if columns.count(column) > 1:
-            raise ValueError(f"{name} has more than one column {shown(column)}")
+            raise ValueError(
+                f"{argument}: {name} has more than one column {shown(column)}"
+            )
 
 
 def _check_numeric(frame: Any, name: str, columns: Sequence[str]) -> None:
@@ -159,8 +180,8 @@ def load_table(
         ``"qid"``.
     max_bytes : int, default=None
         Largest number of bytes of the table, after unpacking. None sets no limit to
-        text that is not packed; a packed file or a Parquet file may unpack to a hundred
-        times its size, and to 256 MiB in any case.
+        plain files of text and 1 GiB to pipes and devices; a packed file or a
+        Parquet file may unpack to a hundred times its size, and to 256 MiB in any case.
 
     Returns
     -------
@@ -189,18 +210,27 @@ def load_table(
     >>> X.ravel().tolist(), groups.tolist()
     ([0.5, 0.25], ['q1', 'q1'])
     """
-    check_arguments(load_table, max_bytes=max_bytes)
-    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be np.float32 or np.float64, got {shown(dtype)}")
+    check_arguments(load_table, as_frame=as_frame, max_bytes=max_bytes)
+    path, dtype = checked_path(path), float_dtype(dtype)
+    named = {"label": label, "qid": qid} | ({} if docid is None else {"docid": docid})
+    if features is not None:
+        features = _names_of(features)
+        named |= {f"features[{i}]": column for i, column in enumerate(features)}
+    for argument, column in named.items():
+        if column is None or not isinstance(column, Hashable):
+            raise InvalidParameterError(
+                f"load_table: {argument} must be the name of a column, got "
+                f"{shown(column)}"
+            )
     frame = _read(import_pandas("load_table"), path, max_bytes)
     name = source_name(path)
-    named = [label, qid] + ([] if docid is None else [docid])
     columns = (
-        list(features)
+        features
         if features is not None
-        else [column for column in frame.columns if column not in named]
+        else [column for column in frame.columns if column not in named.values()]
     )
-    _check_columns(frame, name, named + columns)
+    named |= {f"features[{i}]": column for i, column in enumerate(columns)}
+    _check_columns(frame, name, named)
     _check_numeric(frame, name, [label, *columns])
     if not len(frame):
         raise ValueError(f"{name} has no rows")
@@ -213,7 +243,7 @@ def load_table(
     groups = check_groups(
         _ids(frame[qid]), len(frame), name=f"{name}: column {shown(qid)}"
     )
-    X = _features(frame, name, columns, np.dtype(dtype))
+    X = _features(frame, name, columns, dtype)
     docids = None if docid is None else _document_ids(frame[docid])
     data = RankingData(X, y, groups, np.array(columns, dtype=object), None, docids)
     return data.to_frame() if as_frame else data

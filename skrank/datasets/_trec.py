@@ -7,6 +7,7 @@ Blank lines and lines whose first character is ``#`` are passed over, as trec_ev
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,9 +28,10 @@ from skrank._core._validation import (
     check_no_missing_id,
     check_scores,
     n_rows,
+    naming,
 )
 from skrank._core._writing import check_writable, packed_write
-from skrank.datasets._container import as_text_list, string_ids
+from skrank.datasets._container import as_text_list, entries_of, string_ids
 from skrank.datasets._letor import line_of
 
 _QRELS = "query iteration document grade"
@@ -187,9 +189,9 @@ def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels
         Lines ``query iteration document grade``, possibly compressed by gzip, bzip2, xz
         or zip. The iteration is not used, and text after the grade is not read.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to text
-        that is not packed; packed text may be a hundred times as large as its file, and
-        256 MiB in any case.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files and 1 GiB to pipes and devices; packed text may be a hundred times
+        as large as its file, and 256 MiB in any case.
 
     Returns
     -------
@@ -227,9 +229,9 @@ def load_run(source: Source, *, max_bytes: PositiveInt | None = None) -> Run:
         xz or zip. As in trec_eval, documents are ordered by the score rather than the
         rank, and text after the tag is not read.
     max_bytes : int, default=None
-        Largest number of bytes of the text, after unpacking. None sets no limit to text
-        that is not packed; packed text may be a hundred times as large as its file, and
-        256 MiB in any case.
+        Largest number of bytes of the text, after unpacking. None sets no limit to
+        plain files and 1 GiB to pipes and devices; packed text may be a hundred times
+        as large as its file, and 256 MiB in any case.
 
     Returns
     -------
@@ -266,12 +268,11 @@ def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     """Return query ids and document ids as strings that can be written."""
     columns = []
     for values, name in ((groups, "groups"), (docids, "docids")):
-        if len(values) != n_rows:
-            raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows")
+        entries = entries_of(values, name, n_rows)
         what = "query id" if name == "groups" else "document id"
         check_no_missing_id(as_ids(values, name), name, what)
-        as_text_list(values, name, r"\s|^$|^#")
-        columns.append([str(value) for value in values])
+        as_text_list(entries, name, r"\s|^$|^#")
+        columns.append([str(value) for value in entries])
     return columns
 
 
@@ -319,7 +320,10 @@ def dump_qrels(
     301 0 b 0
     """
     check_writable(path)
-    y = as_numbers(y, "y", "numeric relevance grades")
+    with naming("y"):
+        y = as_numbers(y, "y", "numeric relevance grades")
+        if y.ndim != 1:
+            raise ValueError(f"y must be one-dimensional, got shape {y.shape}")
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
     queries, names = _check_fields(groups, docids, len(y))
@@ -372,7 +376,12 @@ def dump_run(
     301 Q0 a 2 0.5 skrank
     """
     check_writable(path)
-    checked = check_scores(scores, n_rows(groups), name="scores")
+    check_arguments(dump_run, tag=tag)
+    with naming("scores"):
+        values = as_numbers(scores, "scores", "numeric scores")
+        if values.ndim != 1:
+            raise ValueError(f"scores must be one-dimensional, got {shown(scores)}")
+        checked = check_scores(values, len(values), name="scores")
     if np.isinf(checked).any():
         raise ValueError("scores must be finite to be written to a run")
     as_text_list([tag], "tag", r"\s|^$")
@@ -516,6 +525,7 @@ class JudgedRun:
         ndarray of shape (n_queries,), dtype intp
             Number of relevant documents.
         """
+        check_arguments(JudgedRun.n_relevant, level=level)
         return _count(self.y.data >= level, self.ptr)
 
     def with_missing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -552,7 +562,11 @@ def _rows_by_query(groups: np.ndarray, name: str) -> dict[str, np.ndarray]:
 
 
 def judge_run(
-    qrels: Qrels, run: Run, *, complete: bool = False, depth: PositiveInt | None = None
+    qrels: Qrels | Mapping[Any, Mapping[Any, float]],
+    run: Run | Mapping[Any, Mapping[Any, float]],
+    *,
+    complete: bool = False,
+    depth: PositiveInt | None = None,
 ) -> JudgedRun:
     """Join a run with judgements, so that measures give the values of trec_eval.
 
@@ -562,10 +576,10 @@ def judge_run(
 
     Parameters
     ----------
-    qrels : Qrels
+    qrels : Qrels or mapping {query: {document: grade}}
         Judgements.
-    run : Run
-        Retrieved documents. The two objects may come in either order.
+    run : Run or mapping {query: {document: score}}
+        Retrieved documents. A `Qrels` and a `Run` may come in either order.
     complete : bool, default=False
         Whether judged queries that the run lacks are evaluated as well, with nothing
         retrieved (trec_eval's ``-c``).
@@ -585,7 +599,7 @@ def judge_run(
         If ``depth`` is not accepted, an id is missing, or no query is both judged and
         in the run.
     TypeError
-        If there are not one `Qrels` and one `Run`.
+        If the tables are of another kind.
 
     Notes
     -----
@@ -607,11 +621,11 @@ def judge_run(
     >>> judged.unretrieved_queries.tolist()
     ['q2']
     """
-    check_arguments(judge_run, depth=depth)
+    check_arguments(judge_run, complete=complete, depth=depth)
     if isinstance(qrels, Run) and isinstance(run, Qrels):
         qrels, run = run, qrels
-    _check_kind(qrels, "qrels", Qrels)
-    _check_kind(run, "run", Run)
+    qrels = _as_kind(qrels, "qrels", Qrels)
+    run = _as_kind(run, "run", Run)
     scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
     grades = as_numbers(qrels.y, "qrels.y", "numeric relevance grades")
     if np.isnan(grades).any():
@@ -645,12 +659,23 @@ def judge_run(
     )
 
 
-def _check_kind(table: Any, name: str, kind: type) -> None:
-    if not isinstance(table, kind):
+def _as_kind(table: Any, name: str, kind: type) -> Any:
+    """Return a table of this kind, also from nested mappings."""
+    if isinstance(table, kind):
+        return table
+    if not isinstance(table, Mapping) or not all(
+        isinstance(documents, Mapping) for documents in table.values()
+    ):
         raise TypeError(
             f"judge_run: {name} must be a {kind.__name__}, as load_{name} returns it, "
-            f"got {type(table).__name__}"
+            f"or a mapping {{query: {{document: number}}}}, got {shown(table)}"
         )
+    groups = [query for query, documents in table.items() for _ in documents]
+    docids = [docid for documents in table.values() for docid in documents]
+    numbers = [n for documents in table.values() for n in documents.values()]
+    values = as_numbers(numbers, name)
+    columns = as_ids(groups, name), as_ids(docids, name).astype(object), values
+    return kind(*columns) if kind is Qrels else kind(*columns, tag="skrank")
 
 
 def _sample(rows: dict) -> str:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from skrank._core._messages import problem_in, shortened, shown
 from skrank._core._parameters import PositiveInt
 from skrank._core._reading import (
+    ENDLESS,
     LimitError,
     Source,
     byte_limit,
@@ -154,7 +155,9 @@ def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEst
     name = source_name(path)
     # What fails here is reading; what fails later is the content, also if it is an
     # OSError, as of a place before the beginning that a damaged archive asks for.
-    with open_bytes(path) as raw:
+    # The members are limited when they are unpacked; this limit is for pipes.
+    limit = None if max_bytes is None else max(max_bytes, ENDLESS)
+    with open_bytes(path, limit, argument="path") as raw:
         content = bytes(raw)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

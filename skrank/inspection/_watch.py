@@ -105,7 +105,8 @@ class TrainingWatch:
         if not hasattr(self.ranker, "energies"):
             raise TypeError(
                 f"estimator: {caller} needs an energy-based ranker such as "
-                f"EnergyRanker, or a pipeline that ends in one, got {type(self.ranker).__name__}"
+                "EnergyRanker, or a pipeline that ends in one, got "
+                f"{type(self.ranker).__name__}"
             )
         self.caller = caller
         self.by_label = by_label

@@ -1,5 +1,6 @@
 """Evaluate runs against judgements with trec_eval's measures, names and output."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -195,9 +196,11 @@ def _as_dicts(table, what, layout):
         for name in reversed(names[:-1]):
             nested = f"{{{name}: {nested}}}"
         fields = ", ".join("queries" if n == "query" else f"{n}s" for n in names)
+        is_path = isinstance(table, (str, os.PathLike))
         raise TypeError(
             f"{what} must be a mapping {nested} or {_WORDS[len(names)]} arrays "
-            f"({fields}), got {type(table).__name__}"
+            f"({fields}), got {shown(table) if is_path else type(table).__name__}"
+            + (f"; load it with skrank.datasets.load_{what}" if is_path else "")
         )
     lengths = [str(len(column)) for column in arrays]
     if len(set(lengths)) > 1:

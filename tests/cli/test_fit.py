@@ -306,7 +306,7 @@ def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
     save_model(fitted(RankSVM(), letor), model)
     wide.write_text("1 qid:1 7:1\n")
     scores = tmp_path / "scores"
-    assert "at most n_features=6" in fails("predict", model, wide, "-o", scores)
+    assert "index of at most 6, found" in fails("predict", model, wide, "-o", scores)
     assert not scores.exists()
     assert "train.txt is damaged or not a model file" in fails(
         "predict", letor / "train.txt", letor / "test.txt"

@@ -4,7 +4,10 @@ import gzip
 import io
 import json
 import os
+import re
+import signal
 import stat
+import subprocess
 import sys
 import threading
 import types
@@ -149,6 +152,78 @@ def test_every_input_is_limited(fails, files, tmp_path, arguments):
     assert "--max-bytes" in message
 
 
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+@pytest.mark.parametrize("path", ["/dev/zero", "-"])
+def test_every_input_may_have_no_end(fails, files, monkeypatch, arguments, path):
+    """What is read of a device or of a pipe is limited without being asked for."""
+    monkeypatch.setattr("skrank._core._reading.ENDLESS", 2**21)
+    with open("/dev/zero", "rb") as zeros:
+        monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=zeros))
+        message = fails(*with_paths(arguments, files, "", path))
+    assert message.startswith(f"{path if path != '-' else '/dev/zero'} holds more than")
+    assert "holds more than 2097152 bytes" in message
+    assert "--max-bytes" in message
+
+
+def test_a_plain_file_has_an_end(monkeypatch, files, tmp_path):
+    """However it comes: by its path, open, in memory, or as the standard input."""
+    monkeypatch.setattr("skrank._core._reading.ENDLESS", 5)
+    content = files["LETOR"].read_bytes()
+    n_documents = len(load_letor(files["LETOR"]).y)
+    assert len(load_letor(io.BytesIO(content)).y) == n_documents
+    assert len(load_letor(io.StringIO(content.decode())).y) == n_documents
+    with open(files["LETOR"], "rb") as file:
+        assert len(load_letor(file).y) == n_documents
+    with gzip.open(io.BytesIO(gzip.compress(content))) as file:
+        with pytest.raises(ValueError, match="holds more than 5 bytes"):
+            load_letor(file)
+        file.seek(0)
+        assert len(load_letor(file, max_bytes=10**6).y) == n_documents
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[b"1 qid:1 1:1\n"])
+    writer.start()
+    with pytest.raises(ValueError, match="pipe holds more than 5 bytes"):
+        load_letor(pipe)
+    writer.join()
+
+
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_names_with_line_ends_take_one_line(fails, files, tmp_path, arguments):
+    path = tmp_path / "a\nb\x1b[1m"
+    assert fails(*with_paths(arguments, files, "", path)).endswith(
+        r"a\nb\x1b[1m: No such file or directory"
+    )
+    path.write_bytes(b"\xff\n")
+    assert r"a\nb\x1b[1m" in fails(*with_paths(arguments, files, "", path))
+
+
+@pytest.mark.parametrize("arguments", PLACES[:3], ids=" ".join)
+def test_errors_of_reading_name_the_file(fails, files, arguments):
+    message = fails(*with_paths(arguments, files, "", "/proc/self/mem"))
+    assert message == "/proc/self/mem: Input/output error"
+
+
+def test_hints_name_options(fails, ok, files, tmp_path):
+    """Those of Python's arguments mean nothing to users of commands."""
+    wide = tmp_path / "wide"
+    wide.write_text("1 qid:1 1:1\n0 qid:1 2:1\n0 qid:1 16000000:1\n")
+    fit = ["fit", "--ranker", "RankSVM"]
+    assert fails(*fit, wide) == (
+        f"{wide}: the matrix of 3 rows and 16000000 features would be nearly all "
+        "zeros; --sparse stores the others only"
+    )
+    ok(*fit, wide, "--sparse")
+    assert "index of at most 2, found '16000000:1'" in fails(
+        "predict", files["MODEL"], wide
+    )
+    for feature in ["17000000:1", "1:1e300", "1:inf"]:
+        wide.write_text(f"1 qid:1 1:1\n0 qid:1 {feature}\n")
+        message = fails(*fit, wide)
+        assert f"{wide}, line " in message
+        assert not re.search("n_features|clip|dtype|sparse", message)
+
+
 def test_only_one_input_is_the_standard_input(fails, files):
     message = "only one file can be the standard input"
     assert message in fails("predict", "-", "-")
@@ -287,7 +362,7 @@ def test_a_full_standard_output_is_one_line(files, monkeypatch, capsys):
         assert main(["predict", str(files["MODEL"]), str(files["LETOR"])]) == 2
         # Closing the file does not fail: nothing is written once more.
     error = capsys.readouterr().err
-    assert error == "skrank: error: [Errno 28] No space left on device\n"
+    assert error == "skrank: error: <stdout>: No space left on device\n"
 
 
 def test_names_and_ids_that_are_not_utf_8(bytes_of, files, tmp_path):
@@ -313,3 +388,41 @@ def test_ends_of_lines_and_marks(ok, files, tmp_path, end, mark):
         (tmp_path / name).write_bytes(mark + text.encode())
     found = ok("evaluate", tmp_path / "RUN", tmp_path / "QRELS", "--json", "-")
     assert json.loads(found) == expected
+
+
+# Interrupts
+
+
+def test_an_interrupt_of_reading_is_one_line(tmp_path):
+    code = "import sys; from skrank.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "fit", "-", "--ranker", "RankSVM", "--save"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([*command, tmp_path / "model"], **pipes) as process:
+        # More than a pipe holds, so that the command has begun to read.
+        process.stdin.write(b"1 qid:1 1:1\n" * 2**17)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"skrank: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_of_parsing_is_one_line(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skrank.cli.build_parser", interrupted)
+    assert main([]) == 130
+    assert capsys.readouterr().err == "skrank: interrupted\n"
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS[:-1], ids=" ".join)
+def test_an_interrupt_of_writing_leaves_no_file(
+    run, files, tmp_path, monkeypatch, arguments
+):
+    def interrupted(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skrank._core._writing.os.fsync", interrupted)
+    code, out, err = run(*with_paths(arguments, files, "", ""), tmp_path / "out")
+    assert (code, out, err) == (130, "", "skrank: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
