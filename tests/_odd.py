@@ -54,7 +54,14 @@ _INTERNAL = re.compile(
     r"unexpected keyword|must be real|\w(Error|Exception)\("
 )
 
-_ROWS = dict.fromkeys(("X", "y", "arrays"), ("rows", "documents"))
+_ROWS = dict.fromkeys(("X", "y", "arrays", "order", "pairs"), ("rows", "documents"))
+_ROWS |= {"sample_weight": ("rows",), "per_query": ("weights",)}
+_ROWS |= {"groups": ("query", "queries", "rows", "pairs"), "desired": ("others",)}
+# Functions that users give may fail as they like.
+_CALLED = {
+    *("g", "kernel", "schedule", "scoring", "tokenizer", "stemmer", "grade_weights"),
+    "position_weights",
+}
 
 
 @dataclass(frozen=True)

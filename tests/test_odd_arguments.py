@@ -115,7 +115,7 @@ def test_the_check_finds_bad_answers():
         return a.b
 
     assert "AttributeError" in problem_of(Call(function, dict), "a", 1)
-    assert "does not name" in problem_of_message("b must be a number", "a")
+    assert "does not name" in problem_of_message("the other must be one", "level")
     assert "one line" in problem_of_message("a must be\na number", "a")
     assert "insides" in problem_of_message("a: unhashable type: 'list'", "a")
     assert not problem_of_message("a must be a number, got 'b'", "a")

@@ -22,7 +22,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache, update_wrapper
 from typing import Annotated, Any, Literal, dataclass_transform
@@ -395,7 +395,15 @@ def _rule(hint) -> _Rule:
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     article = "an" if hint.__name__[0] in "AEIOU" else "a"
-    return lambda value: isinstance(value, hint), f"{article} {hint.__name__}"
+    accepted = f"{article} {hint.__name__}"
+    if issubclass(hint, Iterable):  # arrays without axes only look as if they were
+        return (
+            lambda value: (
+                isinstance(value, hint) and getattr(value, "shape", None) != ()
+            ),
+            accepted,
+        )
+    return lambda value: isinstance(value, hint), accepted
 
 
 def _is_number(value) -> bool:

@@ -119,8 +119,8 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
     if match is None or family not in names.measures:
         raise ValueError(
             f"unknown measure {shown(name)}; known are "
-            f"{', '.join(known_measures())}, each with an optional cut-off and options, "
-            "as in 'ndcg@10' or 'rbp(p=0.8)'"
+            f"{', '.join(known_measures())}, each with an optional cut-off and "
+            "options, as in 'ndcg@10' or 'rbp(p=0.8)'"
         )
     options = _parse_options(match["options"] or "", name)
     if match["k"]:

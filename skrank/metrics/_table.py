@@ -564,7 +564,8 @@ def count_wins(
     {'map': {'good': 2, 'bad': 0}}
     """
     given: Any = tables.values() if isinstance(tables, Mapping) else tables
-    given = list(given) if isinstance(given, Iterable) else [given]
+    is_array = hasattr(given, "shape")  # also one without axes
+    given = list(given) if isinstance(given, Iterable) and not is_array else [given]
     if not all(isinstance(table, ComparisonTable) for table in given):
         raise TypeError(
             "tables must be a sequence or a dict of tables that compare returns, got "

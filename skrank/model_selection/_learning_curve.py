@@ -191,10 +191,11 @@ def _growing_splits(
     rng = check_random_state(random_state)
     # Queries are permuted once per split, for all sizes: a smaller training set is then
     # part of a larger one, and the curve shows the effect of the size alone.
-    folds = [
-        (rng.permutation(np.unique(codes[train])), test)
-        for train, test in cv.split(X, y, ids)
-    ]
+    with naming("cv"):
+        folds = [
+            (rng.permutation(np.unique(codes[train])), test)
+            for train, test in cv.split(X, y, ids)
+        ]
     if not folds:
         raise ValueError("cv must make at least one split, got none")
     sizes = _numbers_of_queries(train_sizes, min(len(train) for train, _ in folds))

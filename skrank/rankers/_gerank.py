@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
 from skrank._core._registry import by_short_name
 from skrank._core._validation import check_arguments
@@ -199,7 +200,7 @@ class GERank(BaseEnergyRanker):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError(
-                f"query_features={given!r} names features, but X has no column names; "
+                f"query_features={shown(given)} names features, but X has no column names; "
                 "give indices, or X as a data frame"
             )
         places = {name: place for place, name in enumerate(names)}

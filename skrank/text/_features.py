@@ -252,7 +252,7 @@ class LetorFeatures(Parameters, FittedToIndex):
 def _check_dtype(dtype: Any) -> None:
     try:
         accepted = np.dtype(dtype) in (np.float64, np.float32) and dtype is not None
-    except TypeError:  # no type of NumPy
+    except (TypeError, ValueError):  # no type of NumPy
         accepted = False
     if not accepted:
         raise ValueError(f"dtype must be float64 or float32, got {shown(dtype)}")

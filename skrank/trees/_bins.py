@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
-from skrank._core._validation import as_numbers, check_arguments
+from skrank._core._validation import as_numbers, check_arguments, naming
 from skrank.trees import _binning
 
 # One byte holds the number of a bin, and its last value stands for missing values.
@@ -138,7 +138,8 @@ class BinMapper(Parameters, BaseEstimator):
         mask = np.zeros(d, dtype=bool)
         if self.categorical_features is None:
             return mask
-        chosen = np.asarray(self.categorical_features)
+        with naming("categorical_features"):
+            chosen = np.asarray(self.categorical_features)
         if chosen.size == 0:
             return mask
         if chosen.dtype == bool and chosen.shape != (d,):
