@@ -687,6 +687,7 @@ _LITTLE = {
     "min_samples_leaf": 1,
     "n_splits": 3,
     "n_restarts": 1,
+    "n_jobs": 1,
     "hidden_layer_sizes": 2,
 }
 

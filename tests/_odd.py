@@ -1,9 +1,10 @@
 """Odd arguments: values that no call expects, and what an answer to one must be."""
 
-import inspect
+import os
 import re
 import types
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -123,8 +124,8 @@ def problem_of_message(message: str, name: str) -> str:
 def odd_answers(call: Call, names=None) -> Iterator[str]:
     """Yield a line for each odd argument that a call answers badly."""
     for name in call.names() if names is None else names:
-        for what, make in ODD.items():
-            value = make()
+        for what in _values_for(name):
+            value = ODD[what]()
             if callable(value) and name in _CALLED:
                 continue
             problem = problem_of(call, name, value)
@@ -132,11 +133,10 @@ def odd_answers(call: Call, names=None) -> Iterator[str]:
                 yield f"{name}={what}: {problem}"
 
 
-def parameters_of(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the arguments that a function takes, each by its name."""
-    return [
-        p.name
-        for p in inspect.signature(function).parameters.values()
-        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-        and p.name not in ("self", "cls")
-    ]
+def _values_for(name: str) -> list[str]:
+    """Return every third of the odd values, another third for another argument.
+
+    SKRANK_ODD_EVERY=1 in the environment takes all, which takes a minute.
+    """
+    every = int(os.environ.get("SKRANK_ODD_EVERY", "3"))
+    return list(ODD)[zlib.crc32(name.encode()) % every :: every]

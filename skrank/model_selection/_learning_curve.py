@@ -192,10 +192,10 @@ def _growing_splits(
     # Queries are permuted once per split, for all sizes: a smaller training set is then
     # part of a larger one, and the curve shows the effect of the size alone.
     with naming("cv"):
-        folds = [
-            (rng.permutation(np.unique(codes[train])), test)
-            for train, test in cv.split(X, y, ids)
-        ]
+        splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y, ids)]
+    if any(part.dtype.kind not in "biu" for split in splits for part in split):
+        raise TypeError("cv must make pairs of arrays of row numbers")
+    folds = [(rng.permutation(np.unique(codes[a])), test) for a, test in splits]
     if not folds:
         raise ValueError("cv must make at least one split, got none")
     sizes = _numbers_of_queries(train_sizes, min(len(train) for train, _ in folds))

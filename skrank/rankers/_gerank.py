@@ -200,8 +200,8 @@ class GERank(BaseEnergyRanker):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError(
-                f"query_features={shown(given)} names features, but X has no column names; "
-                "give indices, or X as a data frame"
+                f"query_features={shown(given)} names features, but X has no column "
+                "names; give indices, or X as a data frame"
             )
         places = {name: place for place, name in enumerate(names)}
         unknown = [f for f in given if isinstance(f, str) and f not in places]
