@@ -60,12 +60,12 @@ def check_arguments(function: Callable, **given) -> None:
         TypeError.
     """
     function = getattr(function, "__func__", function)
+    spoken = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     for name, value in given.items():
         accepts, accepted = _argument_rule(function, name)
         if not accepts(value):
             raise InvalidParameterError(
-                f"{function.__qualname__.removesuffix('.__init__')}: {name} must be "
-                f"{accepted}, got {shown(value)}"
+                f"{spoken}: {name} must be {accepted}, got {shown(value)}"
             )
 
 
