@@ -17,7 +17,7 @@ from skrank._core._inner import (
     needs_groups,
     scores_of,
 )
-from skrank._core._validation import check_sparse, qid_of_index
+from skrank._core._validation import check_sparse, naming, qid_of_index
 from skrank._rows import GroupedRows, named_rows, read_only
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 
@@ -59,9 +59,14 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
         check_sparse(X)
         if not hasattr(X, "iloc"):  # data frames keep the types of their columns
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
-            X = check_array(
-                X, ensure_all_finite=False, estimator=self, input_name="X", **accepted
-            )
+            with naming("X"):
+                X = check_array(
+                    X,
+                    ensure_all_finite=False,
+                    estimator=self,
+                    input_name="X",
+                    **accepted,
+                )
         return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
 
     def _fit_inner(

@@ -13,6 +13,7 @@ from skrank._core._informative import (
     without_features,
     without_preference,
 )
+from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._queries import QueryIndex
 from skrank._rows import GroupedRows
@@ -134,7 +135,7 @@ def _exponential_gain(ranker) -> tuple[str, str] | None:
             and value is not None
             and getattr(get_measure(value), "gain", None) == "exp2"
         ):
-            return f"{name}={value!r:.60}", f"{name}={_with_linear_gain(value)}"
+            return f"{name}={shown(value)}", f"{name}={_with_linear_gain(value)}"
     return None
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
+from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
@@ -255,8 +256,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         preferences = given.pop("preferences", None)
         weight = given.pop("sample_weight", None)
         needs_y = _is_unjudged(y, preferences)
-        with naming("X", only_where_silent=True):
-            rows = self._check_rows(X, reset=reset, needs_y=needs_y)
+        rows = self._check_rows(X, reset=reset, needs_y=needs_y)
         n = n_rows(rows)
         grades = None
         if preferences is None:
@@ -303,8 +303,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                     f"{side.name} and {side.name}_val must be given together, so that "
                     "validation queries are ranked like those of training"
                 )
-        with naming("X_val"):
-            X = self._check_rows(X_val, reset=False)
+        X = self._check_rows(X_val, reset=False, name="X_val")
         n = n_rows(X)
         ids = self._query_ids(
             "fit with X_val", groups_val, y_val, X_val, n_samples=n, name="groups_val"
@@ -359,21 +358,22 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             np.concatenate([known_sizes, sizes[at < 0]]),
         )
 
-    def _check_rows(self, X, *, reset, needs_y=False) -> Any:
+    def _check_rows(self, X, *, reset, needs_y=False, name="X") -> Any:
         """Check rows alone; grades are checked by rules of their own."""
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
-        check_sparse(X)
-        rows = validate_data(
-            self,
-            X,
-            y=y,
-            reset=reset,
-            accept_sparse="csr" if self._accepts_sparse else False,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite="allow-nan" if self._accepts_missing else True,
-        )
+        check_sparse(X, name)
+        with naming(name, only_where_silent=name == "X"):
+            rows = validate_data(
+                self,
+                X,
+                y=y,
+                reset=reset,
+                accept_sparse="csr" if self._accepts_sparse else False,
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite="allow-nan" if self._accepts_missing else True,
+            )
         return read_only(rows)
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> Any:
@@ -628,7 +628,7 @@ def check_start_scores(scores: npt.ArrayLike, n_samples: int, name: str) -> np.n
 def check_depth(k: int) -> None:
     """Raise an error unless the number of wanted documents is at least 1."""
     if not isinstance(k, Integral) or isinstance(k, bool):
-        raise InvalidParameterError(f"k must be a whole number >= 1, got {k!r:.100}")
+        raise InvalidParameterError(f"k must be a whole number >= 1, got {shown(k)}")
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
 

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skrank._core._inner import parameters_of
+from skrank._core._messages import shown
 from skrank._core._validation import n_rows
 from skrank._meta import BaseMetaRanker
 from skrank._rows import GroupedRows
@@ -74,7 +75,7 @@ def _convention(estimator) -> Callable[..., dict[str, Any]]:
     if isinstance(estimator, type) or not (
         hasattr(estimator, "fit") and hasattr(estimator, "predict")
     ):
-        raise TypeError(f"estimator must have fit and predict, got {estimator!r}")
+        raise TypeError(f"estimator must have fit and predict, got {shown(estimator)}")
     parameters = parameters_of(estimator.fit)
     if "groups" in parameters:
         raise TypeError(f"{name}.fit takes groups as it is; it needs no PeerRanker")

@@ -8,6 +8,7 @@ import inspect
 from typing import Literal
 
 from skrank._core._registry import public_classes
+from skrank._core._validation import check_arguments
 from skrank.base import BaseRanker
 from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss
@@ -52,8 +53,7 @@ def all_objects(kind: Kind) -> dict[str, type]:
     >>> "LambdaMART" in all_objects("ranker")
     True
     """
-    if kind not in _ROOMS:
-        raise ValueError(f"kind must be one of {', '.join(_ROOMS)}, got {kind!r}")
+    check_arguments(all_objects, kind=kind)
     base, rooms = _ROOMS[kind]
     found = {cls.__name__: cls for room in rooms for cls in public_classes(room, base)}
     return {name: found[name] for name in sorted(found) if is_concrete(found[name])}

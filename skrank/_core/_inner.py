@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import column_or_1d
 
+from skrank._core._messages import shown
 from skrank._core._threads import others_after_fork
 
 #: Methods that score documents, in the order in which they are looked for.
@@ -111,13 +112,21 @@ def check_scores_documents(estimator, owner: str) -> None:
     """
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise TypeError(
-            f"{owner} must be an estimator with fit, got {estimator!r:.200}"
+            f"{owner} must be an estimator with fit, got {shown(estimator)}"
         )
     if not any(hasattr(estimator, method) for method in RESPONSES):
         raise TypeError(
             f"{owner} must score documents by one of {', '.join(RESPONSES)}, which "
-            f"{estimator!r:.200} does not have; a transformer goes before a ranker, as "
+            f"{shown(estimator)} does not have; a transformer goes before a ranker, as "
             "in make_pipeline(transformer, ranker)"
+        )
+
+
+def check_predicts(estimator, name: str) -> None:
+    """Raise a TypeError unless an argument is an estimator that predicts."""
+    if not hasattr(estimator, "predict") or isinstance(estimator, type):
+        raise TypeError(
+            f"{name} must be a fitted estimator with predict, got {shown(estimator)}"
         )
 
 

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 _LENGTH = 80
+_OF_CODE = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 # They would break a line in two, or command a terminal.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -36,6 +37,18 @@ def shown(value: Any, length: int = _LENGTH) -> str:
     except Exception:
         text = f"<{type(value).__name__}>"
     return shortened(text, length)
+
+
+def problem_in(error: Exception) -> str:
+    """Return what an error says about data that somebody else wrote, in one line.
+
+    Errors of code that meets values of the wrong kind speak of the code alone.
+    """
+    if isinstance(error, KeyError) and error.args:
+        return f"it lacks {shown(error.args[0])}"
+    if isinstance(error, _OF_CODE) and not isinstance(error, ValueError):
+        return "its parts are not of the kind that belongs there"
+    return shortened(" ".join(str(error).split()), 200)
 
 
 def shortened(text: str, length: int = _LENGTH) -> str:

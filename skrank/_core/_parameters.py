@@ -22,13 +22,15 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache, update_wrapper
 from typing import Annotated, Any, Literal, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
+
+from skrank._core._messages import shown
 
 __all__ = [
     "Fraction",
@@ -82,11 +84,8 @@ def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParamete
     InvalidParameterError
         Error to raise.
     """
-    found = repr(value)
-    if len(found) > 100:
-        found = f"{found[:100]}…"
     return InvalidParameterError(
-        f"{type(owner).__name__}: {name} must be {accepted}, got {found}"
+        f"{type(owner).__name__}: {name} must be {accepted}, got {shown(value, 100)}"
     )
 
 
@@ -115,7 +114,8 @@ class Interval:
             if value == self.low and self.closed not in ("both", "left"):
                 return False
         if self.high is None:
-            return _is_integer(value) or math.isfinite(value)
+            # Larger integers fit no array.
+            return abs(value) < 2**63 if _is_integer(value) else math.isfinite(value)
         if self.closed in ("both", "right"):
             return value <= self.high
         return value < self.high
@@ -395,7 +395,15 @@ def _rule(hint) -> _Rule:
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     article = "an" if hint.__name__[0] in "AEIOU" else "a"
-    return lambda value: isinstance(value, hint), f"{article} {hint.__name__}"
+    accepted = f"{article} {hint.__name__}"
+    if issubclass(hint, Iterable):  # arrays without axes only look as if they were
+        return (
+            lambda value: (
+                isinstance(value, hint) and getattr(value, "shape", None) != ()
+            ),
+            accepted,
+        )
+    return lambda value: isinstance(value, hint), accepted
 
 
 def _is_number(value) -> bool:
@@ -416,6 +424,15 @@ def _is_sequence(value) -> bool:
     if hasattr(value, "__array__"):  # an array, or a column of a data frame
         return np.ndim(value) > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _is_array_of_numbers(value) -> bool:
+    if not _is_sequence(value):
+        return False
+    try:
+        return np.asarray(value).dtype.kind in "biuf"
+    except ValueError:  # lists of different lengths
+        return False
 
 
 def _annotated(arguments) -> _Rule:
@@ -501,7 +518,7 @@ _SIMPLE: dict[Any, _Rule] = {
     int: (_is_integer, "a whole number"),
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     str: (lambda value: isinstance(value, str), "a string"),
-    np.ndarray: (_is_sequence, "an array"),
+    np.ndarray: (_is_array_of_numbers, "an array of numbers"),
     npt.ArrayLike: (_is_sequence, "array-like"),
     type(None): (lambda value: value is None, "None"),
     Callable: (callable, "a function"),

@@ -14,6 +14,8 @@ from functools import cache
 import joblib
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from skrank._core._messages import shown
+
 # Nanoseconds of work from which several threads finish it sooner than one. Waking the
 # threads of compiled code takes about ten microseconds. Handing blocks to Python's own
 # threads takes fractions of a millisecond per block, and they share one interpreter.
@@ -78,7 +80,7 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
     ):
         raise ValueError(
             "n_jobs must be None for all CPUs or an integer from "
-            f"-{_MOST_THREADS} to {_MOST_THREADS} other than 0, got {n_jobs!r:.40}"
+            f"-{_MOST_THREADS} to {_MOST_THREADS} other than 0, got {shown(n_jobs)}"
         )
     if _forked:
         return 1

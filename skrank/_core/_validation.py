@@ -5,9 +5,10 @@ the argument, what was found and what is accepted. Arguments of functions are ch
 against their annotations, in the words that `Parameters` has for those of classes.
 """
 
+import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -32,6 +33,14 @@ _TWO_WAYS = (
     "keeps it. To treat all rows as one single query use "
     "skrank.config_context(assume_single_query=True)."
 )
+_WITHOUT_ROUTING = (".predict", ".transform", ".energies", ".staged_predict")
+_AT_PREDICT = (
+    "Pass groups=, one query id per row (with metadata routing, also to the predict of "
+    "a pipeline), or give X, as a data frame, an index with a level named 'qid'. "
+    "cross_val_predict hands no groups on to predict and transform, so that there only "
+    "the index works. To treat all rows as one single query use "
+    "skrank.config_context(assume_single_query=True)."
+)
 
 
 def check_arguments(function: Callable, **given) -> None:
@@ -51,12 +60,45 @@ def check_arguments(function: Callable, **given) -> None:
         TypeError.
     """
     function = getattr(function, "__func__", function)
+    spoken = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     for name, value in given.items():
         accepts, accepted = _argument_rule(function, name)
         if not accepts(value):
             raise InvalidParameterError(
-                f"{function.__name__}: {name} must be {accepted}, got {value!r:.100}"
+                f"{spoken}: {name} must be {accepted}, got {shown(value)}"
             )
+
+
+def check_options(function: Callable, given: Mapping[str, Any]) -> None:
+    """Check all options of a function, which is how it begins.
+
+    Parameters
+    ----------
+    function : callable
+        Function whose parameters after the data are options, passed by name.
+    given : mapping of str to object
+        Its arguments, which are ``locals()`` where nothing else has been assigned.
+        Options that hold data, one entry for each row, are checked with the rows.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an option is of the wrong type or out of range.
+    """
+    function = getattr(function, "__func__", function)
+    check_arguments(function, **{name: given[name] for name in _options(function)})
+
+
+@cache
+def _options(function: Callable) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    hints = typing.get_type_hints(function, include_extras=True)
+    data = (npt.ArrayLike, npt.ArrayLike | None)
+    return [
+        p.name
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and hints.get(p.name) not in data
+    ]
 
 
 @cache
@@ -74,7 +116,7 @@ def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
     name : str
         Name of the argument that is checked.
     only_where_silent : bool, default=False
-        Whether errors that speak of an array or of the name are left as they are.
+        Whether errors that speak of the estimator are left as they are.
     """
     try:
         yield
@@ -83,22 +125,74 @@ def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
             f"{name} must hold numbers of at most 1.8e308 in size"
         ) from None
     except (TypeError, ValueError) as error:
-        message = str(error)
-        if re.search(rf"\b{name}\b", message) or (
-            only_where_silent and re.search(r"\barrays?\b|\bestimator\b", message)
+        message = " ".join(str(error).split())
+        named = rf"(?<!\w){re.escape(name)}(?!\w)"
+        if message == str(error) and (
+            re.search(named, message)
+            or (only_where_silent and re.search(r"\bestimator\b", message))
         ):
             raise
+        if "inhomogeneous" in message:
+            message = f"{name} must hold rows of equal length"
         # "Input X contains NaN" speaks of X where it means the argument.
-        message = re.sub(r"^(Input )?[Xy] ", rf"\g<1>{name} ", message)
-        if not re.search(rf"\b{name}\b", message):
+        message = re.sub(r"^(Input )?[Xy] ", lambda m: f"{m[1] or ''}{name} ", message)
+        if not re.search(named, message):
             message = f"{name}: {message}"
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(message) from error
 
 
-def n_rows(array: Any) -> int:
-    """Return the number of rows of an array, sparse matrix, data frame or list."""
-    return array.shape[0] if hasattr(array, "shape") else len(array)
+@contextmanager
+def calling(name: str) -> Iterator[None]:
+    """Say which argument it was if a function of the user's takes other arguments.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument that is called.
+
+    Raises
+    ------
+    TypeError or ValueError
+        The error of the function, with the name of the argument before it.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        message = " ".join(str(error).split())
+        raise kind(f"the function {name} failed: {message}") from error
+
+
+def n_rows(array: Any, name: str = "X") -> int:
+    """Return the number of rows of an array, sparse matrix, data frame or list.
+
+    Parameters
+    ----------
+    array : array-like, sparse matrix or data frame
+        Argument that has rows.
+    name : str, default="X"
+        Name of the argument in the error message.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Raises
+    ------
+    TypeError
+        If the argument has no rows.
+    """
+    if not isinstance(array, str | bytes | Mapping | Set | type):
+        shape = getattr(array, "shape", None)
+        if shape is None and hasattr(array, "__array__"):
+            shape = np.shape(array)
+        if isinstance(shape, tuple) and shape:
+            return shape[0]
+        if shape is None and hasattr(array, "__len__"):
+            return len(array)
+    raise TypeError(f"{name} must have one row per document, got {shown(array)}")
 
 
 def qid_of_index(*containers: Any) -> np.ndarray | None:
@@ -154,7 +248,9 @@ def _sizes_hint(groups, n_samples) -> str:
     return ""
 
 
-def as_ids(groups: npt.ArrayLike, name: str = "groups") -> np.ndarray:
+def as_ids(
+    groups: npt.ArrayLike, name: str = "groups", what: str = "query id"
+) -> np.ndarray:
     """Return a one-dimensional array of ids, in which each keeps its type.
 
     Parameters
@@ -163,6 +259,8 @@ def as_ids(groups: npt.ArrayLike, name: str = "groups") -> np.ndarray:
         Ids; tuples stay whole.
     name : str, default="groups"
         Name of the argument in error messages.
+    what : str, default="query id"
+        What the ids are.
 
     Returns
     -------
@@ -182,15 +280,15 @@ def as_ids(groups: npt.ArrayLike, name: str = "groups") -> np.ndarray:
         ids = np.asarray(groups)
     except ValueError:  # lists of different lengths
         raise ValueError(
-            f"{name} must be one-dimensional with one query id per row, got "
+            f"{name} must be one-dimensional with one {what} per row, got "
             f"{shown(groups)}"
         ) from None
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
     if ids.ndim != 1:
         raise ValueError(
-            f"{name} must be one-dimensional with one query id per row, "
-            f"got an array of shape {ids.shape}"
+            f"{name} must be one-dimensional with one {what} per row, got "
+            + (f"an array of shape {ids.shape}" if ids.ndim else shown(groups))
         )
     return ids
 
@@ -315,7 +413,12 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
     ValueError
         If a value is no number.
     """
-    array = np.asarray(values)
+    if sparse.issparse(values):
+        raise TypeError(f"{name} must hold {what} in an array, got a sparse matrix")
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise ValueError(f"{name} must hold {what}, got {shown(values)}") from None
     if array.dtype.kind in "biuf":
         return array.astype(np.float64, copy=False)
     if array.dtype == object:
@@ -326,7 +429,57 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must hold {what}, got dtype {array.dtype}") from None
+        found = f"dtype {array.dtype}" if array.ndim else shown(values)
+        raise ValueError(f"{name} must hold {what}, got {found}") from None
+
+
+def check_ptr(
+    ptr: npt.ArrayLike, n_rows: int | None = None, *, name: str = "ptr"
+) -> np.ndarray:
+    """Check a pointer array, which tells the rows of each query.
+
+    Parameters
+    ----------
+    ptr : array-like of shape (n_queries + 1,)
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
+    n_rows : int, default=None
+        Number of rows, if it is known.
+    name : str, default="ptr"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+
+    Raises
+    ------
+    ValueError
+        If the numbers do not ascend from 0 to the number of rows.
+    """
+    pointers = np.asarray(ptr) if _is_rows(ptr) else np.zeros(())
+    fits = pointers.ndim == 1 and len(pointers) > 0 and pointers.dtype.kind in "iu"
+    if fits:
+        pointers = np.ascontiguousarray(pointers, dtype=np.intp)
+        fits = pointers[0] == 0 and bool((pointers[1:] >= pointers[:-1]).all())
+        fits = fits and n_rows in (None, pointers[-1])
+    if not fits:
+        end = (
+            "the number of rows" if n_rows is None else f"the number of rows, {n_rows}"
+        )
+        raise ValueError(
+            f"{name} must hold whole numbers that ascend from 0 to {end}, got "
+            f"{shown(ptr)}"
+        )
+    return pointers
+
+
+def _is_rows(values: Any) -> bool:
+    """Return whether NumPy can make an array with axes of this."""
+    try:
+        return np.ndim(values) > 0
+    except ValueError:  # lists of different lengths
+        return False
 
 
 def check_groups(
@@ -363,11 +516,13 @@ def check_groups(
         )
     check_no_missing_id(ids, name)
     if ids.dtype == object:
-        try:
-            for value in ids:
+        for value in ids:
+            try:
                 hash(value)
-        except TypeError as error:
-            raise TypeError(f"{name} must hold hashable ids: {error}") from None
+            except TypeError:
+                raise TypeError(
+                    f"{name} must hold hashable ids, got {shown(value)}"
+                ) from None
     return ids
 
 
@@ -414,7 +569,8 @@ def resolve_groups(
                 f"{name}=, one query id per row, or give y_val a pandas index with a "
                 "level named 'qid'"
             )
-        raise ValueError(f"{caller} needs to know the query of every row. {_TWO_WAYS}")
+        ways = _AT_PREDICT if caller.endswith(_WITHOUT_ROUTING) else _TWO_WAYS
+        raise ValueError(f"{caller} needs to know the query of every row. {ways}")
     return check_groups(groups, n_samples, name=name)
 
 
@@ -500,7 +656,8 @@ def check_scores(
     ValueError
         If a score is NaN or the length differs.
     """
-    scores = as_numbers(column_or_1d(y_score), name, "numeric scores")
+    with naming(name):
+        scores = as_numbers(column_or_1d(y_score), name, "numeric scores")
     scores = np.ascontiguousarray(scores)
     if len(scores) != n_samples:
         raise ValueError(f"{name} has {len(scores)} scores for {n_samples} documents")
@@ -553,7 +710,7 @@ def check_weights(
     if sample_weight is None:
         return None
     with naming(name):
-        if np.isscalar(sample_weight):
+        if np.isscalar(sample_weight) and not isinstance(sample_weight, str | bytes):
             weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
         else:
             # The stated type of dtype is str alone, narrower than what it takes.
@@ -570,7 +727,7 @@ def check_weights(
             f"{name}.shape == {weight.shape}, expected {(n_samples,)}: one weight per "
             "row; repeat the weight of a query on each of its rows"
         )
-    if weight.min() < 0 or not weight.any():
+    if len(weight) == 0 or weight.min() < 0 or not weight.any():
         raise ValueError(f"{name} must not be negative, nor zero everywhere")
     if not _LEAST_WEIGHT <= weight.max() <= 1 / _LEAST_WEIGHT:
         raise ValueError(

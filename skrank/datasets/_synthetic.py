@@ -6,6 +6,7 @@ from typing import Annotated, Literal, overload
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, PositiveInt, Seed
 from skrank._core._validation import check_arguments
 
@@ -240,7 +241,7 @@ def _shares(
     if not numeric or not (shares.min() >= 0 and 0 < shares.max() < np.inf):
         raise ValueError(
             f"grade_weights must hold {n_grades} numbers >= 0, not all zero, "
-            f"got {grade_weights!r:.100}"
+            f"got {shown(grade_weights)}"
         )
     shares = shares.astype(np.float64)
     if shares.max() > _LARGEST_SHARE:

@@ -7,6 +7,7 @@ Blank lines and lines whose first character is ``#`` are passed over, as trec_ev
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -524,6 +525,7 @@ class JudgedRun:
         ndarray of shape (n_queries,), dtype intp
             Number of relevant documents.
         """
+        check_arguments(JudgedRun.n_relevant, level=level)
         return _count(self.y.data >= level, self.ptr)
 
     def with_missing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -560,7 +562,11 @@ def _rows_by_query(groups: np.ndarray, name: str) -> dict[str, np.ndarray]:
 
 
 def judge_run(
-    qrels: Qrels, run: Run, *, complete: bool = False, depth: PositiveInt | None = None
+    qrels: Qrels | Mapping[Any, Mapping[Any, float]],
+    run: Run | Mapping[Any, Mapping[Any, float]],
+    *,
+    complete: bool = False,
+    depth: PositiveInt | None = None,
 ) -> JudgedRun:
     """Join a run with judgements, so that measures give the values of trec_eval.
 
@@ -570,10 +576,10 @@ def judge_run(
 
     Parameters
     ----------
-    qrels : Qrels
+    qrels : Qrels or mapping {query: {document: grade}}
         Judgements.
-    run : Run
-        Retrieved documents. The two objects may come in either order.
+    run : Run or mapping {query: {document: score}}
+        Retrieved documents. A `Qrels` and a `Run` may come in either order.
     complete : bool, default=False
         Whether judged queries that the run lacks are evaluated as well, with nothing
         retrieved (trec_eval's ``-c``).
@@ -593,7 +599,7 @@ def judge_run(
         If ``depth`` is not accepted, an id is missing, or no query is both judged and
         in the run.
     TypeError
-        If there are not one `Qrels` and one `Run`.
+        If the tables are of another kind.
 
     Notes
     -----
@@ -618,8 +624,8 @@ def judge_run(
     check_arguments(judge_run, complete=complete, depth=depth)
     if isinstance(qrels, Run) and isinstance(run, Qrels):
         qrels, run = run, qrels
-    _check_kind(qrels, "qrels", Qrels)
-    _check_kind(run, "run", Run)
+    qrels = _as_kind(qrels, "qrels", Qrels)
+    run = _as_kind(run, "run", Run)
     scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
     grades = as_numbers(qrels.y, "qrels.y", "numeric relevance grades")
     if np.isnan(grades).any():
@@ -653,12 +659,23 @@ def judge_run(
     )
 
 
-def _check_kind(table: Any, name: str, kind: type) -> None:
-    if not isinstance(table, kind):
+def _as_kind(table: Any, name: str, kind: type) -> Any:
+    """Return a table of this kind, also from nested mappings."""
+    if isinstance(table, kind):
+        return table
+    if not isinstance(table, Mapping) or not all(
+        isinstance(documents, Mapping) for documents in table.values()
+    ):
         raise TypeError(
             f"judge_run: {name} must be a {kind.__name__}, as load_{name} returns it, "
-            f"got {type(table).__name__}"
+            f"or a mapping {{query: {{document: number}}}}, got {shown(table)}"
         )
+    groups = [query for query, documents in table.items() for _ in documents]
+    docids = [docid for documents in table.values() for docid in documents]
+    numbers = [n for documents in table.values() for n in documents.values()]
+    values = as_numbers(numbers, name)
+    columns = as_ids(groups, name), as_ids(docids, name).astype(object), values
+    return kind(*columns) if kind is Qrels else kind(*columns, tag="skrank")
 
 
 def _sample(rows: dict) -> str:

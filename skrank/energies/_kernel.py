@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS
 
 from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._inner import parameters_of
+from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt, invalid_parameter
 from skrank._core._threads import n_threads_for, others_after_fork
 from skrank.energies._blocks import map_blocks, row_blocks
@@ -95,7 +96,7 @@ class KernelEnergy(LinearEnergy):
         unknown, taken = _unknown(self.kernel, self.kernel_params or ())
         if unknown:
             names = ", ".join(taken) or "nothing"
-            words = f"a mapping of what kernel={self.kernel!r:.60} takes, {names}"
+            words = f"a mapping of what kernel={shown(self.kernel)} takes, {names}"
             raise invalid_parameter(self, "kernel_params", words, self.kernel_params)
 
     def setup(self, X, rng=None, y=None, ptr=None) -> Self:
@@ -134,7 +135,7 @@ class KernelEnergy(LinearEnergy):
         if not finite:
             why = unsafe_range("X", X) or "scale the features, or change kernel_params"
             raise NotFiniteError(
-                f"kernel={self.kernel!r:.60} is not finite between some rows: {why}"
+                f"kernel={shown(self.kernel)} is not finite between some rows: {why}"
             )
         return self
 

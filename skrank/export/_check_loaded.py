@@ -20,7 +20,7 @@ from sklearn.impute import MissingIndicator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
-from skrank._core._messages import shown
+from skrank._core._messages import problem_in, shown
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
 from skrank.energies import BaseEnergy, KernelEnergy
@@ -118,7 +118,7 @@ def _check_composite(composite: Any) -> None:
         composite._validate_transformers()
         composite._validate_transformer_weights()
     except _STUMBLES as error:
-        raise ValueError(f"{type(composite).__name__}: {error}") from None
+        raise ValueError(f"{type(composite).__name__}: {problem_in(error)}") from None
 
 
 def _is_fitted_name(name):
@@ -336,7 +336,7 @@ def _tried(estimator, what: str, errors: Any = Exception):
         if isinstance(error, errors):
             raise ValueError(
                 f"{type(estimator).__name__} cannot {what} rows with what it has "
-                f"learned: {error}"
+                f"learned: {problem_in(error)}"
             ) from None
 
 

@@ -112,7 +112,7 @@ class Decoder:
 
     def _attributes(self, values):
         if not isinstance(values, dict):
-            raise ValueError(f"attributes must be an object, got {values!r:.50}")
+            raise ValueError(f"attributes must be an object, got {shown(values)}")
         return {name: self.decode(content) for name, content in values.items()}
 
     def _float(self, value):

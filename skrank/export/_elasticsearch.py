@@ -99,7 +99,7 @@ def to_elasticsearch(
     if type is None:
         type = XGBOOST if function.kind == "trees" else LINEAR
     accepted = {XGBOOST: ("trees",), LINEAR: ("linear",), RANKLIB: ("trees", "linear")}
-    if type not in accepted:
+    if not isinstance(type, str) or type not in accepted:
         raise ValueError(
             f"type must be one of {', '.join(accepted)}, got {shown(type)}"
         )

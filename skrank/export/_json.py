@@ -272,15 +272,19 @@ def from_json(text: str) -> FrozenRanker:
     >>> from_json(to_json(ranker)).score(X, y, groups) == ranker.score(X, y, groups)
     True
     """
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"text must be JSON that to_json wrote, got {shown(text)}")
     try:
         document = json.loads(
             text, parse_constant=_refuse_constant, object_pairs_hook=_unique
         )
     except RecursionError:
-        raise ValueError("not a scoring function: it is nested too deeply") from None
+        raise ValueError(
+            "text is not a scoring function: it is nested too deeply"
+        ) from None
     except (TypeError, ValueError) as error:
         problem = shortened(str(error), 200)
-        raise ValueError(f"not a scoring function: {problem}") from None
+        raise ValueError(f"text is not a scoring function: {problem}") from None
     _check_header(document)
     kind = document.get("kind")
     if not (isinstance(kind, str) and kind in _KEYS):
@@ -409,7 +413,7 @@ def _read_categories(found, n_features, dtype):
         raise ValueError("categories must be an object")
     categories = {}
     for key, values in found.items():
-        where = f"categories of feature {key!r:.20}"
+        where = f"categories of feature {shown(key)}"
         is_number = len(key) < 11 and key.isascii() and key.isdigit()
         j = int(key) if is_number else -1
         if str(j) != key or j >= n_features:

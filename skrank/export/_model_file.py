@@ -16,7 +16,7 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import problem_in, shortened, shown
 from skrank._core._parameters import PositiveInt
 from skrank._core._reading import (
     ENDLESS,
@@ -174,9 +174,8 @@ def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEst
     except Exception as error:
         # Damaged files cause errors of every kind on the way. They must not reach the
         # user as if they were mistakes of skrank.
-        known = isinstance(error, ValueError)
-        problem = shortened(str(error) if known else repr(error), _LENGTH)
-        raise ValueError(f"{name} is not a valid model file: {problem}") from None
+        message = f"{name} is not a valid model file: {problem_in(error)}"
+        raise ValueError(message) from None
 
 
 def _decoded(members):

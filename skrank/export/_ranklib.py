@@ -15,7 +15,7 @@ from skrank.export._server_trees import (
     single_rows,
     without_missing,
 )
-from skrank.export._texts import reads_text
+from skrank.export._texts import FeatureError, reads_text
 
 _TREES, _LINEAR = "## LambdaMART", "## Linear Regression"
 
@@ -161,7 +161,7 @@ def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     total = np.zeros(len(rows), dtype=np.float32)
 
     def goes_left(node, at):
-        x = rows[at, _column(node[0].text)]
+        x = rows[at, _column(node[0].text, rows.shape[1])]
         return x <= np.float32(node[1].text)
 
     for tree in ElementTree.fromstring(body):
@@ -179,10 +179,15 @@ def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
     return total
 
 
-def _column(number):
+def _column(number, n_features):
     column = int(number) - 1
     if column < 0:  # which NumPy would count from the end
         raise ValueError(f"features count from 1, got {column + 1}")
+    if column >= n_features:
+        raise FeatureError(
+            f"X must have at least {column + 1} features for this model, got "
+            f"{n_features}"
+        )
     return column
 
 
@@ -190,5 +195,7 @@ def _score_linear(body, rows):
     terms = dict(term.split(":") for term in body.split())
     total = np.full(len(rows), float(terms.pop("0")))
     for number, weight in terms.items():
-        total += float(weight) * rows[:, _column(number)].astype(np.float64)
+        total += float(weight) * rows[:, _column(number, rows.shape[1])].astype(
+            np.float64
+        )
     return total.astype(np.float32)

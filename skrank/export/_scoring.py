@@ -4,7 +4,7 @@ A scoring function of the raw features is linear or a sum of trees. Rankers whos
 have another form are refused here, once for all formats.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -167,7 +167,7 @@ def _ranker_and_steps(model):
         hint = "; export its best_estimator_" if hasattr(ranker, "best_index_") else ""
         raise TypeError(
             "model must be a fitted ranker of skrank or a Pipeline that ends in one, "
-            f"got {ranker!r:.80}{hint}"
+            f"got {shown(ranker)}{hint}"
         )
     return ranker, steps
 
@@ -236,6 +236,34 @@ def _tree_function(ranker, names):
     return function
 
 
+def as_names(names: Any) -> list[Any]:
+    """Return the entries of the argument ``feature_names``, which must be a sequence.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names given by the user.
+
+    Returns
+    -------
+    list
+        The entries, of any type.
+
+    Raises
+    ------
+    TypeError
+        If it is no sequence.
+    """
+    is_text = isinstance(names, str | bytes)
+    if (
+        is_text
+        or not isinstance(names, Iterable)
+        or getattr(names, "shape", None) == ()
+    ):
+        raise TypeError(f"feature_names must be a sequence of str, got {shown(names)}")
+    return list(names)
+
+
 def check_feature_names(
     names: Sequence[str] | None, function: LinearFunction | TreeFunction
 ) -> list[str] | None:
@@ -263,8 +291,7 @@ def check_feature_names(
     if names is None:
         known = function.feature_names
         return None if known is None else list(known)
-    if isinstance(names, str):
-        raise TypeError(f"feature_names must be a sequence of str, got {shown(names)}")
+    names = as_names(names)
     names = [str(n) if isinstance(n, np.str_) else n for n in names]
     if len(names) != function.n_features:
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shown
-from skrank.export._scoring import TreeFunction
+from skrank.export._scoring import TreeFunction, as_names
 from skrank.export._texts import FeatureError
 
 LARGEST = np.finfo(np.float32).max
@@ -110,7 +110,7 @@ def server_trees(
     ValueError
         If a split is by category, or a number does not fit into single precision.
     """
-    if missing not in get_args(Missing):
+    if not isinstance(missing, str) or missing not in get_args(Missing):
         raise ValueError(f"missing must be 'learned' or 'zero', got {shown(missing)}")
     ensemble: Any = function.ensemble
     by_category = np.flatnonzero(ensemble.category_ >= 0)
@@ -147,7 +147,10 @@ def _constant(score):
 
 def single_rows(X: npt.ArrayLike) -> np.ndarray:
     """Return the rows in single precision, as a search engine receives them."""
-    X = np.asarray(X)
+    try:
+        X = np.asarray(X)
+    except ValueError:  # lists of different lengths
+        raise FeatureError("X must hold rows of equal length") from None
     if X.ndim != 2:
         raise FeatureError(f"X must have two dimensions, got shape {X.shape}")
     try:
@@ -185,7 +188,10 @@ def columns_of(
         feature_names = getattr(X, "columns", None)
     if feature_names is None:
         raise FeatureError("feature_names is missing: the columns of X have no names")
-    columns = {str(name): j for j, name in enumerate(feature_names)}
+    try:
+        columns = {str(name): j for j, name in enumerate(as_names(feature_names))}
+    except TypeError as error:
+        raise FeatureError(str(error)) from None
     if len(columns) != X.shape[1]:
         raise FeatureError(
             f"feature_names must name the {X.shape[1]} columns of X, got {len(columns)}"

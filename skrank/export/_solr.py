@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._messages import shown
+from skrank._core._validation import check_options
 from skrank.export._ranklib import java_float
 from skrank.export._scoring import required_feature_names, scoring_function
 from skrank.export._server_trees import (
@@ -94,6 +95,7 @@ def to_solr(
     """
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"name must be a string that is not empty, got {shown(name)}")
+    check_options(to_solr, locals())
     function = scoring_function(model)
     names = required_feature_names(feature_names, function, "Solr")
     if function.kind == "linear":

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from skrank._core._messages import shortened
+from skrank._core._messages import problem_in, shown
 
 _NO_MODEL = (
     ArithmeticError,
@@ -41,18 +41,15 @@ def reads_text(system: str) -> Callable:
         @functools.wraps(function)
         def read(text, *args, **more):
             if not isinstance(text, str):
-                kind = type(text).__name__
-                raise TypeError(f"the model must be the text of one, got {kind}")
+                raise TypeError(f"text must be that of a model, got {shown(text)}")
             try:
                 return function(text, *args, **more)
             except FeatureError:
                 raise
             except _NO_MODEL as error:
-                problem = shortened(str(error), 200)
-                if not isinstance(error, ValueError):
-                    problem = f"{type(error).__name__}: {problem}"
                 raise ValueError(
-                    f"the text is no model that {system} would read: {problem}"
+                    f"the text is no model that {system} would read: "
+                    f"{problem_in(error)}"
                 ) from None
 
         return read

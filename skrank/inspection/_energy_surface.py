@@ -7,8 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, resolve_groups
-from skrank.inspection._axes import axes_or_new, grade_colors
+from skrank._core._validation import (
+    as_numbers,
+    check_grades,
+    check_options,
+    resolve_groups,
+)
+from skrank.inspection._axes import as_shaped, axes_or_new, check_display, grade_colors
 from skrank.inspection._readings import query_means
 from skrank.inspection._watch import TrainingWatch
 
@@ -112,11 +117,12 @@ class EnergySurfaceDisplay:
         before, after : ndarrays of shape (n_grades,) or (n_grades, n_labels)
             Mean energies before and after training.
         """
-        names, group, _ = _grade_groups(self.y)
+        data = self._checked()
+        names, group, _ = _grade_groups(data["y"])
         members = [group == g for g in range(len(names))]
         before, after = (
-            np.array([np.asarray(energies)[rows].mean(axis=0) for rows in members])
-            for energies in (self.before, self.after)
+            np.array([data[name][rows].mean(axis=0) for rows in members])
+            for name in ("before", "after")
         )
         return names, before, after
 
@@ -140,9 +146,10 @@ class EnergySurfaceDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        data = self._checked()
         ax = axes_or_new(ax, "EnergySurfaceDisplay.plot")
         draw = self._plot_documents if self.labels is None else self._plot_labels
-        places, names, shift = draw(ax, cmap)
+        places, names, shift = draw(data, ax, cmap)
         ax.set_xticks([*places, *(np.asarray(places) + shift)], names * 2)
         width = np.ptp(places)
         gap = (shift - width) / 2
@@ -162,22 +169,28 @@ class EnergySurfaceDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _plot_documents(self, ax, cmap):
-        names, group, _ = _grade_groups(self.y)
+    def _checked(self) -> dict[str, np.ndarray]:
+        by_label = () if self.labels is None else ("n_labels",)
+        energies = ("n_documents", *by_label)
+        shapes = {"before": energies, "after": energies, "y": ("n_documents",)}
+        return check_display(self, labels=("n_labels",), **shapes)
+
+    def _plot_documents(self, data, ax, cmap):
+        names, group, _ = _grade_groups(data["y"])
         shift = len(names) + 1
         self.artists_ = []
-        for energies, offset in ((self.before, 0), (self.after, shift)):
+        for name, offset in (("before", 0), ("after", shift)):
             for g, color in enumerate(grade_colors(cmap, len(names), _LIGHTEST)):
-                values = np.asarray(energies)[group == g]
+                values = data[name][group == g]
                 self.artists_.append(_violin(ax, values, offset + g, color))
         ax.set_xlabel("Grade of the document")
         ax.set_ylabel("Energy − mean of its query" if self.center else "Energy")
         return np.arange(len(names)), names, shift
 
-    def _plot_labels(self, ax, cmap):
+    def _plot_labels(self, data, ax, cmap):
         names, *both = self.means()
-        _, _, grades = _grade_groups(self.y)
-        labels = np.asarray(self.labels, dtype=np.float64)
+        _, _, grades = _grade_groups(data["y"])
+        labels = data["labels"]
         span = max(np.ptp(labels), 1.0)
         shift = span * (1 + 1 / max(len(labels) - 1, 2))
         self.artists_ = []
@@ -244,8 +257,11 @@ class EnergySurfaceDisplay:
         ValueError
             If the shapes of the arguments do not agree, or an energy is not finite.
         """
+        check_options(cls.from_energies, locals())
         grades = check_grades(y, name="y")
-        columns = () if labels is None else (len(np.asarray(labels)),)
+        columns = ()
+        if labels is not None:
+            columns = as_shaped(labels, "labels", ("n_labels",), {}).shape
         before = _check_energies(before, "before", (len(grades), *columns))
         after = _check_energies(after, "after", (len(grades), *columns))
         if labels is None and center:
@@ -321,6 +337,7 @@ class EnergySurfaceDisplay:
         TypeError
             If the estimator is not an energy-based ranker.
         """
+        check_options(cls.from_training, locals())
         watch = TrainingWatch(estimator, "EnergySurfaceDisplay")
         watch.fit(X, y, groups, fit_params)
         display = cls.from_energies(
@@ -339,7 +356,7 @@ class EnergySurfaceDisplay:
 
 
 def _check_energies(energies, name, shape):
-    energies = np.asarray(energies, dtype=np.float64)
+    energies = as_numbers(energies, name)
     if energies.shape != shape:
         raise ValueError(
             f"{name} must have shape {shape}, one energy per document"

@@ -1,13 +1,14 @@
 """Energies of desired and undesired answers over the iterations of training."""
 
 from collections.abc import Mapping
-from numbers import Integral
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from skrank.inspection._axes import axes_or_new
+from skrank._core._parameters import NonNegativeInt, PositiveInt
+from skrank._core._validation import check_arguments, check_options
+from skrank.inspection._axes import axes_or_new, check_display
 from skrank.inspection._readings import (
     label_weights,
     list_weights,
@@ -110,7 +111,7 @@ class EnergyTrainingDisplay:
         others: Any,
         desired_name: str = "preferred documents",
         others_name: str = "other documents",
-        best_iteration: int | None = None,
+        best_iteration: NonNegativeInt | None = None,
         name: str | None = None,
     ):
         self.desired = desired
@@ -148,6 +149,7 @@ class EnergyTrainingDisplay:
         ValueError
             If the scale is unknown, or it is "relative" and all energies are zero.
         """
+        check_arguments(EnergyTrainingDisplay.plot, scale=scale)
         iterations, desired, others = self.curves(scale)
         ax = axes_or_new(ax, "EnergyTrainingDisplay.plot")
         style = {"color": "C0", "label": self.desired_name, **line_kw}
@@ -196,9 +198,10 @@ class EnergyTrainingDisplay:
         ValueError
             If the scale is unknown, or it is "relative" and all energies are zero.
         """
-        if scale not in _SCALES:
-            raise ValueError(f"scale must be one of {tuple(_SCALES)}, got {scale!r}")
-        both = np.array([self.desired, self.others], dtype=np.float64)
+        check_arguments(EnergyTrainingDisplay.curves, scale=scale)
+        shape = ("n_iterations",)
+        data = check_display(self, desired=shape, others=shape)
+        both = np.array([data["desired"], data["others"]])
         iterations = np.arange(both.shape[1])
         if scale == "relative":
             start = _first_without_zero(both)
@@ -220,7 +223,7 @@ class EnergyTrainingDisplay:
         groups: npt.ArrayLike | None = None,
         *,
         reading: Reading = "pairwise",
-        top_k: int | None = 5,
+        top_k: PositiveInt | None = 5,
         normalization: Normalization = "list",
         center: bool = False,
         fit_params: Mapping[str, Any] | None = None,
@@ -282,7 +285,7 @@ class EnergyTrainingDisplay:
         ValueError
             If an option is not acceptable, or no document is preferred to another.
         """
-        _check_options(reading, top_k, normalization, scale)
+        check_options(cls.from_training, locals())
         record = _Means(reading, top_k, normalization, center)
         watch = TrainingWatch(
             estimator,
@@ -341,19 +344,6 @@ class _Means:
         # Centring is a symmetric linear map: the weights are centred once, instead of
         # the energies in every iteration.
         return [weight - query_means(weight, ptr) for weight in weights]
-
-
-def _check_options(reading, top_k, normalization, scale):
-    choices = {
-        "reading": (reading, tuple(_NAMES)),
-        "normalization": (normalization, get_args(Normalization)),
-        "scale": (scale, tuple(_SCALES)),
-    }
-    for option, (value, accepted) in choices.items():
-        if value not in accepted:
-            raise ValueError(f"{option} must be one of {accepted}, got {value!r}")
-    if top_k is not None and (not isinstance(top_k, Integral) or top_k < 1):
-        raise ValueError(f"top_k must be None or at least 1, got {top_k!r}")
 
 
 def _first_without_zero(both):

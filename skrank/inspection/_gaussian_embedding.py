@@ -5,9 +5,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
+from skrank._core._parameters import Positive
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, check_groups, resolve_groups
-from skrank.inspection._axes import axes_or_new, grade_colors
+from skrank._core._validation import (
+    check_arguments,
+    check_grades,
+    check_groups,
+    check_options,
+    resolve_groups,
+)
+from skrank.inspection._axes import axes_or_new, check_display, grade_colors
 from skrank.inspection._pipelines import last_step, rows_of_last_step
 
 _LIGHTEST = 0.9  # place of the lowest grade on the colour map
@@ -94,7 +102,7 @@ class GaussianEmbeddingDisplay:
         self,
         ax: Any = None,
         *,
-        n_std: float = 1.0,
+        n_std: Positive = 1.0,
         cmap: str = "viridis",
         **ellipse_kw: Any,
     ) -> Self:
@@ -121,8 +129,17 @@ class GaussianEmbeddingDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        check_arguments(GaussianEmbeddingDisplay.plot, n_std=n_std)
+        data = check_display(
+            self,
+            query_mean=(2,),
+            query_covariance=(2, 2),
+            document_means=("n_documents", 2),
+            document_covariances=("n_documents", 2, 2),
+            grades=("n_documents",),
+        )
         ax = axes_or_new(ax, "GaussianEmbeddingDisplay.plot")
-        grades = np.asarray(self.grades, dtype=np.float64)
+        grades = data["grades"]
         levels = np.unique(grades)
         colours = grade_colors(cmap, len(levels), _LIGHTEST)
         self.document_ellipses_ = []
@@ -131,19 +148,19 @@ class GaussianEmbeddingDisplay:
             colour = colours[np.searchsorted(levels, grades[i])]
             style = {"facecolor": "none", "edgecolor": colour, "alpha": 0.5}
             ellipse = _ellipse(
-                self.document_means[i],
-                self.document_covariances[i],
+                data["document_means"][i],
+                data["document_covariances"][i],
                 n_std,
                 **(style | ellipse_kw),
             )
             self.document_ellipses_.append(ax.add_patch(ellipse))
         style = {"facecolor": "none", "edgecolor": "C3", "linewidth": 2}
-        query = _ellipse(self.query_mean, self.query_covariance, n_std, **style)
+        query = _ellipse(data["query_mean"], data["query_covariance"], n_std, **style)
         self.query_ellipse_ = ax.add_patch(query)
         for level, colour in zip(levels, colours):
-            at = np.asarray(self.document_means)[grades == level]
+            at = data["document_means"][grades == level]
             ax.scatter(*at.T, s=8, color=[colour], label=f"grade {level:g}")
-        ax.scatter(*self.query_mean, marker="*", s=80, color="C3", label="query")
+        ax.scatter(*data["query_mean"], marker="*", s=80, color="C3", label="query")
         self._label(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -171,7 +188,7 @@ class GaussianEmbeddingDisplay:
         *,
         query: Any = None,
         ax: Any = None,
-        n_std: float = 1.0,
+        n_std: Positive = 1.0,
         cmap: str = "viridis",
         **ellipse_kw: Any,
     ) -> Self:
@@ -212,11 +229,13 @@ class GaussianEmbeddingDisplay:
         ValueError
             If no row belongs to the query.
         """
+        check_options(cls.from_estimator, locals())
         ranker = last_step(estimator)
         if not hasattr(ranker, "embed"):
             raise TypeError(
-                f"{type(ranker).__name__} has no method embed; this display needs a "
-                "ranker that embeds documents and queries as Gaussians, such as GERank"
+                f"estimator: {type(ranker).__name__} has no method embed; this display "
+                "needs a ranker that embeds documents and queries as Gaussians, such "
+                "as GERank"
             )
         grades = check_grades(y)
         ids = resolve_groups(
@@ -243,13 +262,19 @@ def _rows_of(groups, query):
     """Row numbers of one query, and a title that names the query."""
     groups = np.asarray(groups)
     query = groups[0] if query is None else query
-    chosen = np.flatnonzero(groups == query)
+    known = groups.tolist()
+    chosen = np.array([i for i, found in enumerate(known) if _is_same(found, query)])
     if not len(chosen):
         known = QueryIndex.from_groups(groups).ids[:5]
         raise ValueError(
-            f"query={query!r} has no rows; the first known ids are {list(known)}"
+            f"query={shown(query)} has no rows; the first known ids are {list(known)}"
         )
     return chosen, f"query {query}"
+
+
+def _is_same(found, query):
+    same = found == query
+    return isinstance(same, bool | np.bool_) and bool(same)
 
 
 def _project(means, variances, query_mean, query_variances):

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skrank.inspection._axes import axes_or_new
-from skrank.inspection._pipelines import last_step
+from skrank._core._messages import shown
+from skrank._core._parameters import PositiveInt
+from skrank._core._validation import as_ids, check_options
+from skrank.inspection._axes import axes_or_new, check_display
+from skrank.inspection._pipelines import fitted_last_step
 
 
 class FeatureImportanceDisplay:
@@ -57,7 +59,7 @@ class FeatureImportanceDisplay:
         deviations: Any = None,
         feature_names: Any = None,
         kind: str = "importance",
-        max_features: int = 20,
+        max_features: PositiveInt = 20,
     ):
         self.importances = importances
         self.deviations = deviations
@@ -85,19 +87,20 @@ class FeatureImportanceDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        shape = ("n_features",)
+        data = check_display(self, importances=shape, deviations=shape)
+        importances = data["importances"]
+        names = _names_of(self.feature_names, len(importances))
         ax = axes_or_new(ax, "FeatureImportanceDisplay.plot")
-        importances = np.asarray(self.importances, dtype=np.float64)
         # Of equal importances, the feature with the lower number is drawn on top:
         # otherwise the sort would decide, and pictures would differ between platforms.
         order = np.lexsort((np.arange(len(importances)), -importances))
         order = order[: self.max_features][::-1]
-        names = self.feature_names
-        names = np.arange(len(importances)) if names is None else np.asarray(names)
         if self.deviations is not None:
-            bar_kw = {"xerr": np.asarray(self.deviations)[order], **bar_kw}
+            bar_kw = {"xerr": data["deviations"][order], **bar_kw}
         places = np.arange(len(order))
         self.bars_ = ax.barh(places, importances[order], **bar_kw)
-        ax.set_yticks(places, [str(name) for name in names[order]])
+        ax.set_yticks(places, [str(names[j]) for j in order])
         ax.set_xlabel(self.kind[:1].upper() + self.kind[1:])
         ax.set_ylabel("Feature")
         self.ax_, self.figure_ = ax, ax.figure
@@ -110,7 +113,7 @@ class FeatureImportanceDisplay:
         *,
         kind: Literal["gain", "split"] = "gain",
         feature_names: Sequence[str] | None = None,
-        max_features: int = 20,
+        max_features: PositiveInt = 20,
         ax: Any = None,
         **bar_kw: Any,
     ) -> Self:
@@ -143,12 +146,13 @@ class FeatureImportanceDisplay:
         TypeError
             If the estimator has no trees.
         """
-        ranker = last_step(estimator)
-        check_is_fitted(ranker)
+        check_options(cls.from_estimator, locals())
+        ranker = fitted_last_step(estimator)
         if not hasattr(ranker, "ensemble_"):
             raise TypeError(
-                f"{type(ranker).__name__} has no trees; use from_permutations with "
-                "query_permutation_importance, which takes any ranker"
+                f"estimator: {type(ranker).__name__} has no trees; use "
+                "from_permutations with query_permutation_importance, which takes any "
+                "ranker"
             )
         if feature_names is None:
             feature_names = getattr(ranker, "feature_names_in_", None)
@@ -168,7 +172,7 @@ class FeatureImportanceDisplay:
         result: Any,
         *,
         feature_names: Sequence[str] | None = None,
-        max_features: int = 20,
+        max_features: PositiveInt = 20,
         ax: Any = None,
         **bar_kw: Any,
     ) -> Self:
@@ -193,6 +197,12 @@ class FeatureImportanceDisplay:
         FeatureImportanceDisplay
             The display, drawn.
         """
+        check_options(cls.from_permutations, locals())
+        if not hasattr(result, "importances_mean"):
+            raise TypeError(
+                "result must be what query_permutation_importance returns, got "
+                f"{shown(result)}"
+            )
         display = cls(
             importances=result.importances_mean,
             deviations=result.importances_std,
@@ -201,3 +211,15 @@ class FeatureImportanceDisplay:
             max_features=max_features,
         )
         return display.plot(ax, **bar_kw)
+
+
+def _names_of(names, n_features):
+    """Return the names of the features, which are their numbers if there are none."""
+    if names is None:
+        return np.arange(n_features)
+    names = as_ids(names, "feature_names", "name")
+    if len(names) != n_features:
+        raise ValueError(
+            f"feature_names must name {n_features} features, got {len(names)} names"
+        )
+    return names

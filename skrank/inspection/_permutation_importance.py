@@ -4,11 +4,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state
 
-from skrank._core._inner import scores_of
+from skrank._core._inner import check_predicts, scores_of
+from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, check_weights, n_rows, resolve_groups
+from skrank._core._validation import (
+    check_grades,
+    check_options,
+    check_weights,
+    n_rows,
+    resolve_groups,
+)
 from skrank.metrics import BaseMeasure, get_measure, query_weights
 
 
@@ -20,9 +27,9 @@ def query_permutation_importance(
     *,
     measure: str | BaseMeasure = "ndcg@10",
     within: bool = True,
-    n_repeats: int = 5,
+    n_repeats: PositiveInt = 5,
     sample_weight: npt.ArrayLike | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: Seed = None,
 ) -> Bunch:
     r"""Loss of a ranking measure when the values of one feature are permuted.
 
@@ -89,7 +96,8 @@ def query_permutation_importance(
     >>> result.importances_mean.shape == (X.shape[1],)
     True
     """
-    check_scalar(n_repeats, "n_repeats", int, min_val=1)
+    check_options(query_permutation_importance, locals())
+    check_predicts(estimator, "estimator")
     rng = check_random_state(random_state)
     judged = _Judged(estimator, X, y, groups, get_measure(measure), sample_weight)
     baseline = judged.measure_of(X)

@@ -3,8 +3,10 @@
 from typing import Any
 
 import sklearn
+from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import accepts, without_searches
+from skrank._core._validation import naming
 
 
 def last_step(estimator: Any) -> Any:
@@ -24,6 +26,14 @@ def last_step(estimator: Any) -> Any:
     while hasattr(estimator, "steps"):
         estimator = estimator[-1]
     return estimator
+
+
+def fitted_last_step(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself, if it is fitted."""
+    last = last_step(estimator)
+    with naming("estimator"):
+        check_is_fitted(last)
+    return last
 
 
 def rows_of_last_step(estimator: Any, X, groups) -> Any:

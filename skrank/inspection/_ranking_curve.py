@@ -7,16 +7,20 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from skrank._core._inner import scores_of
+from skrank._core._inner import check_predicts, scores_of
+from skrank._core._messages import shown
+from skrank._core._parameters import Fraction, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    as_ids,
     check_grades,
+    check_options,
     check_scores,
     check_weights,
     n_rows,
     resolve_groups,
 )
-from skrank.inspection._axes import axes_or_new
+from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.metrics import (
     BaseMeasure,
     bootstrap_interval,
@@ -104,14 +108,15 @@ class RankingCurveDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        curves, intervals = self._checked()
         ax = axes_or_new(ax, "RankingCurveDisplay.plot")
         options = {"marker": "o", "markersize": 4, **line_kw}
         self.lines_ = []
-        for name, curve in self.curves.items():
+        for name, curve in curves.items():
             (line,) = ax.plot(self.k, curve, label=name, **options)
             self.lines_.append(line)
             if self.intervals is not None:
-                low, high = np.asarray(self.intervals[name]).T
+                low, high = intervals[name].T
                 ax.fill_between(
                     self.k, low, high, color=line.get_color(), alpha=0.15, linewidth=0
                 )
@@ -122,6 +127,26 @@ class RankingCurveDisplay:
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _checked(self):
+        """Return the curves and the intervals as arrays, by the names of rankers."""
+        lengths: dict[str, int] = {}
+        check_display(self)
+        as_shaped(self.k, "k", ("n_cutoffs",), lengths)
+        curves = {
+            name: as_shaped(curve, f"curves[{name!r}]", ("n_cutoffs",), lengths)
+            for name, curve in self.curves.items()
+        }
+        if self.intervals is not None and self.intervals.keys() != curves.keys():
+            raise ValueError(
+                f"intervals must have the names of curves, {list(curves)}, got "
+                f"{list(self.intervals)}"
+            )
+        intervals = {
+            name: as_shaped(ends, f"intervals[{name!r}]", ("n_cutoffs", 2), lengths)
+            for name, ends in (self.intervals or {}).items()
+        }
+        return curves, intervals
 
     @classmethod
     def from_estimators(
@@ -134,8 +159,8 @@ class RankingCurveDisplay:
         measure: str | BaseMeasure = "ndcg",
         k: Iterable[int] = range(1, 11),
         sample_weight: npt.ArrayLike | None = None,
-        confidence: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        confidence: Fraction | None = None,
+        random_state: Seed = None,
         ax: Any = None,
         **line_kw: Any,
     ) -> Self:
@@ -179,6 +204,7 @@ class RankingCurveDisplay:
         ValueError
             If the measure takes no cut-off, or lengths do not agree.
         """
+        check_options(cls.from_estimators, locals())
         groups = resolve_groups(
             groups,
             y,
@@ -188,6 +214,7 @@ class RankingCurveDisplay:
         )
         scores = {}
         for name, estimator in _named(estimators, "estimators").items():
+            check_predicts(estimator, f"estimators[{name!r}]")
             check_query_leakage(estimator, groups)
             scores[name] = scores_of(estimator, X, groups, response_method="predict")
         return cls.from_predictions(
@@ -213,8 +240,8 @@ class RankingCurveDisplay:
         measure: str | BaseMeasure = "ndcg",
         k: Iterable[int] = range(1, 11),
         sample_weight: npt.ArrayLike | None = None,
-        confidence: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        confidence: Fraction | None = None,
+        random_state: Seed = None,
         ax: Any = None,
         **line_kw: Any,
     ) -> Self:
@@ -257,6 +284,7 @@ class RankingCurveDisplay:
         ValueError
             If the measure takes no cut-off, or lengths do not agree.
         """
+        check_options(cls.from_predictions, locals())
         if confidence is not None and sample_weight is not None:
             raise ValueError("confidence is not available with sample_weight")
         measures = _at_cutoffs(measure, _check_cutoffs(k))
@@ -318,11 +346,11 @@ def _named(mapping, name):
 
 
 def _check_cutoffs(k):
-    cutoffs = np.atleast_1d(np.asarray(list(k)))
+    cutoffs = as_ids(list(k), "k", "cut-off")
     if cutoffs.dtype.kind not in "iu" or len(cutoffs) == 0:
-        raise ValueError(f"k must hold integers, got {k!r}")
+        raise ValueError(f"k must hold integers, got {shown(k)}")
     if cutoffs[0] < 1 or (np.diff(cutoffs) <= 0).any():
-        raise ValueError(f"k must hold increasing integers from 1 on, got {k!r}")
+        raise ValueError(f"k must hold increasing integers from 1 on, got {shown(k)}")
     return cutoffs
 
 

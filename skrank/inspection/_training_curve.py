@@ -3,10 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skrank.inspection._axes import axes_or_new
-from skrank.inspection._pipelines import last_step
+from skrank._core._parameters import NonNegativeInt
+from skrank.inspection._axes import axes_or_new, check_display
+from skrank.inspection._pipelines import fitted_last_step
 from skrank.metrics import get_measure
 
 
@@ -61,7 +61,7 @@ class TrainingCurveDisplay:
         *,
         loss_curve: Any,
         validation_curve: Any = None,
-        best_iteration: int | None = None,
+        best_iteration: NonNegativeInt | None = None,
         validation_name: str = "validation measure",
         name: str | None = None,
     ):
@@ -91,6 +91,16 @@ class TrainingCurveDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        data = check_display(
+            self, loss_curve=("n_iterations",), validation_curve=("n_measured",)
+        )
+        if self.best_iteration is not None and "validation_curve" in data:
+            last = len(data["validation_curve"])
+            if self.best_iteration > last:
+                raise ValueError(
+                    f"best_iteration must be at most {last}, the length of "
+                    f"validation_curve, got {self.best_iteration}"
+                )
         ax = axes_or_new(ax, "TrainingCurveDisplay.plot")
         style = {"color": "C0", "label": "objective", **line_kw}
         (self.loss_line_,) = ax.plot(*_numbered(self.loss_curve), **style)
@@ -156,12 +166,11 @@ class TrainingCurveDisplay:
         TypeError
             If the estimator keeps no ``loss_curve_``.
         """
-        ranker = last_step(estimator)
-        check_is_fitted(ranker)
+        ranker = fitted_last_step(estimator)
         if not hasattr(ranker, "loss_curve_"):
             raise TypeError(
-                f"{type(ranker).__name__} keeps no loss_curve_; a training curve needs "
-                "a ranker that is trained in iterations"
+                f"estimator: {type(ranker).__name__} keeps no loss_curve_; a training "
+                "curve needs a ranker that is trained in iterations"
             )
         validation = np.asarray(getattr(ranker, "validation_curve_", ()))
         measured = len(validation) > 0

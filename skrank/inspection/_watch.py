@@ -16,8 +16,9 @@ import numpy.typing as npt
 import sklearn
 from sklearn.base import clone
 
+from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, check_groups, resolve_groups
+from skrank._core._validation import check_grades, check_groups, naming, resolve_groups
 from skrank.inspection._pipelines import last_step, rows_of_last_step
 
 
@@ -100,12 +101,14 @@ class TrainingWatch:
         by_label: bool | None = None,
         record: _Record | None = None,
     ):
-        self.estimator: Any = clone(estimator)
+        with naming("estimator"):
+            self.estimator: Any = clone(estimator)
         self.ranker = last_step(self.estimator)
         if not hasattr(self.ranker, "energies"):
             raise TypeError(
-                f"{caller} needs an energy-based ranker such as EnergyRanker, or a "
-                f"pipeline that ends in one, got {type(self.ranker).__name__}"
+                f"estimator: {caller} needs an energy-based ranker such as "
+                "EnergyRanker, or a pipeline that ends in one, got "
+                f"{type(self.ranker).__name__}"
             )
         self.caller = caller
         self.by_label = by_label
@@ -150,6 +153,11 @@ class TrainingWatch:
             If the ranker trains several models, if its solver does not report where it
             starts, or if it cannot be told which of several minimisations was kept.
         """
+        if not all(isinstance(name, str) for name in fit_params or {}):
+            raise TypeError(
+                "fit_params must be a dict from names of arguments, got "
+                f"{shown(fit_params)}"
+            )
         arguments = dict(fit_params or {})
         if groups is not None:
             arguments["groups"] = groups

@@ -22,9 +22,15 @@ from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
 from skrank._core._finite import NotFiniteError, largest_safe, quiet
-from skrank._core._parameters import Parameters
+from skrank._core._parameters import Parameters, PositiveInt
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for
+from skrank._core._validation import (
+    as_numbers,
+    check_arguments,
+    check_ptr,
+    naming,
+)
 
 
 class BaseLoss(Parameters, BaseEstimator):
@@ -51,6 +57,9 @@ class BaseLoss(Parameters, BaseEstimator):
         What the mean of the loss is taken over.
     n_outputs : int
         Number of scores per document.
+    weighs_scores : bool
+        Whether raw scores may have one column for each of two weights of preferences,
+        as from `skrank.energies.PreferenceWeightsEnergy`.
     shift_invariant : bool
         Whether adding a constant to all scores of a query leaves the loss unchanged.
     convex : bool
@@ -68,6 +77,7 @@ class BaseLoss(Parameters, BaseEstimator):
     short_name: ClassVar[str]
     unit = "document"
     n_outputs = 1
+    weighs_scores = False
     shift_invariant = False
     convex = True
     has_hessian = False
@@ -86,7 +96,7 @@ class BaseLoss(Parameters, BaseEstimator):
         sample_weight: npt.ArrayLike | None = None,
         *,
         labels: npt.ArrayLike | None = None,
-        n_threads: int = 1,
+        n_threads: PositiveInt = 1,
     ):
         """Bind the loss to the grades of a data set.
 
@@ -119,6 +129,13 @@ class BaseLoss(Parameters, BaseEstimator):
             does not read them.
         """
         self._check_parameters()
+        check_arguments(BaseLoss.prepare, n_threads=n_threads)
+        y = _as_vector(y, "y")
+        ptr = check_ptr(ptr, len(y))
+        if sample_weight is not None:
+            sample_weight = _rows(sample_weight, len(y), "sample_weight")
+        if labels is not None:
+            labels = _as_vector(labels, "labels")
         prepared = self._bind(y, ptr, sample_weight, labels, n_threads)
         self._check_bound(prepared)
         return prepared
@@ -197,7 +214,8 @@ class BaseLoss(Parameters, BaseEstimator):
         ndarray of shape (n_documents,)
             Scores; higher is better.
         """
-        return np.asarray(raw)
+        with naming("raw"):
+            return np.asarray(raw)
 
 
 def _finite_evaluation(function):
@@ -205,6 +223,9 @@ def _finite_evaluation(function):
 
     @functools.wraps(function)
     def evaluate(self, raw):
+        # Solvers pass arrays of numbers, for which nothing is to be done.
+        if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "fiu":
+            raw = as_numbers(raw, "raw", "scores")
         with quiet():
             result = function(self, raw)
             total = result[0].sum()
@@ -347,8 +368,20 @@ class PreparedLoss:
         return _rows(raw, self.n_documents, "raw")
 
 
+def _as_vector(values, name):
+    array = np.ascontiguousarray(as_numbers(values, name))
+    if np.ndim(values) != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {np.shape(values)}"
+        )
+    return array
+
+
 def _rows(array, n_documents, name):
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    if isinstance(array, np.ndarray) and array.dtype.kind in "biuf":
+        array = np.ascontiguousarray(array, dtype=np.float64)
+    else:
+        array = as_numbers(array, name)
     if array.shape != (n_documents,):
         raise ValueError(
             f"{name} must have one number per document, shape ({n_documents},); "

@@ -78,6 +78,7 @@ class CDNLoss(BaseLoss):
     """
 
     short_name: ClassVar[str] = "cdn"
+    weighs_scores = True
     shift_invariant = True
 
     topology: Literal["full", "disconnected", "random", "star"] = field(

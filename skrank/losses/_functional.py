@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _label_energies, _segments
 from skrank._core._parameters import invalid_parameter
+from skrank._core._validation import as_numbers
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._pairs import PairSum, PairWeighting
 
@@ -150,6 +151,12 @@ class EnergyFunctional(BaseLoss):
         slopes_worse : ndarray of shape (n_pairs,)
             Derivative with respect to the score of the other document.
         """
+        better, worse = as_numbers(better, "better"), as_numbers(worse, "worse")
+        if better.shape != worse.shape:
+            raise ValueError(
+                "better and worse must hold one score for each pair, got shapes "
+                f"{better.shape} and {worse.shape}"
+            )
         values, right, wrong = self._contrast(-better, -worse)
         return values, -right, -wrong
 

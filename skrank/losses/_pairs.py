@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
+from skrank._core._messages import shown
 from skrank.losses._base import PreparedLoss
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
@@ -236,6 +237,11 @@ class _GradeTable:
     """Pair weights given as a mapping from (better, worse) to the weight."""
 
     def __init__(self, mapping: Mapping):
+        if any(np.shape(pair) != (2,) for pair in mapping):
+            raise ValueError(
+                "grade_weights must be a mapping from pairs of grades (better, worse), "
+                f"got {shown(mapping)}"
+            )
         self.grades = np.unique([float(grade) for pair in mapping for grade in pair])
         n = len(self.grades)
         self.table = np.full((n + 1, n + 1), np.nan)

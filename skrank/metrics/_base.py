@@ -17,8 +17,15 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank._core._parameters import NumberOrNaN, Parameters, PositiveInt, Seed
+from skrank._core._parameters import (
+    NThreads,
+    NumberOrNaN,
+    Parameters,
+    PositiveInt,
+    Seed,
+)
 from skrank._core._threads import effective_n_threads
+from skrank._core._validation import as_numbers, check_arguments, check_ptr
 from skrank.metrics._ranked_documents import RankedDocuments, Ties
 from skrank.metrics._swap_deltas import (
     DeltaTerms,
@@ -57,6 +64,11 @@ def query_weights(
     ndarray of shape (n_queries,) or None
         0 for a query without rows; None if there are no row weights.
 
+    Raises
+    ------
+    ValueError
+        If weights are no numbers, or the pointers do not end with the last of them.
+
     Examples
     --------
     >>> import numpy as np
@@ -66,7 +78,13 @@ def query_weights(
     """
     if sample_weight is None:
         return None
-    sample_weight, ptr = np.asarray(sample_weight), np.asarray(ptr)
+    sample_weight = as_numbers(sample_weight, "sample_weight", "numeric weights")
+    if sample_weight.ndim != 1:
+        raise ValueError(
+            "sample_weight must hold one weight per row, got an array of shape "
+            f"{sample_weight.shape}"
+        )
+    ptr = check_ptr(ptr, len(sample_weight))
     sizes = np.diff(ptr)
     held = sizes > 0
     weights = np.zeros(len(sizes))
@@ -74,6 +92,36 @@ def query_weights(
         sums = np.add.reduceat(sample_weight, ptr[:-1][held])
         weights[held] = sums / sizes[held]
     return weights
+
+
+def _values_of_queries(values, name, n_queries=None) -> np.ndarray:
+    values = as_numbers(values, name)
+    if values.ndim != 1 or n_queries not in (None, len(values)):
+        wanted = "one number per query" if n_queries is None else f"{n_queries} numbers"
+        raise ValueError(f"{name} must hold {wanted}, got shape {values.shape}")
+    return values
+
+
+def _of_rows(values, name):
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        numbers = values  # a masked array keeps its mask
+    else:
+        numbers = as_numbers(values, name)
+    if numbers.ndim != 1:
+        raise ValueError(
+            f"{name} must hold one number per document, got shape {numbers.shape}"
+        )
+    return numbers
+
+
+def _check_retrieved(retrieved, n_documents) -> np.ndarray:
+    marks = as_numbers(retrieved, "retrieved")
+    if marks.shape != (n_documents,):
+        raise ValueError(
+            f"retrieved must hold True or False for each of {n_documents} documents, "
+            f"got shape {marks.shape}"
+        )
+    return marks.astype(bool)
 
 
 def _scaled_down(weights):
@@ -162,7 +210,7 @@ class BaseMeasure(Parameters, BaseEstimator):
         """1 if a greater value is better, -1 otherwise."""
         return 1 if self.greater_is_better else -1
 
-    def is_better(self, value: float, reference: float) -> bool:
+    def is_better(self, value: NumberOrNaN, reference: NumberOrNaN) -> bool:
         """Whether a value of the measure is better than another one.
 
         Parameters
@@ -183,8 +231,9 @@ class BaseMeasure(Parameters, BaseEstimator):
         >>> get_measure("ndcg").is_better(0.5, 0.4), get_measure("mse").is_better(2, 1)
         (True, False)
         """
-        if np.isnan(value) or np.isnan(reference):
-            return bool(np.isnan(reference) and not np.isnan(value))
+        check_arguments(BaseMeasure.is_better, value=value, reference=reference)
+        if value != value or reference != reference:  # NaN
+            return bool(reference != reference and value == value)
         return bool(self.sign * value > self.sign * reference)
 
     @property
@@ -213,7 +262,7 @@ class BaseMeasure(Parameters, BaseEstimator):
         *,
         docids: np.ndarray | None = None,
         retrieved: np.ndarray | None = None,
-        n_threads: int | None = None,
+        n_threads: NThreads = None,
     ) -> np.ndarray:
         """Evaluate the measure on each query.
 
@@ -249,10 +298,19 @@ class BaseMeasure(Parameters, BaseEstimator):
         """
         self._check_parameters()
         is_masked = np.ma.isMaskedArray(y)
-        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        check_arguments(BaseMeasure.per_query, n_threads=n_threads)
+        y, y_score = (_of_rows(y, "y"), _of_rows(y_score, "y_score"))
+        ptr = check_ptr(ptr, len(y))
+        if len(y_score) != len(y):
+            raise ValueError(
+                f"y_score must hold one score for each of {len(y)} documents, got "
+                f"{len(y_score)}"
+            )
         # Sums over segments, as NumPy has them, take the first document of the next
         # query for one of an empty query.
         held = ptr[1:] > ptr[:-1]
+        if retrieved is not None:
+            retrieved = _check_retrieved(retrieved, len(y))
         values = np.full(len(held), np.nan)
         if held.any():
             documents = RankedDocuments(
@@ -290,8 +348,12 @@ class BaseMeasure(Parameters, BaseEstimator):
             NaN, with a warning, if no query has a value. Never outside of the range of
             the values.
         """
-        values = np.asarray(per_query, dtype=np.float64)
-        weights = np.ones(len(values)) if weights is None else np.asarray(weights)
+        values = _values_of_queries(per_query, "per_query")
+        weights = (
+            np.ones(len(values))
+            if weights is None
+            else _values_of_queries(weights, "weights", len(values))
+        )
         if isinstance(self.empty_query, str):
             keep = ~np.isnan(values)
             values, weights = values[keep], weights[keep]

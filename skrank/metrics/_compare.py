@@ -9,8 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._inner import scores_of
+from skrank._core._messages import shown
+from skrank._core._parameters import Fraction, NThreads, PositiveInt, Seed
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_scores, n_rows, resolve_groups
+from skrank._core._validation import (
+    check_options,
+    check_scores,
+    n_rows,
+    resolve_groups,
+)
 from skrank.metrics._base import BaseMeasure
 from skrank.metrics._evaluate import check_docids, check_judgements, values_of_queries
 from skrank.metrics._leakage import check_query_leakage
@@ -51,14 +58,14 @@ def compare(
     test: Literal["fisher", "t", "wilcoxon", "tukey"] = "fisher",
     correction: Literal["holm", "bonferroni"] | None = "holm",
     reference: str | None = None,
-    level: float = 0.05,
-    confidence: float = 0.95,
+    level: Fraction = 0.05,
+    confidence: Fraction = 0.95,
     preset: str | None = None,
     docids: npt.ArrayLike | None = None,
-    n_permutations: int = 10_000,
-    n_resamples: int = 2_000,
-    random_state: int | np.random.RandomState | None = 0,
-    n_jobs: int | None = None,
+    n_permutations: PositiveInt = 10_000,
+    n_resamples: PositiveInt = 2_000,
+    random_state: Seed = 0,
+    n_jobs: NThreads = None,
 ) -> ComparisonTable:
     """Compare systems on the same queries, with intervals and significance.
 
@@ -125,8 +132,9 @@ def compare(
     >>> table.marks("good", "ndcg@5"), table.marks("random", "ndcg@5")
     ('b', '')
     """
-    _check_options(runs, test, correction, reference, level)
-    n = n_rows(y)
+    check_options(compare, locals())
+    _check_runs(runs, reference)
+    n = n_rows(y, "y")
     ids = resolve_groups(groups, y, X, n_samples=n, caller="compare")
     index = QueryIndex.from_groups(ids, canonical=True)
     grades = index.take(check_judgements(y, n_samples=n))
@@ -166,28 +174,18 @@ def compare(
 
 
 _PAIRED = {"t": paired_t_test, "wilcoxon": wilcoxon_test}
-_TESTS = ("fisher", "t", "wilcoxon", "tukey")
 
 
-def _check_options(runs, test, correction, reference, level):
+def _check_runs(runs, reference):
     if not isinstance(runs, Mapping) or not runs:
         raise ValueError(
             "runs must be a dict of names to scores or fitted rankers with at least "
-            f"one entry, got {type(runs).__name__} of length "
-            f"{len(runs) if hasattr(runs, '__len__') else 'unknown'}"
+            f"one entry, got {shown(runs)}"
         )
     if len({str(name) for name in runs}) < len(runs):
         raise ValueError(f"names of runs must differ as text, got {list(runs)}")
-    if test not in _TESTS:
-        raise ValueError(f"test must be one of {_TESTS}, got {test!r}")
-    if correction not in ("holm", "bonferroni", None):
-        raise ValueError(
-            f"correction must be 'holm', 'bonferroni' or None, got {correction!r}"
-        )
     if reference is not None and reference not in [str(name) for name in runs]:
         raise ValueError(f"reference {reference!r} is not among runs: {list(runs)}")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level!r}")
 
 
 def _scores_of(name, run, X, groups, n_samples):

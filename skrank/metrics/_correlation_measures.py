@@ -7,6 +7,7 @@ import numpy as np
 
 from skrank._core import _measures
 from skrank._core._parameters import Fraction, invalid_parameter
+from skrank._core._validation import as_numbers
 from skrank.metrics._base import BaseMeasure, Needed
 from skrank.metrics._ranked_documents import blocks_of_equal_scores
 
@@ -60,10 +61,10 @@ class _TieAwareMeasure(BaseMeasure):
         ValueError
             As in `BaseMeasure.per_query`, or if documents are not retrieved.
         """
-        if retrieved is not None and not np.all(retrieved):
+        if retrieved is not None and not as_numbers(retrieved, "retrieved").all():
             raise ValueError(
-                f"{self.name} compares complete rankings; documents outside of the "
-                "ranking are not supported"
+                f"{self.name} compares complete rankings; retrieved must be None, or "
+                "True for all documents"
             )
         return super().per_query(y, y_score, ptr, n_threads=n_threads)
 

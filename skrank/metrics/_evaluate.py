@@ -5,11 +5,13 @@ import copy
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._parameters import NThreads
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     as_ids,
     check_grades,
     check_no_missing_id,
+    check_options,
     check_scores,
     check_weights,
     resolve_groups,
@@ -89,12 +91,12 @@ def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | N
     """Return one document id per row as an array, or None if there are none."""
     if docids is None:
         return None
-    if np.shape(docids) != (n_samples,):
+    ids = as_ids(docids, "docids", "document id")
+    if len(ids) != n_samples:
         raise ValueError(
-            f"docids must hold one id per row: found shape {np.shape(docids)} for "
+            f"docids must hold one id per row: found shape {ids.shape} for "
             f"{n_samples} rows"
         )
-    ids = as_ids(docids, "docids")
     check_no_missing_id(ids, "docids", "document id")
     return ids
 
@@ -109,8 +111,7 @@ def evaluate_measure(
     preset: str | None = None,
     docids: npt.ArrayLike | None = None,
     per_query: bool = False,
-    n_jobs: int | None = None,
-    caller: str = "evaluate_measure",
+    n_jobs: NThreads = None,
 ) -> float | np.ndarray:
     """Evaluate a measure that is given by name or as an object.
 
@@ -134,8 +135,6 @@ def evaluate_measure(
         Whether to return one value per query, in ascending order of query id.
     n_jobs : int, default=None
         Number of threads; None asks for all CPUs.
-    caller : str, default="evaluate_measure"
-        Name of the function that error messages mention.
 
     Returns
     -------
@@ -159,7 +158,34 @@ def evaluate_measure(
     >>> evaluate_measure("map", [1, 0, 1], [3, 2, 1], groups=["a", "a", "b"])
     1.0
     """
-    measure = get_measure(measure, preset)
+    check_options(evaluate_measure, locals())
+    return evaluate_for(
+        "evaluate_measure",
+        get_measure(measure, preset),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        docids=docids,
+        per_query=per_query,
+        n_jobs=n_jobs,
+    )
+
+
+def evaluate_for(
+    caller: str,
+    measure: BaseMeasure,
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    groups: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    docids: npt.ArrayLike | None = None,
+    per_query: bool = False,
+    n_jobs: NThreads = None,
+) -> float | np.ndarray:
+    """Evaluate a measure for a function, which error messages name as the caller."""
+    check_options(evaluate_for, locals())
     y = check_judgements(y_true, name="y_true")
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))

@@ -20,7 +20,7 @@ from skrank.metrics._correlation_measures import (
     RankBiasedOverlap,
     SpearmanRho,
 )
-from skrank.metrics._evaluate import evaluate_measure
+from skrank.metrics._evaluate import evaluate_for
 from skrank.metrics._gain_measures import DCG, ERR, NDCG, MeanNDCG
 from skrank.metrics._presets import preset_options
 from skrank.metrics._set_measures import (
@@ -131,7 +131,7 @@ def _function(
         own = {key: arguments.pop(key) for key in accepted if key in arguments}
         conventions = preset_options(arguments.pop("preset", None), cls)
         measure = cls(**{**conventions, **own})
-        return evaluate_measure(measure, y_true, y_score, caller=name, **arguments)
+        return evaluate_for(name, measure, y_true, y_score, **arguments)
 
     signature = _signature(cls)
     function.__name__ = function.__qualname__ = name

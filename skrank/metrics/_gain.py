@@ -5,7 +5,9 @@ from typing import Literal
 
 import numpy as np
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Numbers
+from skrank._core._validation import as_numbers, calling
 
 #: What turns a grade into its gain.
 Gain = (
@@ -29,7 +31,7 @@ _LARGEST_EXP2_GRADE = 960.0  # 2^960 is about 1e289
 
 def _table_gain(table, y):
     """Gains from an array that is indexed by integer grades."""
-    table = np.asarray(table, dtype=np.float64)
+    table = as_numbers(table, "gain")
     if table.ndim != 1:
         raise ValueError(f"gain as a table must be one-dimensional, got {table.ndim}D")
     whole = np.floor(y) == y
@@ -129,12 +131,13 @@ def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
     if isinstance(gain, str):
         if gain not in _GAINS:
             known = "'exp2', 'linear', a function, a mapping or a table"
-            raise ValueError(f"gain must be {known}, got {gain!r}")
+            raise ValueError(f"gain must be {known}, got {shown(gain)}")
         return _GAINS[gain](y)
     if isinstance(gain, Mapping):
         values = _mapped_gain(gain, y)
     elif callable(gain):
-        values = np.asarray(gain(y), dtype=np.float64)
+        with calling("gain"):
+            values = np.asarray(gain(y), dtype=np.float64)
     else:
         values = _table_gain(gain, y)
     if values.shape != y.shape:
@@ -188,9 +191,10 @@ def discount_of_ranks(
         values[:n] = _DISCOUNTS[discount](ranks)
         return values
     if callable(discount):
-        values[:n] = discount(ranks)
+        with calling("discount"):
+            values[:n] = discount(ranks)
     else:
-        table = np.asarray(discount, dtype=np.float64)
+        table = as_numbers(discount, "discount")
         if table.ndim != 1:
             raise ValueError(f"discount table must be 1D, got {table.ndim}D")
         n = min(n, len(table))

@@ -1,10 +1,11 @@
 """Measures of graded relevance: DCG, NDCG, mean NDCG and ERR."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from skrank._core import _measures
+from skrank._core._parameters import Interval
 from skrank._core._segments import segment_cumsum
 from skrank.metrics._base import CutOffMixin, RankedMeasure
 from skrank.metrics._gain import (
@@ -267,7 +268,7 @@ class ERR(CutOffMixin, RankedMeasure):
 
     short_name: ClassVar[str] = "err"
 
-    max_grade: float = 4
+    max_grade: Annotated[float, Interval(None, 1000)] = 4
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skrank._core._config import get_config
 from skrank._core._queries import QueryIndex
+from skrank._core._validation import as_ids, check_groups
 
 _SHOWN = 3  # so many shared queries are named in the warning
 # Where searches and wrappers keep the estimator that they have fitted.
@@ -87,7 +88,8 @@ def check_query_leakage(
     trained_ids = getattr(ranker, "query_ids_", None)
     if trained_ids is None or get_config()["assume_single_query"]:
         return
-    index = QueryIndex.from_groups(groups)
+    ids = as_ids(groups)
+    index = QueryIndex.from_groups(check_groups(ids, len(ids)))
     scored = dict(zip(index.ids.tolist(), index.sizes.tolist()))
     trained = dict(zip(trained_ids.tolist(), ranker.query_sizes_.tolist()))
     shared = [query for query in scored if query in trained]

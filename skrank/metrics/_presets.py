@@ -14,6 +14,8 @@ divides by the length of lists shorter than k.
 from dataclasses import dataclass, field
 from typing import Any
 
+from skrank._core._messages import shown
+
 PresetOptions = dict[str, Any]
 
 
@@ -153,9 +155,9 @@ def preset_options(preset: str | None, measure_class: type) -> PresetOptions:
         If the preset is unknown.
     """
     name = "skrank" if preset is None else preset
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         known = ", ".join(repr(key) for key in PRESETS)
-        raise ValueError(f"preset must be one of {known}, got {preset!r}")
+        raise ValueError(f"preset must be one of {known}, got {shown(preset)}")
     conventions = PRESETS[name]
     accepted = measure_class._get_param_names()
     options = {k: v for k, v in conventions.common.items() if k in accepted}

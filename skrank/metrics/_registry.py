@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, NamedTuple
 
+from skrank._core._messages import shown
 from skrank._core._registry import aliases, by_short_name
 from skrank.metrics._base import BaseMeasure
 from skrank.metrics._presets import preset_options
@@ -70,14 +71,16 @@ def _parse_options(text, name):
         key, equals, value = item.partition("=")
         if not equals:
             raise ValueError(
-                f"options of measure {name!r} must read name=value, got {item!r}"
+                f"options of measure {name!r} must read name=value, got {shown(item)}"
             )
         key = key.strip()
         options[_OPTION_ALIASES.get(key, key)] = _literal(value.strip())
     if "dcg" in options:  # ir_measures' name of the gain
         form = options.pop("dcg")
         if form not in _DCG_FORMS:
-            raise ValueError(f"dcg must be one of {list(_DCG_FORMS)}, got {form!r}")
+            raise ValueError(
+                f"dcg must be one of {list(_DCG_FORMS)}, got {shown(form)}"
+            )
         options["gain"] = _DCG_FORMS[form]
     return options
 
@@ -107,10 +110,17 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
     names = measure_names()
     family = "" if match is None else match["family"].lower()
     family = names.aliases.get(family, family)
+    head, at, cut_off = name.partition("@")
+    if match is None and at and _NAME.fullmatch(head) and not cut_off.strip().isdigit():
+        raise ValueError(
+            f"measure {shown(name)} must have a whole number after @, as in 'ndcg@10', "
+            f"got {shown(cut_off)}"
+        )
     if match is None or family not in names.measures:
         raise ValueError(
-            f"unknown measure {name!r}; known are {', '.join(known_measures())}, each "
-            "with an optional cut-off and options, as in 'ndcg@10' or 'rbp(p=0.8)'"
+            f"unknown measure {shown(name)}; known are "
+            f"{', '.join(known_measures())}, each with an optional cut-off and "
+            "options, as in 'ndcg@10' or 'rbp(p=0.8)'"
         )
     options = _parse_options(match["options"] or "", name)
     if match["k"]:

@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import (
 from skrank._core._inner import RESPONSES, parameters_of, scores_of
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    check_arguments,
     check_grades,
     check_scores,
     check_weights,
@@ -328,6 +329,13 @@ def make_ranking_scorer(
     >>> scorer(LinearRegression().fit(X, y), X, y, groups=groups)
     1.0
     """
+    check_arguments(
+        make_ranking_scorer,
+        measure=measure,
+        preset=preset,
+        response_method=response_method,
+        greater_is_better=greater_is_better,
+    )
     methods = (
         (response_method,)
         if isinstance(response_method, str)

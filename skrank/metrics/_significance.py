@@ -13,14 +13,14 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from skrank._core._validation import as_numbers
+from skrank._core._messages import shown
+from skrank._core._parameters import Fraction, PositiveInt, Seed
+from skrank._core._validation import as_numbers, check_options
 
 _BLOCK = 1 << 22  # so many numbers are drawn at a time: 32 MB of float64
 _MOST_EXACT_RANKS = 50  # as in SciPy
 
 Alternative = Literal["two-sided", "greater", "less"]
-RandomState = int | np.random.RandomState | None
-_ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 class SignificanceResult(NamedTuple):
@@ -67,7 +67,7 @@ def _scale_of(*arrays):
     return float(np.ldexp(1.0, int(np.clip(np.frexp(largest)[1], -1021, 1023))))
 
 
-def _differences(a, b, alternative):
+def _differences(a, b):
     """Return the differences over a scale, and the scale."""
     a, b = _check_values(a, "a"), _check_values(b, "b")
     if a.shape != b.shape:
@@ -76,10 +76,6 @@ def _differences(a, b, alternative):
         )
     if len(a) < 2:
         raise ValueError(f"a test needs at least 2 queries, got {len(a)}")
-    if alternative not in _ALTERNATIVES:
-        raise ValueError(
-            f"alternative must be one of {_ALTERNATIVES}, got {alternative!r}"
-        )
     scale = _scale_of(a, b)
     return a / scale - b / scale, scale
 
@@ -127,7 +123,8 @@ def paired_t_test(
     >>> round(result.statistic, 6), round(result.pvalue, 4)
     (4.0, 0.0572)
     """
-    d, _ = _differences(a, b, alternative)
+    check_options(paired_t_test, locals())
+    d, _ = _differences(a, b)
     if np.ptp(d) == 0:
         return _constant_difference(d[0], alternative)
     result: Any = stats.ttest_1samp(d, 0.0, alternative=alternative)
@@ -200,11 +197,8 @@ def wilcoxon_test(
     >>> wilcoxon_test([0.5, 0.7, 0.9], [0.4, 0.5, 0.6])
     SignificanceResult(statistic=6.0, pvalue=0.25)
     """
-    d, _ = _differences(a, b, alternative)
-    if zero_method not in ("wilcox", "pratt"):
-        raise ValueError(
-            f"zero_method must be 'wilcox' or 'pratt', got {zero_method!r}"
-        )
+    check_options(wilcoxon_test, locals())
+    d, _ = _differences(a, b)
     if not d.any():
         return SignificanceResult(0.0, 1.0)
     if zero_method == "wilcox":
@@ -254,9 +248,9 @@ def fisher_randomization_test(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     *,
-    n_permutations: int = 100_000,
+    n_permutations: PositiveInt = 100_000,
     alternative: Alternative = "two-sided",
-    random_state: RandomState = None,
+    random_state: Seed = None,
 ) -> SignificanceResult:
     r"""Run Fisher's randomisation test on the mean difference of two rankers.
 
@@ -305,8 +299,8 @@ def fisher_randomization_test(
     >>> round(result.statistic, 6), result.pvalue
     (0.2, 0.25)
     """
-    _check_n(n_permutations, "n_permutations")
-    d, scale = _differences(a, b, alternative)
+    check_options(fisher_randomization_test, locals())
+    d, scale = _differences(a, b)
     changed = d[d != 0]
     m = len(changed)
     if m == 0:
@@ -324,13 +318,6 @@ def fisher_randomization_test(
     # The observed signs are one of the draws, so that the p-value is never 0.
     pvalue = hits / (1 << m) if exact else (hits + 1) / (n_permutations + 1)
     return SignificanceResult(float(d.mean()) * scale, pvalue)
-
-
-def _check_n(value, name):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 def _resampled_means(values, n_resamples, rng):
@@ -361,10 +348,10 @@ def _bca_levels(values, means, levels):
 def bootstrap_interval(
     values: npt.ArrayLike,
     *,
-    confidence: float = 0.95,
-    n_resamples: int = 10_000,
+    confidence: Fraction = 0.95,
+    n_resamples: PositiveInt = 10_000,
     method: Literal["bca", "percentile"] = "bca",
-    random_state: RandomState = None,
+    random_state: Seed = None,
 ) -> np.ndarray:
     """Return a bootstrap confidence interval of the mean over queries.
 
@@ -406,14 +393,12 @@ def bootstrap_interval(
     >>> bootstrap_interval([0.5] * 10, random_state=0)
     array([0.5, 0.5])
     """
-    _check_n(n_resamples, "n_resamples")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie in (0, 1), got {confidence!r}")
-    if method not in ("bca", "percentile"):
-        raise ValueError(f"method must be 'bca' or 'percentile', got {method!r}")
+    check_options(bootstrap_interval, locals())
     values = _check_values(values, "values", ndim=(1, 2))
     if len(values) < 2:
-        raise ValueError(f"an interval needs at least 2 queries, got {len(values)}")
+        raise ValueError(
+            f"values must hold at least 2 queries for an interval, got {len(values)}"
+        )
     scale = _scale_of(values)
     columns = values.reshape(len(values), -1) / scale
     means = _resampled_means(columns, n_resamples, check_random_state(random_state))
@@ -465,7 +450,7 @@ def holm_correction(pvalues: npt.ArrayLike) -> np.ndarray:
     p = as_numbers(pvalues, "pvalues")
     if p.ndim != 1 or not np.all((p >= 0) & (p <= 1)):
         raise ValueError(
-            f"pvalues must be a vector of numbers in [0, 1], got {pvalues!r}"
+            f"pvalues must be a vector of numbers in [0, 1], got {shown(pvalues)}"
         )
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -488,8 +473,8 @@ def _permuted_ranges(values, n_permutations, rng) -> Iterator[np.ndarray]:
 def tukey_hsd(
     values: npt.ArrayLike,
     *,
-    n_permutations: int = 10_000,
-    random_state: RandomState = None,
+    n_permutations: PositiveInt = 10_000,
+    random_state: Seed = None,
 ) -> np.ndarray:
     r"""Run the randomised Tukey test on all pairs of several rankers.
 
@@ -536,7 +521,7 @@ def tukey_hsd(
            [1.   , 1.   , 0.001],
            [0.001, 0.001, 1.   ]])
     """
-    _check_n(n_permutations, "n_permutations")
+    check_options(tukey_hsd, locals())
     values = _check_values(values, "values", ndim=(2,))
     if min(values.shape) < 2:
         raise ValueError(

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
+from skrank._core._parameters import NonNegativeInt
+from skrank._core._validation import as_numbers, check_arguments, check_ptr
+
 if TYPE_CHECKING:
     from skrank.metrics._base import BaseMeasure
 
@@ -70,16 +74,23 @@ def check_one_query(
     y: npt.ArrayLike, ranks: npt.ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grades and ranks of one query as arrays; the ranks must be a permutation."""
-    y = np.asarray(y, dtype=np.float64)
-    ranks = np.asarray(ranks)
+    y, ranks = as_numbers(y, "y"), as_numbers(ranks, "ranks")
     if y.ndim != 1 or ranks.shape != y.shape:
         raise ValueError(
             f"y and ranks must be one-dimensional and of equal length, got shapes "
             f"{y.shape} and {ranks.shape}"
         )
-    if not np.array_equal(np.sort(ranks), np.arange(1, len(y) + 1)):
-        raise ValueError(f"ranks must be a permutation of 1..{len(y)}")
-    return y, ranks.astype(np.intp)
+    return y, _check_ranks(ranks, len(y))
+
+
+def _check_ranks(ranks, n_documents) -> np.ndarray:
+    numbers = as_numbers(ranks, "ranks")
+    expected = np.arange(1, n_documents + 1)
+    if numbers.ndim != 1 or not np.array_equal(np.sort(numbers), expected):
+        raise ValueError(
+            f"ranks must be a permutation of 1..{n_documents}, got {shown(ranks)}"
+        )
+    return numbers.astype(np.intp)
 
 
 def recomputed_deltas(
@@ -120,7 +131,7 @@ def _values_of_swaps(measure, y, scores, first, second):
 
 
 def signed_deltas(
-    terms: DeltaTerms, ptr: np.ndarray, query: int, ranks: np.ndarray
+    terms: DeltaTerms, ptr: np.ndarray, query: NonNegativeInt, ranks: np.ndarray
 ) -> np.ndarray:
     """Return the changes that `DeltaTerms` describe, for one query.
 
@@ -141,6 +152,11 @@ def signed_deltas(
         Entry (i, j) is the value after swapping documents ``i`` and ``j`` minus the
         value before. Complexity: O(m²), or O(m³) for the kind "cascade".
 
+    Raises
+    ------
+    ValueError
+        If the terms, pointers, query and ranks do not belong together.
+
     Examples
     --------
     >>> import numpy as np
@@ -151,7 +167,14 @@ def signed_deltas(
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
+    check_arguments(signed_deltas, terms=terms, query=query)
+    ptr = check_ptr(ptr, len(terms.gain))
+    if query >= len(ptr) - 1:
+        raise ValueError(
+            f"query must be the number of one of {len(ptr) - 1} queries, got {query}"
+        )
     gain = terms.gain[ptr[query] : ptr[query + 1]]
+    ranks = _check_ranks(ranks, len(gain))
     deltas = _DELTAS[terms.kind](gain, terms.discount, ranks)
     return deltas * terms.scale[query]
 

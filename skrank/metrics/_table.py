@@ -5,11 +5,15 @@ import itertools
 import string
 import textwrap
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from skrank._core._messages import shown
+from skrank._core._parameters import NonNegativeInt
+from skrank._core._validation import check_options
 from skrank.metrics._winning import winning_number
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
@@ -180,8 +184,8 @@ class ComparisonTable:
         return float(
             self.pvalues[
                 _find(measure, self.measures, "measure"),
-                _find(first, self.systems, "system"),
-                _find(second, self.systems, "system"),
+                _find(first, self.systems, "system", "first"),
+                _find(second, self.systems, "system", "second"),
             ]
         )
 
@@ -288,7 +292,9 @@ class ComparisonTable:
             measures.setdefault(defined, []).append(measure)
         return measures
 
-    def to_text(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_text(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as aligned plain text.
 
         Parameters
@@ -304,6 +310,7 @@ class ComparisonTable:
         str
             A star marks the best mean of each measure.
         """
+        check_options(ComparisonTable.to_text, locals())
         intervals = self._shows_intervals(intervals)
         columns = [
             _column([""], self._labels()),
@@ -319,7 +326,9 @@ class ComparisonTable:
         notes = "; ".join([*self._notes(intervals), "* best"]) + "."
         return "\n".join([*lines, "", *textwrap.wrap(notes, max(width, 72))])
 
-    def to_markdown(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_markdown(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as a Markdown table, the best means in bold.
 
         Parameters
@@ -335,6 +344,7 @@ class ComparisonTable:
         str
             A table whose source is aligned too, and a line of notes.
         """
+        check_options(ComparisonTable.to_markdown, locals())
         intervals = self._shows_intervals(intervals)
         escape = lambda text: text.replace("|", "\\|")
         formats = ("**{}**", " {}", " <sup>{}</sup>")
@@ -344,7 +354,9 @@ class ComparisonTable:
         notes = "; ".join(self._notes(intervals))
         return "\n".join([rows[0], rule, *rows[1:], "", notes + "."])
 
-    def to_latex(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_latex(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as a LaTeX table for the package booktabs.
 
         Parameters
@@ -360,6 +372,7 @@ class ComparisonTable:
         str
             A ``table`` environment with its caption; marks are superscripts.
         """
+        check_options(ComparisonTable.to_latex, locals())
         intervals = self._shows_intervals(intervals)
         formats = (
             r"\textbf{{{}}}",
@@ -384,7 +397,9 @@ class ComparisonTable:
             ]
         )
 
-    def to_html(self, *, digits: int = 4, intervals: bool | None = None) -> str:
+    def to_html(
+        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
+    ) -> str:
         """Render as an HTML table, the best means in bold.
 
         Parameters
@@ -400,6 +415,7 @@ class ComparisonTable:
         str
             One ``table`` element; names are escaped.
         """
+        check_options(ComparisonTable.to_html, locals())
         intervals = self._shows_intervals(intervals)
         head = "".join(
             f"<th>{html.escape(name)}</th>" for name in ("", "system", *self.measures)
@@ -475,9 +491,12 @@ def _plain(number):
     return float(number) if np.isfinite(number) else None
 
 
-def _find(name, names, what):
-    if name not in names:
-        raise ValueError(f"unknown {what} {name!r}; the table has {', '.join(names)}")
+def _find(name, names, what, argument=None):
+    if not isinstance(name, str) or name not in names:
+        given = "" if argument is None else f"{argument}: "
+        raise ValueError(
+            f"{given}unknown {what} {shown(name)}; the table has {', '.join(names)}"
+        )
     return names.index(name)
 
 
@@ -544,9 +563,16 @@ def count_wins(
     >>> count_wins([table, table])
     {'map': {'good': 2, 'bad': 0}}
     """
-    given = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
+    given: Any = tables.values() if isinstance(tables, Mapping) else tables
+    is_array = hasattr(given, "shape")  # also one without axes
+    given = list(given) if isinstance(given, Iterable) and not is_array else [given]
+    if not all(isinstance(table, ComparisonTable) for table in given):
+        raise TypeError(
+            "tables must be a sequence or a dict of tables that compare returns, got "
+            f"{shown(tables)}"
+        )
     if not given:
-        raise ValueError("count_wins needs at least one table")
+        raise ValueError("tables must hold at least one table, got none")
     systems = _shared([table.systems for table in given], "system")
     return {
         measure: winning_number(

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from skrank._core._messages import shown
-from skrank._core._validation import as_ids, as_numbers, check_no_missing_id
+from skrank._core._parameters import NonNegativeInt, PositiveInt
+from skrank._core._validation import (
+    as_ids,
+    as_numbers,
+    check_arguments,
+    check_no_missing_id,
+    check_options,
+)
 from skrank.metrics._trec_names import FORMATS, Column, Format, Summary, columns
 from skrank.metrics._trec_preferences import PreferenceTopic
 from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
@@ -66,6 +73,7 @@ class TrecResult:
         str
             Name, query id or "all", and value with four decimals.
         """
+        check_arguments(TrecResult.lines, per_query=per_query)
         if per_query:
             for number, topic in enumerate(self.topics):
                 for name, values in self.per_query.items():
@@ -91,6 +99,13 @@ class TrecResult:
             is −1,000,000 where the reference has no entry, or a deviation of 0 around
             another value.
         """
+        if not isinstance(reference, Mapping) or not all(
+            isinstance(entries, Mapping) for entries in reference.values()
+        ):
+            raise TypeError(
+                "reference must be a mapping {topic: {measure: (mean, standard "
+                f"deviation)}}}}, got {shown(reference)}"
+            )
         result = TrecResult(self.topics, {})
         for name, kind in self.summarised_by.items():
             is_text = kind in ("runid", "none")
@@ -327,10 +342,10 @@ def trec_measures(
     *,
     judgement_format: Format = "qrels",
     relevance_level: float = 1,
-    max_results: int | None = None,
+    max_results: PositiveInt | None = None,
     complete: bool = False,
     judged_only: bool = False,
-    n_collection: int = 0,
+    n_collection: NonNegativeInt = 0,
     run_id: str = "skrank",
 ) -> TrecResult:
     """Evaluate a run the way trec_eval does.
@@ -401,13 +416,8 @@ def trec_measures(
     map all 0.5556
     P_2 all 0.5000
     """
-    if judgement_format not in FORMATS:
-        known = ", ".join(map(repr, FORMATS))
-        raise ValueError(
-            f"judgement_format must be one of {known}, got {judgement_format!r}"
-        )
-    if max_results is not None and max_results < 1:
-        raise ValueError(f"max_results must be None or at least 1, got {max_results}")
+    check_options(trec_measures, locals())
+    check_arguments(trec_measures, measures=measures)
     form = FORMATS[judgement_format]
     wanted = columns(measures, form)
     run, qrels = _in_order(run, qrels)

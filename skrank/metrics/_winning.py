@@ -6,24 +6,33 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
+from skrank._core._validation import as_numbers, check_options
+
 
 def _score_matrix(scores):
     """Names of the algorithms, and their scores as (n_algorithms, n_datasets)."""
     if isinstance(scores, Mapping):
         names = list(scores)
-        lengths = {len(row) for row in scores.values()}
+        rows = {name: as_numbers(row, "scores") for name, row in scores.items()}
+        if any(row.ndim != 1 for row in rows.values()):
+            raise ValueError(
+                "scores must hold one value per data set for every algorithm, got "
+                f"{shown(scores)}"
+            )
+        lengths = {len(row) for row in rows.values()}
         if len(lengths) > 1:
             raise ValueError(
                 "scores must hold one value per data set for every algorithm; found "
                 f"rows of lengths {sorted(lengths)}"
             )
-        matrix = np.array([list(scores[name]) for name in names], dtype=np.float64)
+        matrix = np.array(list(rows.values()))
     elif hasattr(scores, "index") and hasattr(scores, "to_numpy"):
         names = list(scores.index)
-        matrix = scores.to_numpy(dtype=np.float64)
+        matrix = as_numbers(scores, "scores")
     else:
         names = None
-        matrix = np.asarray(scores, dtype=np.float64)
+        matrix = as_numbers(scores, "scores")
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(
             "scores must be a table of algorithms (rows) by data sets (columns), got "
@@ -79,6 +88,7 @@ def winning_number(
     >>> winning_number({"RankNet": [0.61, 0.40], "ListNet": [0.63, 0.40]})
     {'RankNet': 0, 'ListNet': 1}
     """
+    check_options(winning_number, locals())
     names, matrix = _score_matrix(scores)
     if not greater_is_better:
         matrix = -matrix

@@ -10,8 +10,15 @@ from sklearn import get_config
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import check_random_state
 
+from skrank._core._inner import check_scores_documents
+from skrank._core._messages import shown
 from skrank._core._parameters import NThreads, Seed
-from skrank._core._validation import check_arguments, n_rows, resolve_groups
+from skrank._core._validation import (
+    check_options,
+    n_rows,
+    naming,
+    resolve_groups,
+)
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection._base import Queries
 from skrank.model_selection._kfold import QueryKFold
@@ -42,13 +49,15 @@ def _numbers_of_queries(train_sizes: npt.ArrayLike, n_available: int) -> np.ndar
     """Return the numbers of queries that shares or numbers ask for."""
     sizes = []
     given: list[Any] = np.unique(np.asarray(train_sizes)).tolist()
+    if not given:
+        raise ValueError("train_sizes must hold at least one size, got none")
     for size in given:
         is_number = isinstance(size, numbers.Integral)
         limit = n_available if is_number else 1
         if not isinstance(size, int | float) or not 0 < size <= limit:
             raise ValueError(
                 "train_sizes must hold shares in (0, 1] or numbers of queries from 1 "
-                f"to {n_available}, the smallest training set; got {size!r}"
+                f"to {n_available}, the smallest training set; got {shown(size)}"
             )
         sizes.append(size if is_number else max(1, int(size * n_available)))
     return np.unique(sizes)
@@ -124,7 +133,11 @@ def query_learning_curve(
     >>> curve.train_sizes, curve.test_scores.shape
     (array([ 4, 16]), (2, 5))
     """
-    check_arguments(query_learning_curve, random_state=random_state, n_jobs=n_jobs)
+    check_options(query_learning_curve, locals())
+    check_scores_documents(estimator, "estimator")
+    if not _is_scorer(scoring):
+        with naming("scoring"):
+            scoring = make_ranking_scorer(scoring)
     routed = get_config()["enable_metadata_routing"]
     if groups is not None and not routed:
         raise ValueError(
@@ -137,13 +150,15 @@ def query_learning_curve(
     )
     if cv is None or isinstance(cv, numbers.Integral):
         cv = QueryKFold(5 if cv is None else int(cv))
-    splits, sizes = _growing_splits(X, y, ids, check_cv(cv), train_sizes, random_state)
+    with naming("cv"):
+        cv = check_cv(cv)
+    splits, sizes = _growing_splits(X, y, ids, cv, train_sizes, random_state)
     results = cross_validate(
         estimator,
         X,
         y,
         cv=splits,
-        scoring=scoring if _is_scorer(scoring) else make_ranking_scorer(scoring),
+        scoring=scoring,
         params={"groups": ids} if groups is not None else None,
         return_train_score=True,
         error_score="raise",  # pyright: ignore[reportArgumentType] stated as float
@@ -176,10 +191,13 @@ def _growing_splits(
     rng = check_random_state(random_state)
     # Queries are permuted once per split, for all sizes: a smaller training set is then
     # part of a larger one, and the curve shows the effect of the size alone.
-    folds = [
-        (rng.permutation(np.unique(codes[train])), test)
-        for train, test in cv.split(X, y, ids)
-    ]
+    with naming("cv"):
+        splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y, ids)]
+    if any(part.dtype.kind not in "biu" for split in splits for part in split):
+        raise TypeError("cv must make pairs of arrays of row numbers")
+    folds = [(rng.permutation(np.unique(codes[a])), test) for a, test in splits]
+    if not folds:
+        raise ValueError("cv must make at least one split, got none")
     sizes = _numbers_of_queries(train_sizes, min(len(train) for train, _ in folds))
     splits = [
         (queries.rows(train[:size]), test) for size in sizes for train, test in folds

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from skrank._core._parameters import Interval, invalid_parameter
-from skrank._core._validation import n_rows
+from skrank._core._validation import as_numbers, n_rows, naming
 from skrank.model_selection._base import (
     BaseQuerySplitter,
     Queries,
@@ -159,8 +159,14 @@ class LetorFolds(BaseQuerySplitter):
 
     def _given_parts(self, queries: Queries, X: Any) -> np.ndarray:
         """Return the part of every query, which must be that of all its rows."""
-        rows = column_or_1d(self.parts)
-        check_consistent_length(rows, np.empty(n_rows(X)))
+        with naming("parts"):
+            rows = column_or_1d(self.parts)
+        if len(rows) != n_rows(X):
+            raise ValueError(
+                f"parts must hold one number for each of {n_rows(X)} rows, got "
+                f"{len(rows)}"
+            )
+        rows = as_numbers(rows, "parts")
         if not np.array_equal(np.unique(rows), np.arange(1, self.n_splits + 1)):
             raise ValueError(
                 f"parts must hold the numbers 1 to {self.n_splits}, all of them and no "

@@ -165,9 +165,10 @@ def train_test_query_split(
         train_test_query_split,
         test_size=test_size,
         train_size=train_size,
+        shuffle=shuffle,
         random_state=random_state,
     )
-    lengths = [n_rows(array) for array in arrays]
+    lengths = [n_rows(array, "arrays") for array in arrays]
     if len(set(lengths)) > 1:
         raise ValueError(f"arrays must have the same number of rows, got {lengths}")
     ids = resolve_groups(

@@ -17,11 +17,12 @@ from sklearn.utils.validation import column_or_1d
 from skrank._core._parameters import Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    as_ids,
     as_numbers,
     check_arguments,
     check_grades,
     check_groups,
-    n_rows,
+    naming,
     resolve_groups,
 )
 
@@ -118,9 +119,10 @@ def order_to_grades(
     >>> order_to_grades([2, 1, 3, 1], groups=["a", "a", "a", "b"])
     array([1., 2., 0., 0.])
     """
-    positions = column_or_1d(order)
-    if np.asarray(positions).dtype.kind not in "biuf":
-        positions = as_numbers(positions, "order", "positions")
+    with naming("order"):
+        positions = column_or_1d(order)
+        if np.asarray(positions).dtype.kind not in "biuf":
+            positions = as_numbers(positions, "order", "positions")
     groups = resolve_groups(
         groups, order, n_samples=len(positions), caller="order_to_grades"
     )
@@ -258,8 +260,12 @@ def _check_pairs(
     pairs: npt.ArrayLike, groups: npt.ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
     """Check that pairs are numbers of rows of the same query."""
-    groups = check_groups(groups, n_rows(groups))
-    pairs = np.asarray(pairs)
+    ids = as_ids(groups)
+    groups = check_groups(ids, len(ids))
+    if len(groups) == 0:
+        raise ValueError("groups must hold the query of at least one row, got none")
+    with naming("pairs"):
+        pairs = np.asarray(pairs)
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.intp), groups
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

@@ -143,7 +143,7 @@ def order_to_preferences(
     """
     if groups is None:
         groups = resolve_groups(
-            None, order, n_samples=n_rows(order), caller="order_to_preferences"
+            None, order, n_samples=n_rows(order, "order"), caller="order_to_preferences"
         )
     return grades_to_preferences(
         order_to_grades(order, groups),

@@ -16,11 +16,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._core._informative import warn_of_data
 from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_groups,
     n_rows,
+    naming,
     qid_of_index,
     resolve_groups,
 )
@@ -96,11 +98,23 @@ class _BaseQueryScaler(
         ------
         ValueError
             If a parameter is not accepted, or X or groups are malformed.
+
+        Warns
+        -----
+        TrainingDataWarning
+            If groups hold another id for every row.
         """
         self._check_parameters()
         checked = self._validate(X, reset=True)
         if groups is not None:
-            check_groups(groups, n_rows(checked))
+            ids = check_groups(groups, n_rows(checked))
+            n_queries = QueryIndex.from_groups(ids).n_queries
+            if 1 < len(ids) == n_queries:
+                warn_of_data(
+                    f"every query has a single row, so that {type(self).__name__} "
+                    "makes all values of a feature equal; groups must hold the id of "
+                    "the query of each row, not of the row"
+                )
         return self
 
     def transform(
@@ -161,27 +175,21 @@ class _BaseQueryScaler(
         ndarray of shape (n_documents, n_features)
             Normalised features.
         """
-        self.fit(X, y)
         if groups is None:
             groups = qid_of_index(X, y)
+        self.fit(X, y, groups)
         return self.transform(X, groups=groups)
 
     def _validate(self, X: Any, reset: bool) -> Any:
-        try:
-            with np.errstate(over="ignore"):  # infinity is refused by name
-                return validate_data(
-                    self,
-                    X,
-                    reset=reset,
-                    dtype=[np.float64, np.float32],
-                    ensure_all_finite="allow-nan",
-                )
-        except (TypeError, ValueError, OverflowError) as error:
-            if "X" in str(error):
-                raise
-            # What NumPy says of its conversion does not name the argument.
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"X must be a table of numbers: {error}") from None
+        # Infinity is refused by name.
+        with naming("X"), np.errstate(over="ignore"):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )
 
     def _scale_grouped(self, X: np.ndarray, ptr: np.ndarray) -> np.ndarray:
         """Normalise rows grouped by query, block by block of whole queries."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated, Literal, Self
 
 from skrank._core._parameters import Interval, Positive, PositiveInt
+from skrank._core._validation import check_arguments
 from skrank.energies import BaseEnergy, MLPEnergy, PairwisePotentialEnergy
 from skrank.energies._mlp import LayerSizes
 from skrank.losses import BaseLoss, BoltzmannLoss
@@ -154,6 +155,7 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         >>> ranker.mix, ranker.average, ranker.n_restarts
         (0.9, False, 10)
         """
+        check_arguments(cls.paper, pairwise_potential=pairwise_potential)
         settings = {
             "hidden_layer_sizes": (3,) if pairwise_potential else (5,),
             "average": False,

@@ -13,6 +13,7 @@ from skrank._core._parameters import Interval, Positive
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
+from skrank._core._validation import check_arguments
 from skrank.base import ArrayOrCSR, check_depth, first_rows
 from skrank.losses import BaseLoss
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
@@ -115,6 +116,7 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         ----------
         [Liu2011]_, section 20.6; [Cambazoglu2010]_.
         """
+        check_arguments(BaseBoostedRanker.top_documents, early_exit=early_exit)
         if not early_exit:
             return super().top_documents(X, groups, k=k)
         check_is_fitted(self)

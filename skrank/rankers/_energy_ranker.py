@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank._core._registry import by_short_name
 from skrank._core._threads import blas_threads, effective_n_threads
+from skrank._core._validation import as_numbers
 from skrank._monitor import Monitor
 from skrank._objective import Objective
 from skrank._rows import GroupedRows
@@ -23,6 +24,7 @@ from skrank.energies import (
     KernelEnergy,
     LinearEnergy,
     MLPEnergy,
+    PreferenceWeightsEnergy,
 )
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import BaseLoss, HingeLoss, ListNetLoss, LogLoss, SquaredLoss
@@ -136,6 +138,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     def _minimise(self, energy, loss, data, validation, rng):
         """Fit an energy under a loss; return both, the solver's result, the monitor."""
         solver = self._resolve_solver(energy)
+        _check_n_scores(energy, loss)
         energy.setup(data.X, rng, data.y, data.ptr)
         # Once per fit, and not in every evaluation: features of kernels are expensive.
         data = replace(data, X=energy.transform(data.X))
@@ -326,6 +329,16 @@ def _no_labels(energy):
     )
 
 
+def _check_n_scores(energy, loss) -> None:
+    n_scores = energy.n_outputs if isinstance(energy, PreferenceWeightsEnergy) else 1
+    if n_scores != 1 and not loss.weighs_scores:
+        raise ValueError(
+            f"energy gives {n_scores} scores for each document (n_weights={n_scores}), "
+            f"but {type(loss).__name__} compares one; set n_weights=1, or the loss to "
+            "CDNLoss()"
+        )
+
+
 def _at_labels(energies, energy, labels):
     """Return the energies at given labels, or their minimum over all labels."""
     known = energy.labels_
@@ -335,7 +348,13 @@ def _at_labels(energies, energy, labels):
         return energies
     if labels is None:
         return energies.min(axis=1)
-    labels = np.broadcast_to(np.asarray(labels, dtype=np.float64), len(energies))
+    labels = as_numbers(labels, "labels")
+    if labels.shape not in ((), (len(energies),)):
+        raise ValueError(
+            f"labels must be one number, or one for each of {len(energies)} rows, got "
+            f"shape {labels.shape}"
+        )
+    labels = np.broadcast_to(labels, len(energies))
     # Labels above all known ones have no column; the next line finds them out.
     columns = np.minimum(np.searchsorted(known, labels), len(known) - 1)
     unknown = labels[known[columns] != labels]

@@ -11,8 +11,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
 from skrank._core._registry import by_short_name
+from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
 from skrank.energies import BaseEnergy, GaussianEnergy
 from skrank.energies._gaussian import Divergence
@@ -198,8 +200,8 @@ class GERank(BaseEnergyRanker):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError(
-                f"query_features={given!r} names features, but X has no column names; "
-                "give indices, or X as a data frame"
+                f"query_features={shown(given)} names features, but X has no column "
+                "names; give indices, or X as a data frame"
             )
         places = {name: place for place, name in enumerate(names)}
         unknown = [f for f in given if isinstance(f, str) and f not in places]
@@ -259,8 +261,7 @@ class GERank(BaseEnergyRanker):
             If ``kind`` is neither "document" nor "query".
         """
         check_is_fitted(self)
-        if kind not in ("document", "query"):
-            raise ValueError(f"kind must be 'document' or 'query', got {kind!r}")
+        check_arguments(GERank.embed, kind=kind)
         energy = self.energy_
         rows = energy.transform(self._check_rows(X, reset=False))
         if kind == "document":

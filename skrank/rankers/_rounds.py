@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import NotFiniteError
 from skrank._core._inner import allows_missing, needs_groups, scores_of
+from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
 from skrank._meta import fit_on
 from skrank._rows import GroupedRows, SideData, named_rows
@@ -240,7 +241,7 @@ class AdditiveRun:
         if _described(given) != _described(fitted):
             raise ValueError(
                 f"warm_start=True goes on from the model that began with init="
-                f"{fitted!r:.100}, got init={given!r:.100}; keep init, or set "
+                f"{shown(fitted)}, got init={shown(given)}; keep init, or set "
                 "warm_start=False"
             )
 

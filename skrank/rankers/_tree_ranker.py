@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._informative import same_documents, warn_of_data
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
 from skrank._core._threads import effective_n_threads
+from skrank._core._validation import as_numbers
 from skrank._rows import GroupedRows
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.trees import BinMapper
@@ -100,11 +102,11 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             for feature, sign in given.items():
                 constraints[self._place(feature, "monotonic_cst")] = sign
         else:
-            constraints = np.asarray(given)
+            constraints = as_numbers(given, "monotonic_cst")
         if constraints.shape != (d,) or not np.isin(constraints, (-1, 0, 1)).all():
             raise ValueError(
                 f"monotonic_cst must hold -1, 0 or 1 for each of the {d} features, got "
-                f"{given!r}"
+                f"{shown(given)}"
             )
         return constraints.astype(np.int8)
 

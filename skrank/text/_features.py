@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._validation import n_rows
 from skrank.text._base import BaseTextModel
@@ -251,10 +252,10 @@ class LetorFeatures(Parameters, FittedToIndex):
 def _check_dtype(dtype: Any) -> None:
     try:
         accepted = np.dtype(dtype) in (np.float64, np.float32) and dtype is not None
-    except TypeError:  # no type of NumPy
+    except (TypeError, ValueError):  # no type of NumPy
         accepted = False
     if not accepted:
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r:.80}")
+        raise ValueError(f"dtype must be float64 or float32, got {shown(dtype)}")
 
 
 def _fitted(model: BaseTextModel, field: str, index: InvertedIndex) -> BaseTextModel:

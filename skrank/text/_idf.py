@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval
 from skrank._core._validation import check_arguments
 
@@ -78,7 +79,7 @@ def inverse_document_frequency(
         numeric = False
     if not numeric:
         raise ValueError(
-            f"document_frequency must hold numbers, got {document_frequency!r:.100}"
+            f"document_frequency must hold numbers, got {shown(document_frequency)}"
         )
     frequency = frequency.astype(np.float64)
     if not np.all((frequency >= 0) & (frequency <= n_documents)):

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._messages import problem_in, shown
 from skrank._core._parameters import Parameters
 from skrank._core._validation import check_arguments, n_rows
 from skrank.text._saving import (
@@ -287,7 +288,7 @@ class InvertedIndex(Parameters, BaseEstimator):
             total.sort_indices()
             self._postings[None] = Postings(total)
         if field not in self._postings:
-            raise ValueError(f"field must be one of {self.fields_}, got {field!r}")
+            raise ValueError(f"field must be one of {self.fields_}, got {shown(field)}")
         return self._postings[field]
 
     def count_queries(self, queries: Iterable[str]) -> sparse.csr_array:
@@ -341,7 +342,7 @@ class InvertedIndex(Parameters, BaseEstimator):
             parts = [vars(self).pop(name) for name in _SAVED]
             fields: Any = self.fields_
         except (KeyError, AttributeError) as error:
-            raise ValueError(f"the index lacks {error}") from None
+            raise ValueError(f"the index is damaged: {problem_in(error)}") from None
         terms = split_terms(*parts[:2])
         self.vocabulary_ = {term: number for number, term in enumerate(terms)}
         lengths, counts = parts[2:]
@@ -374,7 +375,7 @@ def _check_saved_fields(fields: Any, counts: Any, shape: tuple[int, int]) -> Non
         and all(isinstance(name, str) for name in fields)
         and len(set(fields)) == len(fields) > 0
     ):
-        raise ValueError(f"fields_ must be different strings, got {fields!r:.80}")
+        raise ValueError(f"fields_ must be different strings, got {shown(fields)}")
     if not isinstance(counts, list) or len(counts) != len(fields):
         raise ValueError("the index must have counts for each of its fields")
     for part in counts:
@@ -411,7 +412,7 @@ def _as_fields(documents) -> dict[str, list[str]]:
         fields = {_DEFAULT_FIELD: as_texts(documents, "documents")}
     for name in fields:
         if not isinstance(name, str):
-            raise TypeError(f"documents must name fields by strings, got {name!r}")
+            raise TypeError(f"documents must name fields by strings, got {shown(name)}")
     sizes = {name: len(texts) for name, texts in fields.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(
@@ -450,7 +451,7 @@ def _distinct_terms(fields: Iterable[list[list[str]]]) -> set[str]:
 
 
 def _no_terms(found) -> TypeError:
-    return TypeError(f"tokenizer must return lists of strings, returned {found!r:.80}")
+    return TypeError(f"tokenizer must return lists of strings, returned {shown(found)}")
 
 
 def _count(rows, vocabulary):

@@ -1,5 +1,7 @@
 """A light stemmer, which turns English plurals into singulars."""
 
+from skrank._core._messages import shown
+
 
 def stem_plural(word: str) -> str:
     """Strip the ending of an English plural.
@@ -38,7 +40,7 @@ def stem_plural(word: str) -> str:
     ['matrice', 'query', 'value', 'class', 'bia']
     """
     if not isinstance(word, str):
-        raise TypeError(f"word must be a string, got {word!r:.80}")
+        raise TypeError(f"word must be a string, got {shown(word)}")
     if len(word) <= 3 or not word.endswith("s"):
         return word
     if word.endswith("ies"):

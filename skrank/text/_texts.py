@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
+
 
 def as_texts(texts: Any, name: str) -> list[str]:
     """Return texts as a list.
@@ -51,7 +53,7 @@ def _why_not_texts(texts) -> str | None:
     if isinstance(texts, Set) and not hasattr(texts, "mapping"):  # views have an order
         return "a set, which has no order"
     if not isinstance(texts, Iterable) or isinstance(texts, type):
-        return f"{texts!r:.80}"
+        return f"{shown(texts)}"
     n_dimensions = getattr(texts, "ndim", 1)
     if n_dimensions != 1:
         return f"an array of {n_dimensions} dimensions"
@@ -98,7 +100,7 @@ def columns_of(frame: Any) -> dict[str, Any]:
     names = list(frame.columns)
     if len(set(names)) < len(names):
         raise ValueError(
-            f"documents must have columns of different names, got {names!r:.200}"
+            f"documents must have columns of different names, got {shown(names)}"
         )
     return {name: frame[name] for name in names}
 
@@ -134,7 +136,7 @@ def check_numbers(
         found = np.empty((0, 0), dtype=object)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ValueError(
-            f"{name} must be a one-dimensional array of integers, got {numbers!r:.100}"
+            f"{name} must be a one-dimensional array of integers, got {shown(numbers)}"
             if found.dtype == object
             else f"{name} must be a one-dimensional array of integers, got an array of "
             f"shape {found.shape} and dtype {found.dtype}"

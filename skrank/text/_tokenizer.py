@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from sklearn.base import BaseEstimator
 
+from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, Parameters
 from skrank.text._stem import stem_plural
 from skrank.text._stopwords import ENGLISH_STOP_WORDS
@@ -118,7 +119,7 @@ class Tokenizer(Parameters, BaseEstimator):
             If the text is not a string.
         """
         if not isinstance(text, str):
-            raise TypeError(f"text must be a string, got {text!r:.80}")
+            raise TypeError(f"text must be a string, got {shown(text)}")
         return self.tokenize_all([text])[0]
 
     def tokenize_all(self, texts: Iterable[str]) -> list[list[str]]:

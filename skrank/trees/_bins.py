@@ -8,7 +8,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
+from skrank._core._validation import as_numbers, check_arguments, naming
 from skrank.trees import _binning
 
 # One byte holds the number of a bin, and its last value stands for missing values.
@@ -86,7 +88,9 @@ class BinMapper(Parameters, BaseEstimator):
             {"categorical_features": (0,)},
         ]
 
-    def fit(self, X: npt.ArrayLike, y: Any = None, *, n_threads: int = 1) -> Self:
+    def fit(
+        self, X: npt.ArrayLike, y: Any = None, *, n_threads: PositiveInt = 1
+    ) -> Self:
         """Find the thresholds and the categories of the features.
 
         Parameters
@@ -110,6 +114,7 @@ class BinMapper(Parameters, BaseEstimator):
             exist, or it has more than ``max_bins`` categories.
         """
         self._check_parameters()
+        check_arguments(BinMapper.fit, n_threads=n_threads)
         X = _as_rows(X)
         self.is_categorical_ = self._categorical_mask(X.shape[1])
         self.thresholds_ = np.full((X.shape[1], _N_THRESHOLDS), np.inf, dtype=X.dtype)
@@ -133,7 +138,8 @@ class BinMapper(Parameters, BaseEstimator):
         mask = np.zeros(d, dtype=bool)
         if self.categorical_features is None:
             return mask
-        chosen = np.asarray(self.categorical_features)
+        with naming("categorical_features"):
+            chosen = np.asarray(self.categorical_features)
         if chosen.size == 0:
             return mask
         if chosen.dtype == bool and chosen.shape != (d,):
@@ -146,7 +152,7 @@ class BinMapper(Parameters, BaseEstimator):
         ):
             raise ValueError(
                 f"categorical_features must be a mask or indices from 0 to {d - 1}, "
-                f"got {self.categorical_features!r}"
+                f"got {shown(self.categorical_features)}"
             )
         mask[chosen] = True
         return mask
@@ -171,7 +177,7 @@ class BinMapper(Parameters, BaseEstimator):
         rows = rng.choice(n, self.n_samples, replace=False)
         return np.sort(rows).astype(np.int32)
 
-    def transform(self, X: npt.ArrayLike, *, n_threads: int = 1) -> np.ndarray:
+    def transform(self, X: npt.ArrayLike, *, n_threads: PositiveInt = 1) -> np.ndarray:
         """Map rows to bins in the layout that `Grower` takes.
 
         Parameters
@@ -192,6 +198,7 @@ class BinMapper(Parameters, BaseEstimator):
         ValueError
             If X has another number of features than in `fit`.
         """
+        check_arguments(BinMapper.transform, n_threads=n_threads)
         X = self._known_features(X)
         X = np.ascontiguousarray(X, dtype=self.thresholds_.dtype)
         return _binning.bin_matrix(
@@ -245,9 +252,8 @@ class BinMapper(Parameters, BaseEstimator):
 
 def _as_rows(X: npt.ArrayLike) -> np.ndarray:
     """Return rows as an array that the compiled code takes; integers become float64."""
-    X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+    if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
+        X = as_numbers(X, "X")
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X must have rows and features, got shape {X.shape}")
     return np.ascontiguousarray(X)

@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skrank._core._parameters import Parameters, PositiveInt
+from skrank._core._messages import shown
+from skrank._core._parameters import NonNegativeInt, Parameters, PositiveInt
 from skrank._core._validation import check_arguments
 from skrank.trees import _forest
 
@@ -175,7 +176,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
         self.output_ = np.concatenate([self.output_, outputs]).astype(np.int32)
         return self
 
-    def truncated(self, n_trees: int) -> "TreeEnsemble":
+    def truncated(self, n_trees: NonNegativeInt) -> "TreeEnsemble":
         """Return an ensemble of the first trees only.
 
         Parameters
@@ -188,6 +189,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
         TreeEnsemble
             A new ensemble, or the ensemble itself if it has no more trees.
         """
+        check_arguments(TreeEnsemble.truncated, n_trees=n_trees)
         if n_trees >= self.n_trees:
             return self
         kept = TreeEnsemble(self.n_outputs)
@@ -203,10 +205,10 @@ class TreeEnsemble(Parameters, BaseEstimator):
         self,
         scores: np.ndarray,
         X: np.ndarray,
-        first: int = 0,
-        last: int | None = None,
+        first: NonNegativeInt = 0,
+        last: NonNegativeInt | None = None,
         *,
-        n_threads: int = 1,
+        n_threads: PositiveInt = 1,
     ) -> None:
         """Add the values of trees to scores, in place.
 
@@ -223,6 +225,10 @@ class TreeEnsemble(Parameters, BaseEstimator):
         n_threads : int, default=1
             Number of threads.
         """
+        check_arguments(
+            TreeEnsemble.add_to, first=first, last=last, n_threads=n_threads
+        )
+        _check_rows_and_scores(X, scores)
         last = self.n_trees if last is None else min(last, self.n_trees)
         _forest.add_trees(
             np.ascontiguousarray(X),
@@ -242,7 +248,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
         )
 
     def feature_importances(
-        self, n_features: int, kind: Literal["gain", "split"] = "gain"
+        self, n_features: PositiveInt, kind: Literal["gain", "split"] = "gain"
     ) -> np.ndarray:
         """Measure the contribution of each feature, scaled to sum to 1.
 
@@ -263,8 +269,23 @@ class TreeEnsemble(Parameters, BaseEstimator):
         ValueError
             If ``kind`` is unknown.
         """
-        check_arguments(self.feature_importances, kind=kind)
+        check_arguments(self.feature_importances, n_features=n_features, kind=kind)
         inner = self.feature_ >= 0
         weights = self.gain_[inner] if kind == "gain" else None
         total = np.bincount(self.feature_[inner], weights, n_features).astype(float)
         return total / total.sum() if total.sum() > 0 else total
+
+
+def _check_rows_and_scores(X, scores) -> None:
+    """Refuse what the compiled code does not take."""
+    floats = (np.float32, np.float64)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in floats:
+        raise TypeError(
+            f"X must be a matrix of dtype float32 or float64, got {shown(X)}"
+        )
+    is_matrix = isinstance(scores, np.ndarray) and scores.ndim == 2
+    if not is_matrix or scores.dtype != np.float64 or len(scores) != len(X):
+        raise TypeError(
+            "scores must be a matrix of dtype float64 with a row for each of X, got "
+            f"{shown(scores)}"
+        )

@@ -205,11 +205,14 @@ def test_plot_draws_on_given_axes_and_returns_the_display():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reading": "setwise"}, "reading must be one of"),
-        ({"scale": "log"}, "scale must be one of"),
-        ({"normalization": "none"}, "normalization must be one of"),
-        ({"top_k": 0}, "top_k must be None or at least 1"),
-        ({"top_k": 1.5}, "top_k must be None or at least 1"),
+        (
+            {"reading": "setwise"},
+            "reading must be 'pairwise', 'listwise' or 'pointwise', got",
+        ),
+        ({"scale": "log"}, "scale must be 'energy', 'relative' or 'rate', got"),
+        ({"normalization": "none"}, "normalization must be 'list' or 'sublist', got"),
+        ({"top_k": 0}, "top_k must be a whole number >= 1 or None"),
+        ({"top_k": 1.5}, "top_k must be a whole number >= 1 or None"),
     ],
 )
 def test_bad_options_are_named_before_training(ragged, options, message):
@@ -222,7 +225,9 @@ def test_what_has_no_such_energies_is_refused(ragged):
         EnergyTrainingDisplay.from_training(SubsetRegression(), *ragged)
     with pytest.raises(TypeError, match="depends on the label"):
         EnergyTrainingDisplay.from_training(RankNet(), *ragged, reading="pointwise")
-    with pytest.raises(ValueError, match="scale must be one of"):
+    with pytest.raises(
+        ValueError, match="scale must be 'energy', 'relative' or 'rate', got"
+    ):
         EnergyTrainingDisplay(desired=[1.0], others=[1.0]).curves("log")
 
 
