@@ -93,6 +93,7 @@ def test_rows_that_walk_together_equal_the_reference_walk(rng, n, dtype):
         rng.random((n, 5)) < 0.3
     ]
     missing[1][0, 0] = missing[2][-1, -1] = True
+    missing.append(np.ones((n, 5), dtype=bool))
     for where in missing:
         X = mapper.encode(np.where(where, np.nan, complete))
         scores = np.zeros((n, 2))
