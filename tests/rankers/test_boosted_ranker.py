@@ -18,6 +18,7 @@ from skrank.exceptions import TrainingDataWarning
 from skrank.export import load_model, save_model
 from skrank.losses import (
     LambdaLoss,
+    ListMLELoss,
     ListNetLoss,
     LogisticLoss,
     LogLoss,
@@ -167,7 +168,10 @@ def test_leaves_of_all_iterations_are_newton_steps(loss, l2, least, data):
     ptr = np.concatenate([[0], np.flatnonzero(np.diff(groups)) + 1, [len(y)]])
     prepared = loss.prepare(y, ptr)
     for tree in range(forest.n_trees):
-        _, gradient, hessian = prepared.gradient_hessian(raw)
+        if loss.has_hessian:
+            _, gradient, hessian = prepared.gradient_hessian(raw)
+        else:
+            gradient, hessian = prepared.value_gradient(raw)[1], np.ones(len(y))
         leaf = leaves_of(forest, X, tree)
         for k in np.unique(leaf):
             rows = leaf == k
@@ -200,7 +204,8 @@ def test_rows_without_weight_have_no_best_constant(data):
 
 
 def test_losses_without_hessian(data):
-    ranker = BoostedRanker(ListNetLoss(), **FAST).fit(*data)
+    assert not ListMLELoss().has_hessian
+    ranker = BoostedRanker(ListMLELoss(), **FAST).fit(*data)
     assert ranker.loss_curve_[-1] < ranker.loss_curve_[0]
 
 
