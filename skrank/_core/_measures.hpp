@@ -215,8 +215,9 @@ inline double threshold_precision_sum(const double* relevant, const double* scor
 inline Index depth_of_interest(const double* stop, Index n, Index depth) {
     const double stopped = sum(stop, 0, n) / double(n);
     if (!(stopped > 0 && stopped < 1)) return depth;
+    // At least 1, because no double below 1 has a logarithm of 1 - stopped below -37.
     const double needed = (std::log(stopped) - 42.0) / std::log1p(-stopped);
-    return needed < double(depth) ? std::max(Index(needed), Index(1)) : depth;
+    return needed < double(depth) ? Index(needed) : depth;
 }
 
 // Mean over the subsets of size i of the products of `pass` over the subset, for

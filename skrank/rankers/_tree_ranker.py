@@ -29,7 +29,8 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
     max_depth : int, default=None
         Maximum depth of a tree; None sets no limit.
     min_samples_leaf : int, default=20
-        Minimum number of documents in a leaf.
+        Minimum number k of documents in a leaf. When a node of n documents is split,
+        each side must also hold k / n of its sum of Hessians.
     min_hessian_leaf : float, default=1e-3
         Minimum sum of Hessians in a leaf.
     l2_regularization : float, default=0.0

@@ -158,6 +158,8 @@ def is_interrupted(prepare):
 
 
 if __name__ == "__main__":
+    # A shell starts what runs in the background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     failed = []
     for name, prepare in CASES.items():
         start = time.perf_counter()

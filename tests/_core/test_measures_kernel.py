@@ -180,6 +180,13 @@ def test_nobody_reads_below_a_document_at_which_everybody_stops():
     assert rest[0] == (2.0**-53) ** 20 > tiny
 
 
+@pytest.mark.parametrize("stop", [1e-20, 0.1, 1 / 3, 0.7])
+def test_a_document_without_ties_stops_exactly_its_share(stop):
+    assert cascade([stop], [1.0], [1.0]) == [stop]  # and not 1 - (1 - stop)
+    got = cascade([stop, stop], [2.0, 1.0], [1.0, 0.5])
+    assert got == [stop + (1 - stop) * stop * 0.5]
+
+
 @pytest.mark.parametrize("scores", [None, [3.0, 2.0, 1.0, 0.0]])
 def test_the_cascade_ends_with_the_discounts_and_with_the_query(scores):
     stop = np.array([0.5, 0.25, 0.5, 1.0])

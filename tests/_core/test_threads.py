@@ -1,9 +1,17 @@
 """How many threads are used."""
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import joblib
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from skrank._core import _pair_losses, _segments
 from skrank._core._threads import blas_threads, effective_n_threads, n_threads_for
 
 
@@ -46,3 +54,41 @@ def test_blas_is_capped_inside_only():
     with blas_threads(1):
         assert set(counts()) <= {1}
     assert counts() == before
+
+
+COUNT = """
+import os
+import numpy as np
+from skrank._core import _segments
+
+x, ptr = np.ones(4000), np.arange(4001)
+numbers = []
+for n_threads in (1, 2, 4):
+    _segments.segment_softmax(x, ptr, n_threads)
+    numbers.append(len(os.listdir("/proc/self/task")))
+print(*(number - numbers[0] for number in numbers))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of threads")
+def test_loops_get_the_threads_that_they_ask_for():
+    # The threads of a loop wait for the next one.
+    others = {k: v for k, v in os.environ.items() if not k.startswith("OMP_")}
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT], env=others, stdout=subprocess.PIPE, check=True
+    )
+    assert done.stdout.split() == [b"0", b"1", b"3"]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_long_loops_may_be_called_by_any_thread(n_threads):
+    # Long enough that the caller looks for signals, which only the first thread gets.
+    n = 40_000
+    rng, ptr = np.random.default_rng(0), np.array([0, n])
+    order, lower = _segments.label_order(rng.integers(0, 5, n).astype(float), ptr)
+    arguments = rng.normal(size=n), ptr, order, lower, None, 1.0, True, n_threads
+    expected = _pair_losses.logistic(*arguments)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(_pair_losses.logistic, *arguments).result()
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
-from skrank.energies import KernelEnergy, LinearEnergy
+from skrank.energies import KernelEnergy, LinearEnergy, _kernel
 
 
 @pytest.fixture(name="X")
@@ -83,3 +83,28 @@ def test_kernel_features_approximate_the_kernel(X):
     np.testing.assert_allclose(
         features @ features.T, rbf_kernel(X, gamma=0.1), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("values", [1, 60, 60 * 7])  # blocks of 1, 1 and 7 rows
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    ("exact", "params"),
+    [
+        (rbf_kernel, {"gamma": 0.3}),
+        (laplacian_kernel, {"gamma": 0.3}),
+        (polynomial_kernel, {"degree": 5, "coef0": 1.0, "gamma": 0.5}),
+    ],
+)
+def test_kernel_features_of_blocks(X, exact, params, container, values, monkeypatch):
+    """With all rows as landmarks, products of features are the kernel itself."""
+    monkeypatch.setattr(_kernel, "_BLOCK_VALUES", values)
+    monkeypatch.setattr(_kernel, "n_threads_for", lambda *_, **__: 3)
+    fresh = np.random.default_rng(1).normal(size=(37, 5))
+    name = exact.__name__.removesuffix("_kernel")
+    energy = KernelEnergy(kernel=name, kernel_params=params, n_components=1000)
+    energy.setup(container(X), np.random.RandomState(0))
+    features, others = (energy.transform(container(rows)) for rows in (X, fresh))
+    for found, rows in ((features, X), (others, fresh)):
+        expected = exact(rows, X, **params)
+        error = np.abs(found @ features.T - expected).max()
+        assert error <= 1e-9 * np.abs(expected).max()

@@ -16,7 +16,14 @@ from skrank._core._inner import needs_groups, scores_of
 from skrank.datasets import make_ranking
 from skrank.exceptions import TrainingDataWarning
 from skrank.export import load_model, save_model
-from skrank.losses import ListNetLoss, LogisticLoss, LogLoss, SquaredLoss
+from skrank.losses import (
+    LambdaLoss,
+    ListMLELoss,
+    ListNetLoss,
+    LogisticLoss,
+    LogLoss,
+    SquaredLoss,
+)
 from skrank.metrics import get_measure, make_ranking_scorer
 from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
@@ -134,6 +141,51 @@ def test_one_leaf_steps_are_newton_steps(loss, data):
         np.testing.assert_allclose(forest.value_[k], expected, rtol=1e-9)
 
 
+def leaves_of(forest, X, tree):
+    """Leaf of every row, by the documented rules."""
+    at = np.full(len(X), forest.roots_[tree])
+    while (forest.feature_[at] >= 0).any():
+        inner = forest.feature_[at] >= 0
+        values = X[np.arange(len(X)), np.maximum(forest.feature_[at], 0)]
+        left = np.where(
+            np.isnan(values), forest.missing_left_[at], values <= forest.threshold_[at]
+        ).astype(bool)
+        at = np.where(inner, forest.left_[at] + ~left, at)
+    return at
+
+
+@pytest.mark.parametrize("least", [{}, {"min_hessian_leaf": 1.5}], ids=str)
+@pytest.mark.parametrize("l2", [0.0, 3.0])
+@pytest.mark.parametrize(
+    "loss", [LogisticLoss(), LogLoss(), LambdaLoss(), ListNetLoss()]
+)
+def test_leaves_of_all_iterations_are_newton_steps(loss, l2, least, data):
+    """The whole training, repeated: -η G / (H + λ) in every leaf of every tree."""
+    X, y, groups = data
+    options = dict(FAST, n_estimators=4, learning_rate=0.3, l2_regularization=l2)
+    ranker = BoostedRanker(loss, **options, **least).fit(X, y, groups)
+    forest, raw = ranker.ensemble_, np.full(len(y), ranker.baseline_[0])
+    ptr = np.concatenate([[0], np.flatnonzero(np.diff(groups)) + 1, [len(y)]])
+    prepared = loss.prepare(y, ptr)
+    for tree in range(forest.n_trees):
+        if loss.has_hessian:
+            _, gradient, hessian = prepared.gradient_hessian(raw)
+        else:
+            gradient, hessian = prepared.value_gradient(raw)[1], np.ones(len(y))
+        leaf = leaves_of(forest, X, tree)
+        for k in np.unique(leaf):
+            rows = leaf == k
+            weight = hessian[rows].sum()
+            step = -0.3 * gradient[rows].sum() / (weight + l2)
+            np.testing.assert_allclose(forest.value_[k], step, rtol=1e-9)
+            np.testing.assert_allclose(forest.weight_[k], weight, rtol=1e-9)
+            assert forest.count_[k] == rows.sum() >= FAST["min_samples_leaf"]
+            assert weight >= 0.99 * least.get("min_hessian_leaf", 0.0)
+            raw[rows] += forest.value_[k]
+    assert forest.n_trees == 4
+    np.testing.assert_allclose(ranker.predict(X), raw, rtol=1e-9)
+
+
 def test_the_start_of_a_loss_with_an_optimum_is_near_it(data):
     X, y, groups = data
     squared = MART(n_estimators=1).fit(X, y, groups)
@@ -152,7 +204,8 @@ def test_rows_without_weight_have_no_best_constant(data):
 
 
 def test_losses_without_hessian(data):
-    ranker = BoostedRanker(ListNetLoss(), **FAST).fit(*data)
+    assert not ListMLELoss().has_hessian
+    ranker = BoostedRanker(ListMLELoss(), **FAST).fit(*data)
     assert ranker.loss_curve_[-1] < ranker.loss_curve_[0]
 
 

@@ -93,11 +93,29 @@ def test_rows_that_walk_together_equal_the_reference_walk(rng, n, dtype):
         rng.random((n, 5)) < 0.3
     ]
     missing[1][0, 0] = missing[2][-1, -1] = True
+    missing.append(np.ones((n, 5), dtype=bool))
     for where in missing:
         X = mapper.encode(np.where(where, np.nan, complete))
         scores = np.zeros((n, 2))
         forest.add_to(scores, X)
         np.testing.assert_array_equal(scores, reference(forest, X))
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 1025, 2600])
+def test_many_rows_get_the_scores_that_a_few_of_them_get(rng, n):
+    # Threads take 1,024 rows at a time.
+    forest, mapper, _ = make_forest(rng, n_outputs=2)
+    X = rng.normal(size=(n, 5)) * 2
+    X[:, 1] = rng.integers(0, 200, size=n)
+    X = mapper.encode(X)
+    expected = np.zeros((n, 2))
+    for first in range(0, n, 100):
+        forest.add_to(expected[first : first + 100], X[first : first + 100])
+    assert len(np.unique(expected[:, 0])) > 100
+    for threads in (1, 3):
+        scores = np.zeros((n, 2))
+        forest.add_to(scores, X, n_threads=threads)
+        np.testing.assert_array_equal(scores, expected)
 
 
 @settings(max_examples=25, deadline=None)
