@@ -49,17 +49,17 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
     def _needs_groups(self) -> bool:
         return any(needs_groups(model) for model in self._inner_models())
 
-    def _check_rows(self, X, *, reset, needs_y=False) -> Any:
+    def _check_rows(self, X, *, reset, needs_y=False, name="X") -> Any:
         """Check the shape of rows, whose values the estimators inside check."""
         if needs_y:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        check_sparse(X)
+        check_sparse(X, name)
         if not hasattr(X, "iloc"):  # data frames keep the types of their columns
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
-            with naming("X"):
+            with naming(name):
                 X = check_array(
                     X,
                     ensure_all_finite=False,

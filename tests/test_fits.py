@@ -501,7 +501,7 @@ def test_messages_name_the_argument(data):
         ranker.fit(X, y, groups, X_val=X, y_val="text", groups_val=groups)
     with pytest.raises(ValueError, match="X: could not convert string to float"):
         ranker.fit("text", y, groups)
-    with pytest.raises(ValueError, match="sample_weight: could not convert string"):
+    with pytest.raises(ValueError, match="sample_weight must hold numeric weights"):
         ranker.fit(X, y, groups, sample_weight="text")
     with pytest.raises(ValueError, match="one weight for each of the 2 preferences, g"):
         ranker.fit(X, preferences=[[0, 1], [1, 2]], sample_weight=np.ones(len(y)))

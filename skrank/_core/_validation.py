@@ -24,22 +24,24 @@ from skrank._core._parameters import InvalidParameterError, _rule
 
 QID_LEVEL = "qid"
 
+_INDEX_AND_SINGLE = (
+    "Steps of a pipeline that return arrays drop the index of X; "
+    "set_output(transform='pandas') keeps it. To treat all rows as one single query "
+    "use skrank.config_context(assume_single_query=True)."
+)
 _TWO_WAYS = (
     "Pass groups=, one query id per row. Inside scikit-learn's tools either enable "
     "metadata routing (sklearn.set_config(enable_metadata_routing=True)) and pass "
     "groups to the outermost fit (params={'groups': groups} for cross_val_score and "
-    "its relatives), or give y a pandas index with a level named 'qid'. Steps of a "
-    "pipeline that return arrays drop the index of X; set_output(transform='pandas') "
-    "keeps it. To treat all rows as one single query use "
-    "skrank.config_context(assume_single_query=True)."
+    "its relatives), or give y a pandas index with a level named 'qid'. "
+    + _INDEX_AND_SINGLE
 )
-_WITHOUT_ROUTING = (".predict", ".transform", ".energies", ".staged_predict")
-_AT_PREDICT = (
+_AFTER_FIT = (".predict", ".transform", ".energies", ".staged_predict")
+_TWO_WAYS_AFTER_FIT = (
     "Pass groups=, one query id per row (with metadata routing, also to the predict of "
     "a pipeline), or give X, as a data frame, an index with a level named 'qid'. "
-    "cross_val_predict hands no groups on to predict and transform, so that there only "
-    "the index works. To treat all rows as one single query use "
-    "skrank.config_context(assume_single_query=True)."
+    "cross_val_predict hands no groups on to predict and transform, so that only the "
+    "index works there. " + _INDEX_AND_SINGLE
 )
 
 
@@ -108,7 +110,9 @@ def _argument_rule(function: Callable, name: str):
 
 
 @contextmanager
-def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
+def naming(
+    name: str, *, only_where_silent: bool = False, what: str | None = None
+) -> Iterator[None]:
     """Put the name of an argument before errors of scikit-learn and NumPy about it.
 
     Parameters
@@ -117,6 +121,8 @@ def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
         Name of the argument that is checked.
     only_where_silent : bool, default=False
         Whether errors that speak of the estimator are left as they are.
+    what : str, default=None
+        What the argument must be, for errors that do not name it.
     """
     try:
         yield
@@ -137,7 +143,7 @@ def naming(name: str, *, only_where_silent: bool = False) -> Iterator[None]:
         # "Input X contains NaN" speaks of X where it means the argument.
         message = re.sub(r"^(Input )?[Xy] ", lambda m: f"{m[1] or ''}{name} ", message)
         if not re.search(named, message):
-            message = f"{name}: {message}"
+            message = f"{name}{f' must be {what}' if what else ''}: {message}"
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(message) from error
 
@@ -569,7 +575,7 @@ def resolve_groups(
                 f"{name}=, one query id per row, or give y_val a pandas index with a "
                 "level named 'qid'"
             )
-        ways = _AT_PREDICT if caller.endswith(_WITHOUT_ROUTING) else _TWO_WAYS
+        ways = _TWO_WAYS_AFTER_FIT if caller.endswith(_AFTER_FIT) else _TWO_WAYS
         raise ValueError(f"{caller} needs to know the query of every row. {ways}")
     return check_groups(groups, n_samples, name=name)
 

@@ -130,10 +130,11 @@ class BaseLoss(Parameters, BaseEstimator):
         """
         self._check_parameters()
         check_arguments(BaseLoss.prepare, n_threads=n_threads)
-        y = _as_vector(y, "y")
-        ptr = check_ptr(ptr, len(y))
+        ptr = check_ptr(ptr)
+        if y is not None:  # where pairs are given, there are no grades
+            y = _rows(y, int(ptr[-1]), "y")
         if sample_weight is not None:
-            sample_weight = _rows(sample_weight, len(y), "sample_weight")
+            sample_weight = _rows(sample_weight, int(ptr[-1]), "sample_weight")
         if labels is not None:
             labels = _as_vector(labels, "labels")
         prepared = self._bind(y, ptr, sample_weight, labels, n_threads)

@@ -182,7 +182,8 @@ class _BaseQueryScaler(
 
     def _validate(self, X: Any, reset: bool) -> Any:
         # Infinity is refused by name.
-        with naming("X"), np.errstate(over="ignore"):
+        named = naming("X", what="a table of numbers")
+        with named, np.errstate(over="ignore"):
             return validate_data(
                 self,
                 X,

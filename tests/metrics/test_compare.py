@@ -323,7 +323,7 @@ def test_more_systems_than_letters(rng):
     ("options", "message"),
     [
         ({"runs": {}}, "runs must be a dict of names to scores"),
-        ({"runs": [[1.0, 2.0]]}, "runs must be a dict .* got list"),
+        ({"runs": [[1.0, 2.0]]}, r"runs must be a dict .* got \[\[1.0, 2.0\]\]"),
         ({"runs": {"a": [1.0]}}, r"runs\['a'\] has 1 scores for 2 documents"),
         ({"runs": {"a": [1.0, np.nan]}}, r"runs\['a'\] contains NaN"),
         ({"runs": {1: [1, 0], "1": [1, 0]}}, "must differ as text"),

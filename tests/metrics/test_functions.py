@@ -212,7 +212,8 @@ def test_names_are_parsed_and_round_trip(name, canonical):
     ("name", "message"),
     [
         ("ndgc@10", r"unknown measure 'ndgc@10'; known are bpref, dcg, .*ndcg"),
-        ("ndcg@", "unknown measure"),
+        ("ndcg@", "must have a whole number after @, as in 'ndcg@10', got ''"),
+        ("ndcg@ten", "must have a whole number after @"),
         ("", "unknown measure"),
         ("kendall@3", "takes no cut-off @k"),
         ("map(p=3)", "takes no option 'p'; map takes k"),

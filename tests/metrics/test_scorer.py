@@ -180,7 +180,7 @@ def test_response_methods(model, ragged):
         make_ranking_scorer("map", response_method="decision_function")(
             model, X, y, groups
         )
-    with pytest.raises(ValueError, match="response_method must be one of"):
+    with pytest.raises(ValueError, match="response_method must be 'predict', "):
         make_ranking_scorer("map", response_method="transform")
 
 

@@ -178,8 +178,8 @@ def test_bad_input(run, qrels, measures, message):
     ("options", "message"),
     [
         ({"measures": "prefs_simp"}, "'prefs_simp' needs .* 'prefs' or 'qrels_prefs'"),
-        ({"judgement_format": "jg"}, "judgement_format must be one of 'qrels', "),
-        ({"max_results": 0}, "max_results must be None or at least 1, got 0"),
+        ({"judgement_format": "jg"}, "judgement_format must be 'qrels', "),
+        ({"max_results": 0}, "max_results must be a whole number >= 1 or None, got 0"),
     ],
 )
 def test_bad_options(options, message):

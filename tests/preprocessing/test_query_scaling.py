@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
@@ -70,6 +70,7 @@ ragged_groups = st.lists(st.integers(0, 4), min_size=1, max_size=30)
 def test_results_follow_the_rows(groups, seed):
     rng = np.random.default_rng(seed)
     groups = np.array(groups)
+    assume(len(np.unique(groups)) < len(groups) or len(groups) == 1)  # warned of
     X = rng.integers(-3, 4, size=(len(groups), 3)).astype(float)
     order = rng.permutation(len(groups))
     for scaler in (QueryMinMaxScaler(), QueryStandardScaler()):
@@ -267,13 +268,16 @@ def test_ranges_beyond_single_precision_are_named(bounds):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([[1, 2], [3]], "^X must be a table of numbers: setting an array element"),
+        ([[1, 2], [3]], "^X must hold rows of equal length"),
         ({"a": 1}, r"^X must be a table of numbers: float\(\) argument"),
         (
             np.array([[1.0, pd.NA]], dtype=object),
             "^X must be a table of numbers: float",
         ),
-        (np.array([[10**400]], dtype=object), "^X must be a table of numbers: int too"),
+        (
+            np.array([[10**400]], dtype=object),
+            "^X must hold numbers of at most",
+        ),
         (np.array([["a"]]), "^X must be a table of numbers: could not convert string"),
         (np.array([[np.inf]]), "X contains infinity"),
         (np.ones((1, 1, 1)), "X|dim 3"),

@@ -274,9 +274,11 @@ def test_bad_arguments(rng):
     forest, _, X = make_forest(rng)
     with pytest.raises(ValueError, match="scores must have 400 rows, got 3"):
         forest.add_to(np.zeros((3, 1)), X)
+    with pytest.raises(TypeError, match="scores must be a matrix of dtype float64"):
+        forest.add_to(np.zeros((400, 1), dtype=np.float32), X)
     with pytest.raises(ValueError, match="do not fit"):
         forest.add_to(np.zeros((400, 1)), X[:, :1].copy())
-    with pytest.raises(ValueError, match="no such trees"):
+    with pytest.raises(ValueError, match="first must be a whole number >= 0, got -2"):
         forest.add_to(np.zeros((400, 1)), X, -2, 3)
 
 
