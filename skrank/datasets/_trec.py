@@ -624,16 +624,16 @@ def judge_run(
     check_arguments(judge_run, complete=complete, depth=depth)
     if isinstance(qrels, Run) and isinstance(run, Qrels):
         qrels, run = run, qrels
-    qrels = _as_kind(qrels, "qrels", Qrels)
-    run = _as_kind(run, "run", Run)
-    scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
-    grades = as_numbers(qrels.y, "qrels.y", "numeric relevance grades")
+    judged = _as_kind(qrels, "qrels", Qrels)
+    ranked = _as_kind(run, "run", Run)
+    scores = check_scores(ranked.scores, n_rows(ranked.groups), name="run.scores")
+    grades = as_numbers(judged.y, "qrels.y", "numeric relevance grades")
     if np.isnan(grades).any():
         row = int(np.flatnonzero(np.isnan(grades))[0])
         raise ValueError(f"qrels.y must hold grades; row {row} has none")
-    qrels, run = replace(qrels, y=grades), replace(run, scores=scores)
-    judged_rows = _rows_by_query(qrels.groups, "qrels.groups")
-    run_rows = _rows_by_query(run.groups, "run.groups")
+    judged, ranked = replace(judged, y=grades), replace(ranked, scores=scores)
+    judged_rows = _rows_by_query(judged.groups, "qrels.groups")
+    run_rows = _rows_by_query(ranked.groups, "run.groups")
     common = sorted(judged_rows.keys() & run_rows.keys())
     if not common:
         raise ValueError(
@@ -643,7 +643,7 @@ def judge_run(
     queries = sorted(judged_rows) if complete else common
     none = np.empty(0, np.intp)
     parts = [
-        _join(qrels, judged_rows[query], run, run_rows.get(query, none), depth)
+        _join(judged, judged_rows[query], ranked, run_rows.get(query, none), depth)
         for query in queries
     ]
     sizes = [len(part.grades) for part in parts]

@@ -83,6 +83,8 @@ class BaseLoss(Parameters, BaseEstimator):
     has_hessian = False
     reads_labels = False
     compares_minima = False
+    #: Whether there must be grades; given pairs of documents do without.
+    _needs_grades = True
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -131,7 +133,7 @@ class BaseLoss(Parameters, BaseEstimator):
         self._check_parameters()
         check_arguments(BaseLoss.prepare, n_threads=n_threads)
         ptr = check_ptr(ptr)
-        if y is not None:  # where pairs are given, there are no grades
+        if y is not None or self._needs_grades:
             y = _rows(y, int(ptr[-1]), "y")
         if sample_weight is not None:
             sample_weight = _rows(sample_weight, int(ptr[-1]), "sample_weight")

@@ -57,6 +57,8 @@ class ExplicitPairsLoss(WrappedPairLoss):
         """Whether prepared losses offer ``gradient_hessian``, as the loss does."""
         return hasattr(self.loss, "margin_curvature")
 
+    _needs_grades = False
+
     def _check_parameters(self):
         super()._check_parameters()
         pairs = np.asarray(self.pairs)
