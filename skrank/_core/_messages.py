@@ -46,6 +46,8 @@ def problem_in(error: Exception) -> str:
     """
     if isinstance(error, KeyError) and error.args:
         return f"it lacks {shown(error.args[0])}"
+    if isinstance(error, AttributeError) and error.name is not None:
+        return f"it lacks {shown(error.name)} where that belongs"
     if isinstance(error, _OF_CODE) and not isinstance(error, ValueError):
         return "its parts are not of the kind that belongs there"
     return shortened(" ".join(str(error).split()), 200)

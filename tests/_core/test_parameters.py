@@ -206,7 +206,7 @@ WRONG = [
     ("prior", (1.0,), "a sequence of 2 values, each a number > 0 or None"),
     ("prior", (1.0, 2.0, 3.0), "a sequence of 2 values, each a number > 0 or None"),
     ("gain", 3, "'exp2', a function or a mapping"),
-    ("array", 3, "a sequence, each a number or an array"),
+    ("array", 3, "a sequence, each a number or an array of numbers"),
     ("inner", 3, "a Family or None"),
 ]
 

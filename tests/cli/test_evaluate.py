@@ -176,7 +176,7 @@ def test_scores_of_ranklib(ok, tmp_path):
         (["-m", "map_avgjg"], "'map_avgjg' needs judgements in the format 'qrels_jg'"),
         (["-R", "prefs"], "qrels, line 1: expected 5 fields 'query group subgroup"),
         (["-Z", "qrels"], "qrels, line 1: expected a number as mean, found 'a'"),
-        (["-M", "0"], "max_results must be None or at least 1, got 0"),
+        (["-M", "0"], "max_results must be a whole number >= 1 or None, got 0"),
         (["--scores", "x"], "--letor FILE and --scores FILE go together"),
         (["--json", "absent/x"], "cannot write absent/x"),
     ],

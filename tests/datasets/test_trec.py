@@ -161,8 +161,21 @@ def test_qrels_and_run_in_either_order():
     assert one.y.tolist() == other.y.tolist()
     with pytest.raises(TypeError, match="run must be a Run, as load_run returns it"):
         judge_run(qrels, qrels)
-    with pytest.raises(TypeError, match=r"qrels must be a Qrels, .* it, got dict"):
-        judge_run({"q": {"a": 1}}, run)
+    with pytest.raises(TypeError, match=r"qrels must be a Qrels, .* got \[1\]"):
+        judge_run([1], run)
+
+
+def test_nested_mappings_are_tables():
+    qrels = {"q1": {"a": 1, "b": 2}, "q2": {"a": 1}}
+    run = {"q1": {"c": 0.9, "a": 0.8}}
+    judged = judge_run(qrels, run)
+    tables = judge_run(
+        load_qrels(b"q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"),
+        load_run(b"q1 Q0 c 1 0.9 x\nq1 Q0 a 2 0.8 x\n"),
+    )
+    assert judged.docids.tolist() == tables.docids.tolist() == ["c", "a", "b"]
+    assert judged.y.tolist() == tables.y.tolist() == [None, 1.0, 2.0]
+    assert judged.unretrieved_queries.tolist() == ["q2"]
 
 
 def test_scores_beyond_single_precision_are_still_retrieved():

@@ -303,12 +303,16 @@ def test_what_describes_no_linear_function_is_refused(path, value, message):
         json.dumps(LINEAR).replace("0.5", "1e999"),
         json.dumps(LINEAR).replace('"ranker"', '"kind": "linear", "ranker"'),
         "[" * 100_000 + "]" * 100_000,
-        None,
-        3,
     ],
 )
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match=r"not a scoring function|is not finite"):
+        from_json(text)
+
+
+@pytest.mark.parametrize("text", [None, 3])
+def test_what_is_no_text_is_refused(text):
+    with pytest.raises(TypeError, match="text must be JSON that to_json wrote, got"):
         from_json(text)
 
 

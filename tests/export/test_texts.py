@@ -86,7 +86,7 @@ def test_a_damaged_text_is_a_value_error(system, model):
 
 @pytest.mark.parametrize("system", [s for s in SYSTEMS if s != "json"])
 def test_what_is_no_text_is_a_type_error(system):
-    with pytest.raises(TypeError, match="must be the text of one, got bytes"):
+    with pytest.raises(TypeError, match="text must be that of a model, got b'text'"):
         SYSTEMS[system][1](b"text")
 
 
