@@ -19,6 +19,17 @@ def fidelity(
     weight: np.ndarray | None,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]: ...
+def along(
+    scores: np.ndarray,
+    ranks: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    weight: np.ndarray | None,
+    p: float,
+    factors: np.ndarray | None,
+    n_threads: int,
+) -> np.ndarray: ...
 def agreement(
     scores: np.ndarray,
     ranks: np.ndarray,

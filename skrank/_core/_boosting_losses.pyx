@@ -19,6 +19,8 @@ cdef extern from "_boosting_pairs.hpp" namespace "skrank" nogil:
                      double *hessian, int n_threads) except +
     void fidelity_losses(GradedQueries, const double *scores, double *values,
                          double *gradient, int n_threads) except +
+    void lines(GradedQueries, const double *scores, const double *ranks, double p,
+               const double *factors, double *sums, int n_threads) except +
     void agreements(GradedQueries, const double *scores, const double *ranks,
                     cbool fidelity, double *sums, int n_threads) except +
 
@@ -104,6 +106,39 @@ def fidelity(const double[::1] scores, const Py_ssize_t[::1] ptr,
     with nogil:
         fidelity_losses(queries, s, v, g, n_threads)
     return values, gradient
+
+
+def along(const double[::1] scores, const double[::1] ranks,
+          const Py_ssize_t[::1] ptr, const int[::1] order, const int[::1] lower,
+          const double[::1] weight, double p, const double[::1] factors, int n_threads):
+    """Values of `push` on the line scores + t ranks at t = 0, and their derivatives.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ranks : ndarray of shape (n_documents,)
+        Direction.
+    ptr, order, lower, weight, p, factors
+        See `push`.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, 3)
+        Value, first and second derivative of each query.
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
+    sums = np.zeros((queries.queries.count, 3))
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *r = doubles(ranks, scores.shape[0], "ranks")
+    cdef const double *f = doubles_or_none(factors, queries.queries.count, "factors")
+    cdef double *to = out_doubles(sums.ravel())
+    with nogil:
+        lines(queries, s, r, p, f, to, n_threads)
+    return sums
 
 
 def agreement(const double[::1] scores, const double[::1] ranks,

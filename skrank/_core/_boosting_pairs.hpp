@@ -35,6 +35,17 @@ inline void sums_above(const double *down, const int *lower, int m, double *abov
     }
 }
 
+// x ** p; whole powers, which are what users ask for, take a few multiplications.
+inline double to_power(double x, double p) {
+    if (p > 64.0 || p != std::floor(p)) return std::pow(x, p);
+    double result = 1.0;
+    for (int left = static_cast<int>(p); left > 0; left >>= 1) {
+        if (left & 1) result *= x;
+        x *= x;
+    }
+    return result;
+}
+
 // The p-th power of the sum of the pairs of each worse document: value, gradient and,
 // unless null, the diagonal of the Hessian. `up` holds exp(x - centre), `down` the weight
 // over it.
@@ -54,7 +65,7 @@ inline double push_factorised(const double *up, const double *down, const int *l
         for (int j = begin; j < end; j++) {
             if (!(above[j] > 0.0)) continue;
             const double sum = up[j] * above[j];
-            const double power = factor * (p == 1.0 ? sum : std::pow(sum, p));
+            const double power = factor * to_power(sum, p);
             const double slope = p * power, share = slope / above[j];
             value += power;
             gradient[j] += slope;
@@ -82,7 +93,7 @@ inline double push_wide(const double *x, const double *weight, const int *lower,
         }
         // Without better documents there is nothing; NaN goes on.
         if (sum == 0.0) continue;
-        const double power = factor * std::pow(sum, p), slope = p * power;
+        const double power = factor * to_power(sum, p), slope = p * power;
         value += power;
         gradient[j] += slope;
         if (hessian) hessian[j] += p * slope;
@@ -121,6 +132,111 @@ static void push_losses(const GradedQueries &queries, const double *scores, doub
             }
             if (curved) scatter(curved, q.order, q.size, 1.0, hessian + q.start);
             return value;
+        });
+}
+
+// The value of a loss along a line, and its first two derivatives.
+struct Along {
+    double value = 0.0, slope = 0.0, curvature = 0.0;
+
+    // Adds factor * sum ** p for a sum with these derivatives.
+    void add(double factor, double p, double sum, double first, double second) {
+        if (sum == 0.0) return;  // nothing is better, or far too much so
+        const double power = factor * to_power(sum, p);
+        const double slope_of_log = first / sum;
+        value += power;
+        slope += p * power * slope_of_log;
+        curvature += p * power * ((p - 1.0) * slope_of_log * slope_of_log + second / sum);
+    }
+};
+
+// Along the ranks h: documents of better grades enter by sums of 1, h and h squared.
+inline Along push_along(const double *up, const double *down, const double *h,
+                        const int *lower, int m, double p, double factor) {
+    Along found;
+    double zeroth = 0.0, first = 0.0, second = 0.0;
+    for (int begin = 0, end; begin < m; begin = end) {
+        end = lower[begin];
+        for (int j = begin; j < end; j++) {
+            const double slope = h[j] * zeroth - first;
+            const double curvature = h[j] * (slope - first) + second;
+            found.add(factor, p, up[j] * zeroth, up[j] * slope, up[j] * curvature);
+        }
+        for (int i = begin; i < end; i++) {
+            zeroth += down[i];
+            first += down[i] * h[i];
+            second += down[i] * h[i] * h[i];
+        }
+    }
+    return found;
+}
+
+inline Along push_along_wide(const double *x, const double *weight, const double *h,
+                             const int *lower, int m, double p, double factor,
+                             Scratch &scratch) {
+    Along found;
+    for (int j = 0; j < m; j++) {
+        if (scratch.spend(20 * static_cast<int64_t>(j))) break;
+        double sum = 0.0, slope = 0.0, curvature = 0.0;
+        for (int i = 0; i < j && lower[i] <= j; i++) {
+            const double pair = (weight ? weight[i] : 1.0) * std::exp(x[j] - x[i]);
+            const double step = h[j] - h[i];
+            sum += pair;
+            slope += pair * step;
+            curvature += pair * step * step;
+        }
+        found.add(factor, p, sum, slope, curvature);
+    }
+    return found;
+}
+
+// Scores, ranks, weights and factors of a pair in the order of the grades.
+struct RankedQuery {
+    double *x, *h, *up, *down, *weight;
+    bool wide;
+};
+
+// Calls body(query, lower, ranked, scratch) for every query, with its scores and ranks.
+template <class Body>
+void for_each_ranked(const GradedQueries &graded, const double *scores,
+                     const double *ranks, double range, int n_threads, Body body) {
+    const Room room = {graded.queries.longest() + PADDING, 5, 0};
+    for_each_query(
+        graded.queries, PAIR_CHUNK, n_threads, room, [&](Query q, Scratch &scratch) {
+            const int *order = graded.order + q.start;
+            RankedQuery r = {scratch.array(0), scratch.array(1), scratch.array(2),
+                             scratch.array(3), nullptr, false};
+            if (graded.weight) r.weight = scratch.array(4);
+            gather(scores + q.start, order, q.size, 1.0, r.x);
+            gather(ranks + q.start, order, q.size, 1.0, r.h);
+            if (r.weight) gather(graded.weight + q.start, order, q.size, 1.0, r.weight);
+            double centre;
+            r.wide = is_wide(r.x, q.size, range, &centre);
+            if (!r.wide) {
+                exp_shifted(r.x, centre, q.size, r.up);
+                for (int i = 0; i < q.size; i++) {
+                    r.down[i] = (r.weight ? r.weight[i] : 1.0) / r.up[i];
+                }
+            }
+            body(q, graded.lower + q.start, r, scratch);
+        });
+}
+
+// One row of value, slope and curvature for every query; `factors` may be null.
+static void lines(const GradedQueries &queries, const double *scores, const double *ranks,
+                  double p, const double *factors, double *sums, int n_threads) {
+    for_each_ranked(
+        queries, scores, ranks, MAX_EXPONENTIAL_RANGE, n_threads,
+        [=](Query q, const int *lower, const RankedQuery &r, Scratch &scratch) {
+            const double factor = factors ? factors[q.number] : 1.0;
+            const Along found =
+                r.wide ? push_along_wide(r.x, r.weight, r.h, lower, q.size, p, factor,
+                                         scratch)
+                       : push_along(r.up, r.down, r.h, lower, q.size, p, factor);
+            double *to = sums + 3 * q.number;
+            to[0] = found.value;
+            to[1] = found.slope;
+            to[2] = found.curvature;
         });
 }
 
@@ -286,35 +402,22 @@ inline Agreement fidelity_agreement_wide(const double *x, const double *h,
 }
 
 // One row of three sums for every query; `fidelity` chooses the loss.
-static void agreements(const GradedQueries &graded, const double *scores,
+static void agreements(const GradedQueries &queries, const double *scores,
                        const double *ranks, bool fidelity, double *sums, int n_threads) {
-    const Room room = {graded.queries.longest() + PADDING, 5, 0};
-    for_each_query(
-        graded.queries, PAIR_CHUNK, n_threads, room, [&](Query q, Scratch &scratch) {
-            const int *order = graded.order + q.start, *lower = graded.lower + q.start;
-            double *x = scratch.array(0), *h = scratch.array(1), *up = scratch.array(2);
-            double *down = scratch.array(3);
-            double *weight = graded.weight ? scratch.array(4) : nullptr;
-            gather(scores + q.start, order, q.size, 1.0, x);
-            gather(ranks + q.start, order, q.size, 1.0, h);
-            if (weight) gather(graded.weight + q.start, order, q.size, 1.0, weight);
+    for_each_ranked(
+        queries, scores, ranks, fidelity ? MAX_FIDELITY_RANGE : MAX_EXPONENTIAL_RANGE,
+        n_threads, [=](Query q, const int *lower, const RankedQuery &r, Scratch &scratch) {
+            const int m = q.size;
             Agreement found;
-            double centre;
-            const double range = fidelity ? MAX_FIDELITY_RANGE : MAX_EXPONENTIAL_RANGE;
-            const bool wide = is_wide(x, q.size, range, &centre);
-            if (!wide) exp_shifted(x, centre, q.size, up);
-            if (fidelity && wide) {
-                found = fidelity_agreement_wide(x, h, lower, weight, q.size, scratch);
+            if (fidelity && r.wide) {
+                found = fidelity_agreement_wide(r.x, r.h, lower, r.weight, m, scratch);
             } else if (fidelity) {
-                pad(h, q.size, 0.0);
-                fidelity_agreement(up, h, lower, weight, q.size, &found, scratch);
-            } else if (wide) {
-                found = exponential_agreement_wide(x, weight, h, lower, q.size, scratch);
+                pad(r.h, m, 0.0);
+                fidelity_agreement(r.up, r.h, lower, r.weight, m, &found, scratch);
+            } else if (r.wide) {
+                found = exponential_agreement_wide(r.x, r.weight, r.h, lower, m, scratch);
             } else {
-                for (int i = 0; i < q.size; i++) {
-                    down[i] = (weight ? weight[i] : 1.0) / up[i];
-                }
-                found = exponential_agreement(up, down, h, lower, q.size);
+                found = exponential_agreement(r.up, r.down, r.h, lower, m);
             }
             double *to = sums + 3 * q.number;
             to[0] = found.right;

@@ -85,28 +85,70 @@ class PreparedAgreement(PreparedPairs):
         return right, wrong, total
 
 
-class _PreparedExponential(PreparedAgreement):
-    """Sum of exponential losses over all preference pairs."""
+class PreparedPush(PreparedPairs):
+    """Powers of sums of exponentials over the better documents, for each worse one.
 
-    _is_fidelity = False
+    Parameters
+    ----------
+    y, ptr, sample_weight, n_threads, weighting
+        See `PreparedPairs`.
+    """
+
+    p = 1.0
+    factors: np.ndarray | None = None
 
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
-        return self._evaluate(raw, False)[:2]
+        return self._push(raw, False)[:2]
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
-        return self._evaluate(raw, True)
+        return self._push(raw, True)
 
-    def _evaluate(self, raw, want_hessian):
+    def along(self, raw, ranks) -> tuple[float, float, float]:
+        """Evaluate the loss on the line raw + t ranks at t = 0.
+
+        Parameters
+        ----------
+        raw : array-like of shape (n_documents,)
+            Scores.
+        ranks : array-like of shape (n_documents,)
+            Direction.
+
+        Returns
+        -------
+        value, slope, curvature : float
+            Sum of the loss, and its first and second derivative by t.
+        """
+        sums = _boosting_losses.along(
+            self._scores(raw),
+            self._scores(ranks),
+            self.ptr,
+            self.order,
+            self.lower,
+            self.weight,
+            self.p,
+            self.factors,
+            self.n_threads,
+        )
+        value, slope, curvature = sums.sum(axis=0).tolist()
+        return value, slope, curvature
+
+    def _push(self, raw, want_hessian):
         return _boosting_losses.push(
             self._scores(raw),
             self.ptr,
             self.order,
             self.lower,
             self.weight,
-            1.0,
-            None,
+            self.p,
+            self.factors,
             want_hessian,
             self.n_threads,
         )
+
+
+class _PreparedExponential(PreparedAgreement, PreparedPush):
+    """Sum of exponential losses over all preference pairs."""
+
+    _is_fidelity = False

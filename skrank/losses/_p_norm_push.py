@@ -5,10 +5,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from skrank._core import _boosting_losses, _segments
+from skrank._core import _segments
 from skrank._core._parameters import Interval
 from skrank.losses._base import BaseLoss
-from skrank.losses._pairs import PreparedPairs
+from skrank.losses._exponential import PreparedPush
 
 
 class PNormPushLoss(BaseLoss):
@@ -71,44 +71,21 @@ class PNormPushLoss(BaseLoss):
         )
 
 
-class _PreparedPush(PreparedPairs):
+class _PreparedPush(PreparedPush):
     """Sum of powers over the worse documents."""
 
     def __init__(self, y, ptr, sample_weight, n_threads, p, normalization):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.p = p
-        self.relative: np.ndarray | None = None
-        self.factors: np.ndarray | None = None
         mean = np.ones(self.n_queries)
         if self.weight is not None:
             sizes = np.diff(self.ptr)
             mean = _segments.segment_sum(self.weight, self.ptr) / np.maximum(sizes, 1)
             # A query without weight keeps weights of 0.
             scale = np.where(mean > 0, mean, 1.0)
-            self.relative = self.weight / np.repeat(scale, sizes)
+            self.weight = self.weight / np.repeat(scale, sizes)
         if normalization == "query":
-            at_start, *_ = self._push(np.zeros(self.n_documents), False)
+            at_start, _ = self.value_gradient(np.zeros(self.n_documents))
             self.total_weight = float(mean[at_start > 0].sum())
             mean = mean / np.where(at_start > 0, at_start, 1.0)
         self.factors = mean
-
-    def value_gradient(self, raw):
-        """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
-        return self._push(self._scores(raw), False)[:2]
-
-    def gradient_hessian(self, raw):
-        """Value, gradient and diagonal of the Hessian."""
-        return self._push(self._scores(raw), True)
-
-    def _push(self, scores, want_hessian):
-        return _boosting_losses.push(
-            scores,
-            self.ptr,
-            self.order,
-            self.lower,
-            self.relative,
-            self.p,
-            self.factors,
-            want_hessian,
-            self.n_threads,
-        )

@@ -1,16 +1,14 @@
 """Boosting of weak rankers that look at one feature each."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Annotated, Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Interval, Positive
-from skrank._core._threads import effective_n_threads
+from skrank._core._threads import effective_n_threads, n_threads_for
 from skrank.losses import BaseLoss
 from skrank.rankers._iterations import ThreadsMixin
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
@@ -27,7 +25,7 @@ _ARRAYS = {
 }
 # What rounding alone may leave of a sum of potentials, relative to their sizes.
 _NOTHING = 1e-12
-_TOLERANCE = 1e-10  # of weights that are searched for
+_TOLERANCE = 1e-6  # of steps of Newton's method, whose errors are their squares
 
 
 class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker):
@@ -138,7 +136,9 @@ def add_weak(raw, X, arrays, n_jobs, number=None) -> None:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     X = np.ascontiguousarray(X)
-    n_threads = effective_n_threads(n_jobs)
+    # A rank takes about 3 ns.
+    work = 3 * len(X) * (last - first)
+    n_threads = n_threads_for(work, effective_n_threads(n_jobs))
     add_ranks(X, raw[:, 0], **arrays, first=first, last=last, n_threads=n_threads)
 
 
@@ -194,17 +194,43 @@ class Line:
         """
         sign = 1.0 if self.decrease > 0 else -1.0
 
-        @cache
         def slope(size):
             raw = self.scores + (sign * size) * self.ranks
-            _, gradient = self.prepared.value_gradient(raw)
-            along = sign * float(gradient @ self.ranks) / self.value
-            return along + 2.0 * self.smoothing * np.sinh(size)
+            _, first, second = self.prepared.along(raw, self.ranks)
+            return (
+                sign * first / self.value + 2.0 * self.smoothing * np.sinh(size),
+                second / self.value + 2.0 * self.smoothing * np.cosh(size),
+            )
 
-        low, high = 0.0, min(abs(self.decrease) / self.value, 1.0)
-        while slope(high) < 0.0:
-            low, high = high, 2.0 * high
-        return sign * float(brentq(slope, low, high, xtol=_TOLERANCE))
+        return sign * rising_root(slope, min(abs(self.decrease) / self.value, 1.0))
+
+
+def rising_root(function, start: float) -> float:
+    """Return the root of a rising function that is negative at 0, by Newton's method.
+
+    Parameters
+    ----------
+    function : callable
+        Function of a number that returns its value and its slope.
+    start : float
+        First guess, above 0.
+
+    Returns
+    -------
+    float
+        The root, with an error far below ``1e-8``.
+    """
+    low, high, x = 0.0, np.inf, start
+    while True:
+        value, slope = function(x)
+        low, high = (x, high) if value < 0.0 else (low, x)
+        step = -value / slope
+        if abs(step) <= _TOLERANCE * max(x, 1.0) or high - low <= _TOLERANCE * x:
+            return x + step if low <= x + step <= high else x
+        # A step that leaves the bracket, or more than doubles x, is cut.
+        x = min(x + step, 2.0 * x)
+        if not low < x < high:
+            x = 0.5 * (low + high)
 
 
 class _ThresholdRun(AdditiveRun):
@@ -237,7 +263,9 @@ class _ThresholdRun(AdditiveRun):
         ranker, X = self.ranker, self.data.X
         ranker.loss_ = self.loss
         kind = _Thresholds if ranker.weak_rankers == "threshold" else _Features
-        self.family = kind(X, ranker.bin_mapper_, ranker.missing_rank, self.n_threads)
+        # A rank of one feature takes about a nanosecond.
+        n_threads = n_threads_for(X.size, self.n_threads)
+        self.family = kind(X, ranker.bin_mapper_, ranker.missing_rank, n_threads)
         self.columns: dict[str, list] = {name: [] for name in [*_ARRAYS, "gain"]}
 
     def add_round(self, iteration):
@@ -266,8 +294,7 @@ class _ThresholdRun(AdditiveRun):
     def _add(self, raw, X, weak):
         """Add one weak ranker to scores of shape (n, 1)."""
         arrays = {
-            name: np.array([number], np.int32 if name == "feature" else np.float64)
-            for name, number in weak.items()
+            name: np.array([number], _dtype(name)) for name, number in weak.items()
         }
         add_weak(raw, X, arrays, self.ranker.n_jobs)
 
@@ -277,6 +304,11 @@ class _ThresholdRun(AdditiveRun):
             before = getattr(ranker, field)
             more = np.asarray(self.columns[name][:n_rounds], dtype=before.dtype)
             setattr(ranker, field, np.concatenate([before, more]))
+
+
+def _dtype(name) -> type:
+    """Return the type of the numbers of an array over weak rankers."""
+    return np.int32 if name == "feature" else np.float64
 
 
 class _Thresholds:

@@ -44,23 +44,16 @@ class ThresholdSearch {
 
     // `low` and `high` say whether missing values may have the rank 0, and 1.
     void search(const double *potential, bool low, bool high, int n_threads) {
-        const int team = team_size(
-            static_cast<int>(std::min<int64_t>(n_threads, 1 + layout.n_rows / FEW_ROWS)));
-        round_off(potential, team);
-        sum_rows(team);
-        std::vector<Threshold> found(layout.n_features);
-        for_each(layout.n_features, 1, team, {}, [&](Index f, Scratch &) {
-            found[f] = best_of(static_cast<int>(f), low, high);
-        });
+        const double scale = find_unit(potential);
+        sum_rows(potential, scale, team_size(n_threads));
         best = Threshold();
-        for (const Threshold &other : found) {
+        for (int f = 0; f < layout.n_features; f++) {
+            const Threshold other = best_of(f, low, high);
             if (other.beats(best)) best = other;  // of equals, the first feature
         }
     }
 
    private:
-    static constexpr int64_t FEW_ROWS = 1 << 12;  // that are not worth a thread
-
     Layout layout;
     const uint8_t *bins;
     const int32_t *n_bins;
@@ -71,40 +64,42 @@ class ThresholdSearch {
         return static_cast<int64_t>(layout.n_blocks) * WIDTH * N_BINS;
     }
 
-    // The unit is a power of two, so that scaling is exact, and as small as sums over all
-    // rows allow.
-    void round_off(const double *potential, int team) {
+    // Chooses the unit, as small as sums over all rows allow; returns 1 / unit. It is a
+    // power of two, so that scaling is exact.
+    double find_unit(const double *potential) {
         const int64_t n = layout.n_rows;
         double most = 0.0;
-        bool finite = true;
-#pragma omp parallel for schedule(static) num_threads(team) \
-    reduction(max : most) reduction(&& : finite)
         for (int64_t i = 0; i < n; i++) {
             const double size = std::fabs(potential[i]);
-            finite = finite && size < std::numeric_limits<double>::infinity();
-            most = std::max(most, size);
+            // NaN, which fails the comparison, is kept from here on.
+            most = size <= most ? most : size;
         }
-        if (!finite) throw std::invalid_argument("potentials must be finite");
+        if (!(most < std::numeric_limits<double>::infinity())) {
+            throw std::invalid_argument("potentials must be finite");
+        }
         int exponent = 0;
         std::frexp(most, &exponent);  // most < 2 ** exponent
         exponent -= 62 - std::ilogb(static_cast<double>(n)) - 1;
         exponent = std::max(exponent, -1022);
         unit = std::ldexp(1.0, exponent);
-        const double scale = std::ldexp(1.0, -exponent);
-#pragma omp parallel for schedule(static) num_threads(team)
-        for (int64_t i = 0; i < n; i++) whole[i] = std::llrint(potential[i] * scale);
+        return std::ldexp(1.0, -exponent);
     }
 
-    void sum_rows(int team) {
+    // Sums in every bin; the threads of a team share the rows.
+    void sum_rows(const double *potential, double scale, int team) {
         const int64_t size = histogram_size(), n = layout.n_rows;
         histogram.resize(size);
         partial.resize((team - 1) * size);
         Watch watch;
         run_team(team, watch, [&](int t) {
+            const int64_t first = n * t / team, last = n * (t + 1) / team;
+            for (int64_t i = first; i < last; i++) {
+                whole[i] = std::llrint(potential[i] * scale);
+            }
             Packed *mine = t == 0 ? histogram.data() : partial.data() + (t - 1) * size;
             for (int b = 0; b < layout.n_blocks && !watch.stopped(); b++) {
                 if (t == 0) watch.look();
-                sum_block(b, n * t / team, n * (t + 1) / team, mine);
+                sum_block(b, first, last, mine);
             }
         });
         for (int64_t k = 0; k < static_cast<int64_t>(partial.size()); k += size) {
