@@ -29,11 +29,12 @@ class RankBoost(BaseThresholdBooster):
 
     Parameters
     ----------
-    step : {"binary", "search", "bound"}, default="binary"
+    step : {"bound", "binary", "search"}, default="bound"
         How :math:`\alpha_t` is chosen. "search" finds the minimum of the loss
         numerically, for any weak ranker; "binary" is that minimum in closed form for
         ranks of 0 and 1, :math:`\frac12 \log (W_+ / W_-)`; "bound" minimises a bound,
-        :math:`\frac12 \log ((1 + r_t) / (1 - r_t))`, and is the shortest step.
+        :math:`\frac12 \log ((1 + r_t) / (1 - r_t))`, and is the shortest step. The
+        default has the best MAP on the validation queries of MQ2008 and OHSUMED.
     normalization : {"pair", "query"}, default="pair"
         Whether all pairs weigh the same, or the pairs of a query together what the
         query weighs.
@@ -57,15 +58,15 @@ class RankBoost(BaseThresholdBooster):
 
     approach = "pairwise"
 
-    step: Literal["binary", "search", "bound"] = "binary"
+    step: Literal["bound", "binary", "search"] = "bound"
     normalization: Literal["pair", "query"] = "pair"
 
     @classmethod
     def _variants(cls):
         return [
             {},
-            {"step": "search", "normalization": "query", "max_bins": 16},
-            {"step": "bound", "weak_rankers": "feature", "missing_rank": "low"},
+            {"step": "binary", "max_bins": 16, "missing_rank": "low"},
+            {"step": "search", "normalization": "query", "weak_rankers": "feature"},
         ]
 
     def _check_parameters(self):

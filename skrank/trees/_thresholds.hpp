@@ -69,14 +69,13 @@ class ThresholdSearch {
     double find_unit(const double *potential) {
         const int64_t n = layout.n_rows;
         double most = 0.0;
+        bool finite = true;
         for (int64_t i = 0; i < n; i++) {
             const double size = std::fabs(potential[i]);
-            // NaN, which fails the comparison, is kept from here on.
-            most = size <= most ? most : size;
+            finite &= size < std::numeric_limits<double>::infinity();
+            most = std::max(most, size);
         }
-        if (!(most < std::numeric_limits<double>::infinity())) {
-            throw std::invalid_argument("potentials must be finite");
-        }
+        if (!finite) throw std::invalid_argument("potentials must be finite");
         int exponent = 0;
         std::frexp(most, &exponent);  // most < 2 ** exponent
         exponent -= 62 - std::ilogb(static_cast<double>(n)) - 1;
