@@ -25,6 +25,8 @@ _ARRAYS = {
 }
 # What rounding alone may leave of a sum of potentials, relative to their sizes.
 _NOTHING = 1e-12
+# Mean loss below which all pairs are in order, and ratios would lose their digits.
+_ALL_RIGHT = 1e-100
 _TOLERANCE = 1e-6  # of steps of Newton's method, whose errors are their squares
 
 
@@ -52,10 +54,10 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker):
     missing_rank : {"best", "low", "high"}, default="best"
         Rank that a weak ranker gives to missing values: 0 ("low"), 1 ("high"), or
         whichever of both is better for it.
-    smoothing : float, default=None
+    smoothing : float, default=1e-4
         Weight of two imaginary pairs, one in the right and one in the wrong order,
-        relative to all pairs; None stands for that of a single pair. It keeps the
-        weight of a weak ranker that makes no mistake finite.
+        relative to that of all pairs. It keeps the weight of a weak ranker that makes
+        no mistake finite.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker):
     weak_rankers: Literal["threshold", "feature"] = "threshold"
     max_bins: Annotated[int, Interval(2, 255)] = 255
     missing_rank: Literal["best", "low", "high"] = "best"
-    smoothing: Positive | None = None
+    smoothing: Positive = 1e-4
 
     _remedy = "check init_score and sample_weight"
 
@@ -157,17 +159,14 @@ class Line:
         Sum of the loss.
     decrease : float
         Slope of the falling loss along the ranks; negative where low ranks are good.
-    smoothing : float or None
-        Weight of two imaginary pairs, one in the right and one in the wrong order,
-        relative to all pairs; None stands for that of a single pair. It keeps the
-        weight of a weak ranker that makes no mistake finite.
+    smoothing : float
+        Weight of two imaginary pairs, one in the right and one in the wrong order.
     """
 
     def __init__(self, prepared, scores, ranks, value, decrease, smoothing):
         self.prepared, self.scores, self.ranks = prepared, scores, ranks
         self.value, self.decrease = value, decrease
-        given = smoothing is not None
-        self.smoothing = float(smoothing) if given else 1.0 / prepared.n_pairs
+        self.smoothing = float(smoothing)
 
     def by_agreement(self) -> float:
         r"""Half the log ratio of the pairs in the right and in the wrong order.
@@ -272,7 +271,8 @@ class _ThresholdRun(AdditiveRun):
         scores = self.scores[:, 0]
         values, gradient = self.prepared.value_gradient(scores)
         value, sizes = float(values.sum()), float(np.abs(gradient).sum())
-        if value == 0.0 or sizes == 0.0:
+        total = self.prepared.total_weight
+        if value <= _ALL_RIGHT * total or sizes == 0.0:
             return None
         weak, decrease = self.family.best(-gradient)
         if weak is None or abs(decrease) <= _NOTHING * sizes:
@@ -282,7 +282,6 @@ class _ThresholdRun(AdditiveRun):
         smoothing = self.ranker.smoothing
         line = Line(self.prepared, scores, ranks[:, 0], value, decrease, smoothing)
         alpha = self.ranker._alpha(line)
-        total = self.prepared.total_weight
         weak |= {"weight": alpha}
         for name, number in (weak | {"gain": decrease * alpha / total}).items():
             self.columns[name].append(number)

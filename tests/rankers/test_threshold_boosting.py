@@ -98,7 +98,7 @@ def test_rankboost_keeps_the_distribution_of_the_paper(step, data):
     ranker = RankBoost(step=step, n_estimators=15).fit(X, y, groups)
     better, worse = pairs_of(y, groups)
     weights = np.full(len(better), 1.0 / len(better))
-    smooth, bound, product = 1.0 / len(better), 1.0, 1.0
+    smooth, bound, product = 1e-4, 1.0, 1.0
     for t in range(15):
         np.testing.assert_allclose(ranker.loss_curve_[t], product, rtol=1e-10)
         ranks = ranks_of(ranker, t, X)
@@ -111,7 +111,7 @@ def test_rankboost_keeps_the_distribution_of_the_paper(step, data):
             expected = 0.5 * np.log(plus / minus)
         np.testing.assert_allclose(ranker.alphas_[t], expected, rtol=1e-8)
         factor = weights @ np.exp(-ranker.alphas_[t] * gap)
-        # Smoothing costs the exact step a little; of order of one pair in all.
+        # Smoothing costs the step a little.
         assert factor <= np.sqrt(1 - r**2) + 2 * smooth
         np.testing.assert_allclose(
             ranker.gains_[t], product * r * ranker.alphas_[t], rtol=1e-8
@@ -170,7 +170,7 @@ def test_features_as_weak_rankers(data):
         scores += ranker.alphas_[t] * tried[place]
         gap = tried[place][better] - tried[place][worse]
         slope = gap @ np.exp(scores[worse] - scores[better]) / weights.sum()
-        smooth = 2.0 / len(better) * np.sinh(ranker.alphas_[t])
+        smooth = 2e-4 * np.sinh(ranker.alphas_[t])
         np.testing.assert_allclose(slope, smooth, atol=1e-9)
     np.testing.assert_allclose(ranker.predict(X), scores, rtol=1e-12)
     # Values beyond those of training have the ranks of its ends.
@@ -187,20 +187,20 @@ def test_with_power_1_the_push_is_rankboost(data):
     np.testing.assert_allclose(push.loss_curve_, boost.loss_curve_, rtol=1e-12)
 
 
-def test_a_push_of_higher_power_serves_the_top():
-    X, grades, groups = make_ranking(n_queries=60, random_state=1)
-    y = (grades > 2).astype(float)
-    tops = []
-    for p in (1, 8):
-        ranker = PNormPush(p, n_estimators=40).fit(X, y, groups)
-        scores = ranker.predict(X)
-        highest = [  # relevant documents above the highest irrelevant one
-            np.mean(scores[rows & (y > 0)] > scores[rows & (y == 0)].max())
-            for rows in (groups == q for q in np.unique(groups))
-            if len(np.unique(y[rows])) > 1
-        ]
-        tops.append(np.mean(highest))
-    assert tops[1] > tops[0]
+def test_a_higher_power_pushes_the_highest_bad_document_down(data):
+    """By the estimate that the loss is made of: better documents below it."""
+    X, y, groups = data
+    X = X[:, :2]  # few enough weak rankers for a minimum to be reached
+    better, worse = pairs_of(y, groups)
+    highest = []
+    for p in (1, 2, 4, 8):
+        ranker = PNormPush(
+            p, n_estimators=500, max_bins=8, normalization="pair", smoothing=1e-9
+        )
+        scores = ranker.fit(X, y, groups).predict(X)
+        heights = np.bincount(worse, np.exp(scores[worse] - scores[better]))
+        highest.append(heights.max())
+    assert highest == sorted(highest, reverse=True)
 
 
 def test_frank_takes_the_step_of_the_paper(data):
@@ -332,13 +332,12 @@ def test_weights_of_documents_and_of_queries(data):
     twice = np.concatenate([np.arange(len(y)), *[np.flatnonzero(groups == 3)] * 2])
     new = np.concatenate([groups, *[np.full(sum(groups == 3), 90 + k) for k in (0, 1)]])
     for ranker in RANKERS:
-        options = {"n_estimators": 6, "smoothing": 1e-3}
-        weighted = type(ranker)(**options).fit(X, y, groups, sample_weight=weight)
-        repeated = type(ranker)(**options).fit(X[twice], y[twice], new)
-        # Thresholds follow the rows, which differ.
-        np.testing.assert_allclose(
-            weighted.loss_curve_[0], repeated.loss_curve_[0], rtol=1e-12
-        )
+        weighted = type(ranker)(n_estimators=6).fit(X, y, groups, sample_weight=weight)
+        repeated = type(ranker)(n_estimators=6).fit(X[twice], y[twice], new)
+        for name in ("loss_curve_", "alphas_", "gains_"):
+            np.testing.assert_allclose(
+                getattr(weighted, name), getattr(repeated, name), rtol=1e-10
+            )
     queries = RankBoost(normalization="query", n_estimators=1).fit(X, y, groups)
     assert queries.loss_curve_[0] == 1.0
 
