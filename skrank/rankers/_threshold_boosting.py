@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._core._parameters import Interval, Positive
 from skrank._core._threads import effective_n_threads, n_threads_for
 from skrank.losses import BaseLoss
-from skrank.rankers._iterations import ThreadsMixin
+from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 from skrank.trees import BinMapper
 from skrank.trees._thresholds import ThresholdSearch, add_ranks, sum_ramps
@@ -30,7 +30,14 @@ _ALL_RIGHT = 1e-100
 _TOLERANCE = 1e-6  # of steps of Newton's method, whose errors are their squares
 
 
-class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker):
+class _MissingValuesTaken(BaseIterativeRanker):
+    """Base class that the rule of `BaseAdditiveRanker` for ``init`` builds on."""
+
+    _accepts_sparse = False
+    _accepts_missing = True
+
+
+class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker, _MissingValuesTaken):
     r"""Base class of rankers that add up thresholded features.
 
     .. math:: f(x) = \sum_t \alpha_t h_t(x), \qquad h_t(x) = [x_{j_t} > \theta_t]
@@ -81,9 +88,6 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker):
     feature_importances_ : ndarray of shape (n_features,)
         Total gain of the weak rankers on each feature, scaled to sum to 1.
     """
-
-    _accepts_sparse = False
-    _accepts_missing = True
 
     n_estimators = 300
     weak_rankers: Literal["threshold", "feature"] = "threshold"

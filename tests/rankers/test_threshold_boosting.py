@@ -6,7 +6,7 @@ import pytest
 from skrank.datasets import make_ranking
 from skrank.losses import ExponentialLoss
 from skrank.metrics import get_measure
-from skrank.rankers import FRank, PNormPush, RankBoost
+from skrank.rankers import FRank, PNormPush, RankBoost, RankSVM
 from skrank.rankers._threshold_boosting import rising_root
 
 STEPS = ["binary", "search", "bound"]
@@ -374,3 +374,9 @@ def test_the_loss_is_the_bound_of_wrong_pairs(data):
     ptr = np.array([0, *_ends(groups)])
     values, _ = ExponentialLoss().value_gradient(y, scores, ptr)
     assert values.sum() >= np.sum(scores[better] <= scores[worse])
+
+
+def test_what_the_first_ranker_refuses_is_refused(data):
+    X, y, groups = data
+    with pytest.raises(ValueError, match="RankBoost does not accept missing values"):
+        RankBoost(init=RankSVM()).fit(X, y, groups)
