@@ -1,6 +1,7 @@
 // Losses of boosting over preference pairs, documents in the order of their grades.
 #pragma once
 
+#include "_fidelity_sweep.hpp"
 #include "_graded_queries.hpp"
 
 namespace skrank {
@@ -190,7 +191,9 @@ inline Along push_along_wide(const double *x, const double *weight, const double
     return found;
 }
 
-// Scores, ranks, weights and factors of a pair in the order of the grades.
+// Scores, ranks, weights and factors of a pair in the order of the grades. There is room
+// for five arrays and two of indices more.
+constexpr int RANKED_ARRAYS = 5, MORE_ARRAYS = 5;
 struct RankedQuery {
     double *x, *h, *up, *down, *weight;
     bool wide;
@@ -200,7 +203,7 @@ struct RankedQuery {
 template <class Body>
 void for_each_ranked(const GradedQueries &graded, const double *scores,
                      const double *ranks, double range, int n_threads, Body body) {
-    const Room room = {graded.queries.longest() + PADDING, 5, 0};
+    const Room room = {graded.queries.longest() + PADDING, RANKED_ARRAYS + MORE_ARRAYS, 2};
     for_each_query(
         graded.queries, PAIR_CHUNK, n_threads, room, [&](Query q, Scratch &scratch) {
             const int *order = graded.order + q.start;
@@ -350,15 +353,54 @@ inline double fidelity_wide(const double *x, const int *lower, const double *wei
 static void fidelity_losses(const GradedQueries &queries, const double *scores,
                             double *values, double *gradient, int n_threads) {
     sum_graded_losses(
-        queries, scores, 1.0, 1, n_threads, values, gradient,
+        queries, scores, 1.0, 4, n_threads, values, gradient,
         [=](const GradedQuery &q, Scratch &scratch) {
-            double *e = scratch.array(0), centre;
-            if (is_wide(q.x, q.size, MAX_FIDELITY_RANGE, &centre)) {
-                return fidelity_wide(q.x, q.lower, q.weight, q.size, q.gradient, scratch);
+            const int m = q.size;
+            int *order = scratch.indices(0), *level = scratch.indices(1);
+            const int n_levels = swept_levels(q.x, q.lower, m, level);
+            if (n_levels > 0) {
+                double *sorted = scratch.array(2), *ones = scratch.array(3);
+                sort_descending(q.x, m, scratch.array(0), sorted, order);
+                std::fill(ones, ones + m, 1.0);
+                const double *weight = q.weight ? q.weight : ones;
+                if (scratch.spend(100 * static_cast<int64_t>(m))) return 0.0;
+                fidelity_sweep(sorted, order, level, n_levels, weight, ones, m, true,
+                               q.gradient);
+                return fidelity_sweep(sorted, order, level, n_levels, weight, ones, m,
+                                      false, q.gradient)
+                    .value;
             }
-            exp_shifted(q.x, centre, q.size, e);
-            return fidelity_factorised(e, q.lower, q.weight, q.size, q.gradient, scratch);
-        });
+            double *e = scratch.array(0), centre;
+            if (is_wide(q.x, m, MAX_FIDELITY_RANGE, &centre)) {
+                return fidelity_wide(q.x, q.lower, q.weight, m, q.gradient, scratch);
+            }
+            exp_shifted(q.x, centre, m, e);
+            return fidelity_factorised(e, q.lower, q.weight, m, q.gradient, scratch);
+        },
+        2);
+}
+
+// Slopes of pairs by what the ranks say, from sweeps with the ranks as weights; `work` has
+// room for five arrays.
+inline Agreement swept_agreement(const double *x, const double *weight, const double *h,
+                                 const int *level, int n_levels, int m, int *order,
+                                 double *work, Index stride) {
+    double *sorted = work + 2 * stride, *better = work + 3 * stride;
+    double *worse = work + 4 * stride;
+    sort_descending(x, m, work, sorted, order);
+    const auto slopes = [&](auto of_better, auto of_worse) {
+        for (int i = 0; i < m; i++) {
+            better[i] = (weight ? weight[i] : 1.0) * of_better(h[i]);
+            worse[i] = of_worse(h[i]);
+        }
+        return fidelity_sweep(sorted, order, level, n_levels, better, worse, m, false,
+                              nullptr)
+            .slope;
+    };
+    const auto high = [](double rank) { return rank; };
+    const auto low = [](double rank) { return 1.0 - rank; };
+    const auto any = [](double) { return 1.0; };
+    return {slopes(high, low), slopes(low, high), slopes(any, any)};
 }
 
 // Slopes of the fidelity of pairs by what the ranks say of them; `high` holds the ranks
@@ -409,7 +451,15 @@ static void agreements(const GradedQueries &queries, const double *scores,
         n_threads, [=](Query q, const int *lower, const RankedQuery &r, Scratch &scratch) {
             const int m = q.size;
             Agreement found;
-            if (fidelity && r.wide) {
+            int *level = scratch.indices(1);
+            const int n_levels = fidelity ? swept_levels(r.x, lower, m, level) : 0;
+            if (n_levels > 0) {
+                if (scratch.spend(150 * static_cast<int64_t>(m))) return;
+                double *work = scratch.array(RANKED_ARRAYS);
+                found = swept_agreement(r.x, r.weight, r.h, level, n_levels, m,
+                                        scratch.indices(0), work,
+                                        scratch.array(RANKED_ARRAYS + 1) - work);
+            } else if (fidelity && r.wide) {
                 found = fidelity_agreement_wide(r.x, r.h, lower, r.weight, m, scratch);
             } else if (fidelity) {
                 pad(r.h, m, 0.0);

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from skrank.losses import ExponentialLoss, FidelityLoss, LogLoss, PNormPushLoss
 
@@ -133,6 +134,44 @@ def test_the_curvature_of_scores_far_apart(p):
         np.testing.assert_allclose(
             hessian[i], (up - down) / 2e-5, rtol=1e-6, atol=1e-9 * hessian.max()
         )
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 400.0])
+@pytest.mark.parametrize("n_grades", [2, 5])
+def test_long_queries_without_a_visit_to_the_pairs(spread, n_grades):
+    """The sweep over sorted scores, which only long queries take, with ties."""
+    n, rng = 450, np.random.default_rng(0)
+    y = rng.integers(0, n_grades, n).astype(float)
+    raw = spread * np.round(rng.normal(size=n), 2)
+    weight, ranks = rng.uniform(0.2, 2.0, n), rng.integers(0, 2, n).astype(float)
+    gap = raw[:, None] - raw
+    root, wrong = np.sqrt(expit(gap)), expit(-gap)
+    pair = weight[:, None] * (y[:, None] > y)
+    slopes = 0.5 * pair * root * wrong
+    prepared = FidelityLoss().prepare(y, [0, n], weight)
+    values, gradient = prepared.value_gradient(raw)
+    np.testing.assert_allclose(values, np.sum(pair * wrong / (1 + root)), rtol=1e-12)
+    expected = slopes.sum(axis=0) - slopes.sum(axis=1)
+    np.testing.assert_allclose(gradient, expected, atol=1e-12 * abs(expected).max())
+    sums = [
+        ranks @ slopes @ (1 - ranks),
+        (1 - ranks) @ slopes @ ranks,
+        slopes.sum(),
+    ]
+    np.testing.assert_allclose(prepared.agreement(raw, ranks), sums, rtol=1e-12)
+
+
+def test_long_and_short_queries_agree():
+    """Documents of weight 0 make a query long, and change nothing else."""
+    rng = np.random.default_rng(1)
+    y, raw = rng.integers(0, 2, 100).astype(float), rng.normal(size=100)
+    short = FidelityLoss().prepare(y, [0, 100]).value_gradient(raw)
+    y = np.concatenate([y, np.full(300, 1.0)])
+    raw = np.concatenate([raw, rng.normal(size=300)])
+    weight = (np.arange(400) < 100).astype(float)
+    swept = FidelityLoss().prepare(y, [0, 400], weight).value_gradient(raw)
+    np.testing.assert_allclose(swept[0], short[0], rtol=1e-12)
+    np.testing.assert_allclose(swept[1][:100], short[1], rtol=1e-10, atol=1e-12)
 
 
 def test_bounds_on_the_pairwise_0_1_loss():
