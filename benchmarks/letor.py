@@ -44,12 +44,15 @@ from skrank.rankers import (
     EnergyListwise,
     EnergyPairwise,
     EnergyPointwise,
+    FRank,
     GERank,
     LambdaMART,
     LambdaRank,
     ListMLE,
     ListNet,
     LogisticRanker,
+    PNormPush,
+    RankBoost,
     RankNet,
     RankSVM,
     StructRank,
@@ -150,6 +153,12 @@ def trees(name, make, more=None, *, leaves="max_leaf_nodes", **options):
         Entry(f"{name}, fixed", make, fixed | more, **options),
         Entry(name, make, search | more, **options),
     ]
+
+
+def boosted_thresholds(make, grid, published):
+    """Thresholded features; validation queries choose the number of rounds."""
+    rounds = {"n_estimators": [500], "n_iter_no_change": [None]}
+    return Entry(make.__name__, make, rounds | grid, published, uses_validation=True)
 
 
 def lightgbm(**params):
@@ -260,6 +269,37 @@ ENTRIES = [
             }
         },
     ),
+    boosted_thresholds(
+        RankBoost,
+        {"step": ["bound"]},
+        {
+            "MQ2008": {
+                "map": (0.478, LIU_MQ),
+                "p@1": (0.458, LIU_MQ),
+                "p@10": (0.249, LIU_MQ),
+                "ndcg@10": (0.226, LIU_MQ),
+            },
+            "OHSUMED": {
+                "map": (0.441, LIU_OH),
+                "ndcg@1": (0.463, LIU_OH),
+                "ndcg@3": (0.456, LIU_OH),
+                "ndcg@10": (0.430, LIU_OH),
+            },
+        },
+    ),
+    boosted_thresholds(
+        FRank,
+        {"normalization": ["query", "pair"]},
+        {
+            "OHSUMED": {
+                "map": (0.444, LIU_OH),
+                "ndcg@1": (0.530, LIU_OH),
+                "ndcg@3": (0.481, LIU_OH),
+                "ndcg@10": (0.443, LIU_OH),
+            }
+        },
+    ),
+    boosted_thresholds(PNormPush, {"p": [1, 2, 4, 8]}, {}),
     Entry(
         "LambdaRank",
         LambdaRank,

@@ -357,9 +357,23 @@ def _check_ranker(ranker: BaseRanker) -> None:
     trees = getattr(ranker, "ensemble_", None)
     bins = getattr(ranker, "bin_mapper_", None)
     if trees is not None or bins is not None:
-        _attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
+        if "alphas_" in vars(ranker):  # weak rankers that are not trees
+            _check_weak_rankers(ranker)
+        else:
+            _attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
         _attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
     _try_out(ranker)
+
+
+def _check_weak_rankers(ranker) -> None:
+    """Check the arrays over weak rankers, of which each looks at one feature."""
+    n = len(_array(ranker, "alphas_", [np.float64], (None,)))
+    features = _array(ranker, "features_", [np.int32], (n,))
+    if n and not 0 <= features.min() <= features.max() < ranker.n_features_in_:
+        accepted = f"numbers below {ranker.n_features_in_}"
+        raise _error(ranker, "features_", accepted, features)
+    for name in ("lows_", "highs_", "missing_ranks_", "gains_"):
+        _array(ranker, name, [np.float64], (n,))
 
 
 def _check_params(ranker) -> None:

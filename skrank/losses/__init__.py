@@ -5,6 +5,8 @@ from skrank.losses._boltzmann import BoltzmannLoss
 from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
+from skrank.losses._exponential import ExponentialLoss
+from skrank.losses._fidelity import FidelityLoss
 from skrank.losses._functional import BaseMarginLoss
 from skrank.losses._gain_of_better import GainOfBetter
 from skrank.losses._hinge import HingeLoss, LVQ2Loss, PerceptronLoss, SquaredHingeLoss
@@ -12,6 +14,7 @@ from skrank.losses._lambda import LambdaLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
+from skrank.losses._p_norm_push import PNormPushLoss
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
 from skrank.losses._sampled_pairs import SampledPairsLoss
 from skrank.losses._sigmoid import LogLoss, MCELoss
@@ -28,6 +31,8 @@ __all__ = [
     "CDNLoss",
     "EnergyLoss",
     "ExplicitPairsLoss",
+    "ExponentialLoss",
+    "FidelityLoss",
     "GainOfBetter",
     "HingeLoss",
     "LVQ2Loss",
@@ -40,6 +45,7 @@ __all__ = [
     "MCELoss",
     "MEELoss",
     "NLLLoss",
+    "PNormPushLoss",
     "PerceptronLoss",
     "PreparedLoss",
     "SampledPairsLoss",

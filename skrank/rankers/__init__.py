@@ -6,6 +6,7 @@ from skrank.rankers._energy_listwise import EnergyListwise
 from skrank.rankers._energy_pairwise import EnergyPairwise
 from skrank.rankers._energy_pointwise import EnergyPointwise
 from skrank.rankers._energy_ranker import EnergyRanker
+from skrank.rankers._frank import FRank
 from skrank.rankers._gerank import GERank
 from skrank.rankers._lambdamart import LambdaMART
 from skrank.rankers._lambdarank import LambdaRank
@@ -13,7 +14,9 @@ from skrank.rankers._listmle import ListMLE
 from skrank.rankers._listnet import ListNet
 from skrank.rankers._logistic_ranker import LogisticRanker
 from skrank.rankers._mart import MART
+from skrank.rankers._p_norm_push import PNormPush
 from skrank.rankers._random_forest_ranker import RandomForestRanker
+from skrank.rankers._rank_boost import RankBoost
 from skrank.rankers._rank_svm import RankSVM
 from skrank.rankers._ranknet import RankNet
 from skrank.rankers._structrank import StructRank
@@ -27,13 +30,16 @@ __all__ = [
     "EnergyPairwise",
     "EnergyPointwise",
     "EnergyRanker",
+    "FRank",
     "GERank",
     "LambdaMART",
     "LambdaRank",
     "ListMLE",
     "ListNet",
     "LogisticRanker",
+    "PNormPush",
     "RandomForestRanker",
+    "RankBoost",
     "RankNet",
     "RankSVM",
     "StructRank",

@@ -86,6 +86,27 @@ CASES = {
         "query_weight": f8(Q),
         "mix": 0.5,
     },
+    "_boosting_losses.agreement": {
+        **GRADED,
+        "scores": f8(N),
+        "ranks": f8(N),
+        "fidelity": True,
+    },
+    "_boosting_losses.along": {
+        **GRADED,
+        "scores": f8(N),
+        "ranks": f8(N),
+        "p": 2.0,
+        "factors": f8(Q),
+    },
+    "_boosting_losses.fidelity": {**GRADED, "scores": f8(N)},
+    "_boosting_losses.push": {
+        **GRADED,
+        "scores": f8(N),
+        "p": 2.0,
+        "factors": f8(Q),
+        "want_hessian": True,
+    },
     "_edge_losses.edge_pairs": {
         **GRADED,
         "first": f8(N),
@@ -269,6 +290,28 @@ CASES = {
         "categorical": np.zeros(D, dtype=np.uint8),
         "monotonic": np.zeros(D, dtype=np.int8),
     },
+    "_thresholds.ThresholdSearch": {
+        "bins": np.zeros(8 * N, dtype=np.uint8),
+        "n_rows": N,
+        "n_bins": i4(1, 1, 1),
+    },
+    "_thresholds.add_ranks": {
+        "X": f8(N, D),
+        "scores": f8(N),
+        "feature": i4(0, 2),
+        "low": f8(2),
+        "high": f8(2),
+        "missing": f8(2),
+        "weight": f8(2),
+        "first": 0,
+        "last": 2,
+    },
+    "_thresholds.sum_ramps": {
+        "X": f8(N, D),
+        "low": f8(D),
+        "high": f8(D),
+        "potentials": f8(N),
+    },
 }
 
 # Arrays that may have another length, or none: such calls need only not crash.
@@ -287,10 +330,12 @@ FREE = {
     ("_label_energies.offenders", "raw"): {"wider"},
     ("_lambda_losses.lambda_loss", "discount"): {"longer"},
     ("_letor.format_dense", "X"): {"narrower", "wider"},
+    ("_thresholds.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
+    ("_thresholds.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
     ("_linear.matvec", "X"): {"shorter", "longer"},
     ("_linear.rmatvec", "X"): {"narrower", "wider"},
 }
-OPTIONAL = {"weight", "second", "stage_weight", "key", "scores"}
+OPTIONAL = {"factors", "weight", "second", "stage_weight", "key", "scores"}
 
 
 def is_free(name, key, what):
