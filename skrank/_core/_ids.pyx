@@ -41,13 +41,14 @@ def sort_ties_by_id(Py_ssize_t[::1] order, const Py_ssize_t[::1] edges,
         Rows in the order of their scores.
     edges : ndarray of shape (2 * n_ties,), dtype intp
         First place of each tie, and the place behind its last one, in turn.
-    ids : ndarray of shape (n_ids,), dtype object
+    ids : ndarray of shape (n,), dtype object
         Id of each row, a string.
     """
     cdef Py_ssize_t i, k, start, stop, last = 0
-    cdef Py_ssize_t n = 0 if order is None else order.shape[0]
-    cdef Py_ssize_t n_ids = 0 if ids is None else ids.shape[0]
-    cdef Py_ssize_t n_edges = 0 if edges is None else edges.shape[0]
+    if order is None or edges is None or ids is None:
+        raise ValueError("order, edges and ids must be arrays")
+    cdef Py_ssize_t n = order.shape[0], n_edges = edges.shape[0]
+    check_length(ids.shape[0], n, "ids")
     if n_edges % 2:
         raise ValueError(f"edges must come in pairs, got {n_edges}")
     for k in range(n_edges):
@@ -55,8 +56,8 @@ def sort_ties_by_id(Py_ssize_t[::1] order, const Py_ssize_t[::1] edges,
             raise ValueError(f"edges must ascend from 0 to the length of order, {n}")
         last = edges[k]
     for i in range(n):
-        if not 0 <= order[i] < n_ids:
-            raise ValueError(f"order must hold rows below {n_ids}, the number of ids")
+        if not 0 <= order[i] < n:
+            raise ValueError(f"order must hold rows below {n}, the number of ids")
     for k in range(0, n_edges, 2):
         start, stop = edges[k], edges[k + 1]
         for i in range(start, stop):

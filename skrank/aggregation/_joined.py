@@ -106,7 +106,7 @@ class JoinedRuns(Grouped):
         """
         ranks = np.full(self.scores.shape, np.nan, order="F")
         for run in range(self.n_runs):
-            rows, ptr = self._entries[run] if self._entries else self.rows_of(run)
+            rows, ptr = self.rows_of(run)
             order = best_first(self.scores[rows, run], ptr, self.docids, rows)
             places = np.arange(1.0, len(rows) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
             ranks[rows[order], run] = places
@@ -123,10 +123,12 @@ class JoinedRuns(Grouped):
         Returns
         -------
         rows : ndarray of shape (n_run,), dtype intp
-            Rows of the documents that the run retrieved, in ascending order.
+            Rows of the documents that the run retrieved, in the order of the run.
         ptr : ndarray of shape (n_queries + 1,), dtype intp
             Pointer array of ``rows``.
         """
+        if self._entries is not None:
+            return self._entries[run]
         rows = np.flatnonzero(self.retrieved[:, run])
         return rows, np.searchsorted(rows, self.ptr).astype(np.intp)
 
@@ -151,14 +153,21 @@ class JoinedRuns(Grouped):
             cut = replace(self, scores=np.asfortranarray(scores))
         else:
             any_run = kept.any(axis=1)
-            ptr = np.append(0, np.cumsum(any_run, dtype=np.intp))[self.ptr]
+            place = np.append(0, np.cumsum(any_run, dtype=np.intp))
+            ptr = place[self.ptr]
             assert self.docids is not None
+            assert self._entries is not None
+            entries = []
+            for run, (rows, bounds) in enumerate(self._entries):
+                own = kept[rows, run]
+                counts = np.append(0, np.cumsum(own, dtype=np.intp))
+                entries.append((place[rows[own]], counts[bounds]))
             cut = replace(
                 self,
                 scores=np.asfortranarray(scores[any_run]),
                 ptr=ptr,
                 docids=self.docids[any_run],
-                _entries=None,
+                _entries=tuple(entries),
             )
             ranks = ranks[any_run]
         # Ranks of the documents above the cut do not change.
@@ -273,8 +282,9 @@ class _Part(NamedTuple):
         if self.queries == queries:
             return self
         numbers = {query: i for i, query in enumerate(self.queries)}
-        chosen = np.array([numbers[query] for query in queries if query in numbers])
-        rows, _ = rows_of_queries(self.ptr, chosen.astype(np.intp))
+        known = [numbers[query] for query in queries if query in numbers]
+        chosen = np.array(known, dtype=np.intp)
+        rows, _ = rows_of_queries(self.ptr, chosen)
         sizes = np.zeros(len(queries), dtype=np.intp)
         held = [query in numbers for query in queries]
         sizes[held] = np.diff(self.ptr)[chosen]
@@ -316,7 +326,7 @@ def _columns_of_dicts(run: Mapping, name: str) -> _Part:
             f"{name} must be {{query: {{document: score}}}}, found {shown(odd)} in "
             "place of {document: score}"
         )
-    docids = _array(list(chain.from_iterable(lists)))
+    docids = _as_objects(_array(list(chain.from_iterable(lists))), name)
     values = list(chain.from_iterable(entry.values() for entry in lists))
     scores = as_numbers(values, name, "numeric scores")
     ptr = np.append(0, np.cumsum([len(entry) for entry in lists])).astype(np.intp)

@@ -8,7 +8,7 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._validation import as_numbers, check_grades, check_groups
-from skrank.aggregation._joined import JoinedRuns
+from skrank.aggregation._joined import JoinedRuns, best_first
 from skrank.datasets import Qrels
 from skrank.metrics import BaseMeasure
 
@@ -130,6 +130,7 @@ class JudgedDocuments:
     """
 
     def __init__(self, joined: JoinedRuns, judgements: Judgements):
+        self._ptr, self._docids = joined.ptr, joined.docids
         chosen = np.flatnonzero(judgements.judged)
         n_missed = np.array([len(missed) for missed in judgements.missed])[chosen]
         self._rows, own = rows_of_queries(joined.ptr, chosen)
@@ -155,12 +156,17 @@ class JudgedDocuments:
         Returns
         -------
         float
-            Mean over the queries in which the measure is defined.
+            Mean over the queries in which the measure is defined; NaN if there is none.
         """
+        found = scores > -np.inf
+        rows = best_first(np.where(found, scores, -np.inf), self._ptr, self._docids)
+        # Places stand for scores, so that ties are those of the fused run.
+        placed = np.empty(len(scores))
+        placed[rows] = -np.arange(len(scores), dtype=np.float64)
         all_scores = np.full(len(self.y), -np.inf)
-        own = scores[self._rows]
-        all_scores[self._places] = np.where(np.isnan(own), -np.inf, own)
-        return measure.mean(measure.per_query(self.y, all_scores, self.ptr))
+        all_scores[self._places] = np.where(found, placed, -np.inf)[self._rows]
+        values = measure.per_query(self.y, all_scores, self.ptr)
+        return measure.mean(values) if not np.isnan(values).all() else np.nan
 
 
 def measured_runs(

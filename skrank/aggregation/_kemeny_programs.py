@@ -82,6 +82,8 @@ def linear_order(votes: np.ndarray, *, integer: bool) -> tuple[np.ndarray, float
         Value of the program: the least distance, or a lower bound of it.
     """
     m = len(votes)
+    if m < 2:
+        return np.arange(m), 0.0
     first, second = np.triu_indices(m, 1)
     # Votes for the second document count against a pair in its order.
     cost = votes[second, first] - votes[first, second]

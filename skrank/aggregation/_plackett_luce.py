@@ -29,13 +29,13 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
 
     Parameters
     ----------
-    alpha : float, default=0.1
+    alpha : float, default=1.0
         Strength of the gamma prior of the worths, whose mode is 1. With 0, a document
         that no run ranks above another has no finite estimate.
     missing : {"last", "skip"}, default="last"
         Documents that a run lacks: "last" takes it that they were left when the list
         ended, and "skip" that the run drew from its own documents only.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Largest relative change of a worth at which the worths of a query are final.
     max_iter : int, default=1000
         Maximum number of iterations.
@@ -72,14 +72,14 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
 
     short_name: ClassVar[str] = "plackett_luce"
 
-    alpha: NonNegative = 0.1
+    alpha: NonNegative = 1.0
     missing: Literal["last", "skip"] = "last"
-    tol: Positive = 1e-8
+    tol: Positive = 1e-6
     max_iter: PositiveInt = 1000
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
-        return [{}, {"missing": "skip"}, {"alpha": 1.0}]
+        return [{}, {"missing": "skip"}, {"alpha": 0.3}]
 
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
         stages = _Stages(joined, self._weights(joined), self.missing == "last")
