@@ -56,9 +56,9 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
     if joined._index is not None:
         if isinstance(y, Qrels | Mapping):
             raise TypeError("y must hold one grade per row if runs come as an array")
-        grades = check_grades(y, n_samples=joined.n_documents)
+        of_rows = check_grades(y, n_samples=joined.n_documents)
         return Judgements(
-            joined._index.take(grades),
+            joined._index.take(of_rows),
             np.ones(joined.n_queries, dtype=bool),
             [np.empty(0)] * joined.n_queries,
         )

@@ -91,7 +91,7 @@ def linear_order(votes: np.ndarray, *, integer: bool) -> tuple[np.ndarray, float
     cuts = sparse.csr_array((0, len(cost)))
     while True:
         constraints = []
-        if cuts.shape[0]:
+        if cuts.nnz:
             constraints = [LinearConstraint(cuts, 0.0, 1.0)]
         found = milp(
             cost,
@@ -105,7 +105,7 @@ def linear_order(votes: np.ndarray, *, integer: bool) -> tuple[np.ndarray, float
         before[first, second] = np.round(found.x) if integer else found.x
         before[second, first] = 1.0 - before[first, second]
         new = _circles(before)
-        if not new.shape[0]:
+        if not new.nnz:
             order = np.argsort(-before.sum(axis=1), kind="stable")
             return order, float(found.fun) + constant
         cuts = sparse.csr_array(sparse.vstack([cuts, new]))

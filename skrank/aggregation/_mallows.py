@@ -123,8 +123,8 @@ def fitted_dispersion(
         return 0.0, float(-(stages @ np.log(left)))
     if distance == 0:
         return np.inf, 0.0
-    theta = float(brentq(excess, 0.0, _MOST, xtol=1e-12, rtol=1e-14))
-    return theta, float(-theta * distance - stages @ _log_sums(theta, left))
+    theta: Any = brentq(excess, 0.0, _MOST, xtol=1e-12)
+    return float(theta), float(-theta * distance - stages @ _log_sums(theta, left))
 
 
 def _expected(theta: float, n: np.ndarray) -> np.ndarray:

@@ -296,7 +296,7 @@ class MC4(BaseMarkovChain):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):
                 votes = pair_votes(joined.ranks[rows], weights)
-                scores[rows] = self._stationary(votes > votes.T)
+                scores[rows] = self._stationary(np.greater(votes, votes.T))
         return scores
 
     def _stationary(self, beats: np.ndarray) -> np.ndarray:

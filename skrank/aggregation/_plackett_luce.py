@@ -190,6 +190,6 @@ class _Stages:
         total = np.zeros(len(self.ptr) - 1)
         safe = np.maximum(worths, np.finfo(np.float64).tiny)
         for entry, weight in zip(self.lists, self.weights):
-            draws = np.log(safe[entry[0]]) - np.log(self._tails(safe, entry))
+            draws = np.log(safe[entry[0]] / self._tails(safe, entry))
             total += weight * segment_sum(draws, entry[3])
         return total

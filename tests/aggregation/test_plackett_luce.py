@@ -42,10 +42,8 @@ def worths_of(model, joined):
 @pytest.mark.parametrize("missing", ["last", "skip"])
 def test_likelihood_and_maximum(runs, missing):
     alpha = 0.3
-    model = PlackettLuce(
-        alpha=alpha, missing=missing, weights=WEIGHTS, tol=1e-10, max_iter=20_000
-    )
-    model.fit(runs)
+    model = PlackettLuce(alpha=alpha, missing=missing, weights=WEIGHTS)
+    model.set_params(tol=1e-10, max_iter=20_000).fit(runs)
     joined = join_runs(runs)
     worths = worths_of(model, joined)
     for number, (q, docs, lists) in enumerate(queries_of(runs)):
