@@ -296,13 +296,13 @@ class MC4(BaseMarkovChain):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):
                 votes = pair_votes(joined.ranks[rows], weights)
-                scores[rows] = self._stationary(np.greater(votes, votes.T))
+                scores[rows] = self._stationary(np.asarray(votes > votes.T))
         return scores
 
     def _stationary(self, beats: np.ndarray) -> np.ndarray:
         """Return the stationary distribution, from which document beats which."""
         m = len(beats)
-        transition = beats / m  # from the column to the row
+        transition = np.asarray(beats / m)  # from the column to the row
         np.fill_diagonal(transition, 1.0 - transition.sum(axis=0))
         system = np.eye(m) - (1.0 - self.teleport) * transition
         mass = np.linalg.solve(system, np.full(m, self.teleport / m))

@@ -36,9 +36,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _check(args):
     if not args.runs:
-        raise CommandError(
-            "fuse takes the runs to fuse, as in skrank fuse a.trec b.trec"
-        )
+        raise CommandError("fuse takes runs, as in skrank fuse a.trec b.trec")
     for option, value in (("-k", args.k), ("--depth", args.depth)):
         if value is not None and value < 1:
             raise CommandError(f"{option} must be at least 1, got {value}")

@@ -377,28 +377,7 @@ def _add_fuse(commands):
     parser.add_argument(
         "runs", nargs="*", type=InputPath, metavar="RUN", help="TREC runs"
     )
-    parser.add_argument(
-        "--method",
-        metavar="NAME",
-        default="rrf",
-        help="name of the method; see --list; default: %(default)s",
-    )
-    parser.add_argument(
-        "--norm",
-        metavar="NAME",
-        choices=(
-            *("min-max", "max", "sum", "zmuv", "rank", "borda", "min-max-inverted"),
-            "none",
-        ),
-        help="normalisation of the scores: min-max, max, sum, zmuv, rank, borda, "
-        "min-max-inverted or none; default: that of the method",
-    )
-    parser.add_argument(
-        "--weights",
-        metavar="LIST",
-        type=number_list,
-        help="weights of the runs, such as 2,1,0.5",
-    )
+    _add_method(parser)
     parser.add_argument(
         "--depth",
         metavar="N",
@@ -433,6 +412,31 @@ def _add_fuse(commands):
     )
     _add_jobs(parser)
     _add_limit(parser)
+
+
+def _add_method(parser):
+    parser.add_argument(
+        "--method",
+        metavar="NAME",
+        default="rrf",
+        help="name of the method; see --list; default: %(default)s",
+    )
+    parser.add_argument(
+        "--norm",
+        metavar="NAME",
+        choices=(
+            *("min-max", "max", "sum", "zmuv", "rank", "borda", "min-max-inverted"),
+            "none",
+        ),
+        help="normalisation of the scores: min-max, max, sum, zmuv, rank, borda, "
+        "min-max-inverted or none; default: that of the method",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="LIST",
+        type=number_list,
+        help="weights of the runs, such as 2,1,0.5",
+    )
 
 
 def _add_export(commands):

@@ -66,14 +66,7 @@ def ranx():
 
 def theirs(ranx, method, normalization, params):
     runs = [ranx.Run(run, name=str(i)) for i, run in enumerate(RUNS)]
-    if method in (
-        "bayesfuse",
-        "mapfuse",
-        "posfuse",
-        "probfuse",
-        "segfuse",
-        "slidefuse",
-    ):
+    if get_aggregator(method).learns:
         import ranx.fusion as fusion
         from ranx.normalization import norm_switch
 

@@ -108,7 +108,7 @@ def test_list(ok):
         (["a", "--method", "rff"], "unknown method 'rff'; did you mean 'RRF'?"),
         (
             ["a", "--norm", "sum"],
-            "--norm has no effect with --method rrf, which has no",
+            "--norm has no effect with --method rrf, which has",
         ),
         (["a", "--method", "mapfuse"], "mapfuse learns from judged queries; pass"),
         (["a", "--qrels", "qrels"], "--qrels has no effect with --method rrf, which"),
@@ -116,7 +116,7 @@ def test_list(ok):
         (["a", "--weights", "1,2"], "weights must hold one number per run, 1 in all"),
         (
             ["a", "--weights", "1", "--set", "weights=[1]"],
-            "--weights and --set weights",
+            "--weights and --set",
         ),
         (["a", "--depth", "0"], "--depth must be at least 1, got 0"),
         (["a", "-k", "0"], "-k must be at least 1, got 0"),
