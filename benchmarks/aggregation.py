@@ -1,4 +1,4 @@
-"""Rank aggregation: skrank beside ranx, and the fusion of features on LETOR.
+"""Rank aggregation: skrank beside ranx, and the fusion of rankers on LETOR.
 
 ``python -m benchmarks.aggregation speed`` fuses 5 runs of 1,000 queries × 1,000
 documents, of which each run draws its own from a pool of 3,000. Every tool fuses what
@@ -6,7 +6,7 @@ its readers return: skrank a list of `skrank.datasets.Run`, and ranx a list of i
 ``Run``, compiled beforehand. The joined runs of skrank are timed as well. Methods of
 ranx that take minutes are timed on fewer queries with ``--slow``.
 
-``python -m benchmarks.aggregation letor`` fuses five rankers of default parameters, which
+``python -m benchmarks.aggregation letor`` fuses five rankers of default parameters that
 are trained on the training folds of MQ2008 and OHSUMED, and reports means over the five
 test folds (read from the folder named by SKRANK_DATA). Methods that learn see the
 validation folds.
@@ -62,31 +62,50 @@ def as_run(run, tag):
     return Run(groups, docids, scores, tag)
 
 
-def contestants(runs, method, normalization, with_ranx):
-    """Functions that fuse, by tool."""
-    params = dict(PARAMS.get(method, {}))
-    own = dict(params)
-    if "normalization" in get_aggregator(method).get_params():
-        own["normalization"] = normalization
-    lists = [as_run(run, str(i)) for i, run in enumerate(runs)]
-    joined = join_runs(lists)
-    tools = {
-        "skrank, runs": lambda: aggregate(lists, method, **own),
-        "skrank, joined runs": lambda: aggregate(joined, method, **own),
-    }
-    if with_ranx:
-        import ranx
+class Inputs:
+    """The same runs as every tool wants them.
 
-        theirs = [ranx.Run(run, name=str(i)) for i, run in enumerate(runs)]
-        few = [
-            ranx.Run({q: run[q] for q in list(run)[:2]}, name=str(i))
-            for i, run in enumerate(runs)
-        ]
-        ranx.fuse(few, norm=normalization, method=method, params=params)  # compiles
-        tools["ranx"] = lambda: ranx.fuse(
-            theirs, norm=normalization, method=method, params=params
-        )
-    return tools
+    Parameters
+    ----------
+    n_queries, n_documents, n_runs : int
+        Sizes.
+    with_ranx : bool
+        Whether ranx takes part.
+    """
+
+    def __init__(self, n_queries, n_documents, n_runs, with_ranx):
+        runs = make_runs(n_queries, n_documents, n_runs)
+        self.lists = [as_run(run, str(i)) for i, run in enumerate(runs)]
+        self.joined = join_runs(self.lists)
+        self.ranx, self.few = None, None
+        if with_ranx:
+            import ranx
+
+            self.ranx = [ranx.Run(run, name=str(i)) for i, run in enumerate(runs)]
+            few = [{q: run[q] for q in list(run)[:2]} for run in runs]
+            self.few = [ranx.Run(run, name=str(i)) for i, run in enumerate(few)]
+
+    def contestants(self, method, normalization):
+        """Functions that fuse, by tool."""
+        params = PARAMS.get(method, {})
+        own = dict(params)
+        if "normalization" in get_aggregator(method).get_params():
+            own["normalization"] = normalization
+        tools = {
+            "skrank, runs": lambda: aggregate(self.lists, method, **own),
+            "skrank, joined runs": lambda: aggregate(self.joined, method, **own),
+        }
+        if self.ranx is not None:
+            import ranx
+
+            def fuse(runs):
+                return ranx.fuse(
+                    runs, norm=normalization, method=method, params=dict(params)
+                )
+
+            fuse(self.few)  # compiles
+            tools["ranx"] = lambda: fuse(self.ranx)
+        return tools
 
 
 def measure_speed(options):
@@ -94,10 +113,13 @@ def measure_speed(options):
     records = []
     sizes = [(pair, options.queries) for pair in FAST]
     sizes += [(pair, options.slow) for pair in SLOW if options.slow]
+    inputs = {
+        n: Inputs(n, options.documents, options.runs, not options.no_ranx)
+        for n in dict.fromkeys(n for _, n in sizes)
+    }
     print(f"{'method':24}{'tool':22}{'seconds':>9}{'CPU':>9}{'ratio':>8}")
     for (method, normalization), n_queries in sizes:
-        runs = make_runs(n_queries, options.documents, options.runs)
-        tools = contestants(runs, method, normalization, not options.no_ranx)
+        tools = inputs[n_queries].contestants(method, normalization)
         times = {tool: [] for tool in tools}
         for _ in range(options.rounds):
             for tool, fuse in tools.items():
@@ -109,7 +131,9 @@ def measure_speed(options):
         unit = best["skrank, runs"][0]
         name = f"{method} {normalization or ''} ({n_queries})"
         for tool, (wall, cpu) in best.items():
-            print(f"{name:24}{tool:22}{wall:9.3f}{cpu:9.3f}{wall / unit:8.1f}")
+            print(
+                f"{name:24}{tool:22}{wall:9.3f}{cpu:9.3f}{wall / unit:8.1f}", flush=True
+            )
             records.append(
                 {"method": name, "tool": tool, "seconds": wall, "cpu_seconds": cpu}
             )

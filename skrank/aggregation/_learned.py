@@ -29,11 +29,11 @@ class LearnedFusion(BaseScoreAggregator):
     ranker : ranker or estimator, default=None
         Ranker, pipeline or scikit-learn estimator, such as
         ``skrank.rankers.RankSVM()``; it has to be given.
-    features : sequence of {"score", "reciprocal_rank", "retrieved"}, \
-default=("score",)
-        Features that are made of each run: the normalised score, the reciprocal of the
-        rank, and whether the run has the document. A document that a run lacks has the
-        score that ``missing`` says, or 0, and the reciprocal rank 0.
+    features : sequence of str, default=("score",)
+        Features that are made of each run: "score" is the normalised score,
+        "reciprocal_rank" the reciprocal of the rank, and "retrieved" whether the run
+        has the document. A document that a run lacks has the score that ``missing``
+        says, or 0, and the reciprocal rank 0.
 
     Attributes
     ----------
