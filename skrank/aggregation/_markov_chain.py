@@ -291,7 +291,7 @@ class MC4(BaseMarkovChain):
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         scores = np.zeros(joined.n_documents)
         weights = np.ones(joined.n_runs)
-        found = joined.retrieved.any(axis=1)
+        found = np.asarray(joined.retrieved.any(axis=1))
         for a, b in zip(joined.ptr[:-1], joined.ptr[1:]):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):

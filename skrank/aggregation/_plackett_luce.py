@@ -118,7 +118,8 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
         """Return the worths after one iteration."""
         inverse_tails = stages.inverse_tails(worths)
         denominator = self.alpha + inverse_tails
-        new = (self.alpha + stages.drawn) / np.where(denominator > 0, denominator, 1.0)
+        denominator = np.where(denominator > 0, denominator, 1.0)
+        new: np.ndarray = (self.alpha + stages.drawn) / denominator
         new[~stages.found] = 0.0
         # The likelihood does not change with the scale, and the prior fixes it in the
         # end: without a prior, this is the choice; with one, the end comes sooner.
