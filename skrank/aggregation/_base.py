@@ -6,7 +6,7 @@ lists and the form of the result are dealt with here.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -28,6 +28,9 @@ from skrank.aggregation._judgements import Judgements, judgements_of
 from skrank.aggregation._normalization import Normalization, normalized
 from skrank.datasets import Qrels, Run
 from skrank.metrics import ndcg_score
+
+# Documents that are summed at a time.
+_BLOCK = 8192
 
 QrelsLike = Qrels | Mapping[Any, Mapping[Any, float]] | npt.ArrayLike
 
@@ -341,7 +344,9 @@ class BaseScoreAggregator(BaseAggregator):
         return normalized(joined, self.normalization, self.missing)
 
 
-def sum_of_runs(parts: np.ndarray) -> np.ndarray:
+def sum_of_runs(
+    values: np.ndarray, function: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
     """Sum over runs, with missing parts left out and in no particular order of runs.
 
     Sums in the order of the runs would differ in the last digit when runs change
@@ -349,15 +354,24 @@ def sum_of_runs(parts: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    parts : ndarray of shape (n_runs, n_documents)
-        Contributions; NaN where there is none.
+    values : ndarray of shape (n_runs, n_documents)
+        Contributions, or what they are made of; NaN where there is none.
+    function : callable, default=None
+        Function that makes the contributions of some documents of their values.
 
     Returns
     -------
     ndarray of shape (n_documents,)
         Sums; 0 where there is no part. Complexity: O(n_documents n_runs log n_runs).
     """
-    parts = np.where(np.isnan(parts), 0.0, parts)
-    if len(parts) > 2:  # a sum of two numbers has one order
-        parts.sort(axis=0)
-    return np.add.reduce(parts, axis=0)
+    sums = np.empty(values.shape[1])
+    # Blocks that stay in the cache: most of the time would go into fresh memory.
+    for start in range(0, len(sums), _BLOCK):
+        part = values[:, start : start + _BLOCK]
+        if function is not None:
+            part = function(part)
+        part = np.where(np.isnan(part), 0.0, part)
+        if len(part) > 2:  # a sum of two numbers has one order
+            part.sort(axis=0)
+        np.add.reduce(part, axis=0, out=sums[start : start + _BLOCK])
+    return sums

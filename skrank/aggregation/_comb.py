@@ -185,7 +185,7 @@ class CombSUM(WeightedRunsMixin, _CombVariants):
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         parts = self._normalized(joined)
-        return sum_of_runs(parts * self._weights(joined)[:, None])
+        return sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
 
 
 class CombANZ(WeightedRunsMixin, _CombVariants):
@@ -224,7 +224,7 @@ class CombANZ(WeightedRunsMixin, _CombVariants):
         parts = self._normalized(joined)
         weights = self._weights(joined)[:, None]
         total = sum_of_runs(np.where(np.isnan(parts), np.nan, weights))
-        return sum_of_runs(parts * weights) / np.where(total > 0, total, 1.0)
+        return sum_of_runs(parts, weights.__mul__) / np.where(total > 0, total, 1.0)
 
 
 class CombGMNZ(WeightedRunsMixin, _CombVariants):
@@ -268,7 +268,7 @@ class CombGMNZ(WeightedRunsMixin, _CombVariants):
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         parts = self._normalized(joined)
-        total = sum_of_runs(parts * self._weights(joined)[:, None])
+        total = sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
         return total * _power(joined, self.gamma)
 
 
@@ -310,7 +310,7 @@ class CombMNZ(WeightedRunsMixin, _CombVariants):
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         parts = self._normalized(joined)
-        total = sum_of_runs(parts * self._weights(joined)[:, None])
+        total = sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
         return total * _power(joined, 1.0)
 
 
@@ -384,5 +384,5 @@ class MixedFusion(WeightedRunsMixin, _CombVariants):
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         parts = self._normalized(joined)
-        total = sum_of_runs(parts * self._weights(joined)[:, None])
+        total = sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
         return total * _power(joined, 0.5)

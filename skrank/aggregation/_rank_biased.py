@@ -55,5 +55,7 @@ class RBC(WeightedRunsMixin, BaseAggregator):
         return [{}, {"phi": 0.5}]
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        parts = (1.0 - self.phi) * self.phi ** (joined.ranks.T - 1.0)
-        return sum_of_runs(self._weights(joined)[:, None] * parts)
+        weights = (1.0 - self.phi) * self._weights(joined)[:, None]
+        return sum_of_runs(
+            joined.ranks.T, lambda ranks: weights * self.phi ** (ranks - 1.0)
+        )

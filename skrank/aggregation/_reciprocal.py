@@ -56,14 +56,16 @@ class RRF(WeightedRunsMixin, BaseAggregator):
         return [{}, {"k": 0.0}]
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        return sum_of_runs(self._weights(joined)[:, None] / (self.k + joined.ranks.T))
+        weights = self._weights(joined)[:, None]
+        return sum_of_runs(joined.ranks.T, lambda ranks: weights / (self.k + ranks))
 
 
 class _InverseSquare(WeightedRunsMixin, BaseAggregator):
     """Sum of inverse square ranks, times a function of the number of runs."""
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        total = sum_of_runs(self._weights(joined)[:, None] / joined.ranks.T**2)
+        weights = self._weights(joined)[:, None]
+        total = sum_of_runs(joined.ranks.T, lambda ranks: weights / ranks**2)
         count = np.maximum(np.count_nonzero(joined.retrieved, axis=1), 1)
         return total * self._factor(count.astype(np.float64))
 
