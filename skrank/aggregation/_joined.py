@@ -312,10 +312,7 @@ def _columns_of_runs(run: Run, name: str) -> _Part:
 
 def _as_objects(docids, name: str) -> np.ndarray:
     """Return document ids as an array of objects."""
-    ids = np.ascontiguousarray(as_ids(docids, name), dtype=object)
-    if set(map(type, ids)) != {str}:
-        check_no_missing_id(ids, name, "document id")
-    return ids
+    return np.ascontiguousarray(as_ids(docids, name), dtype=object)
 
 
 def _columns_of_dicts(run: Mapping, name: str) -> _Part:
@@ -339,6 +336,9 @@ def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
     parts = [part.ordered(queries) for part in parts]
     pointers = np.array([part.ptr for part in parts])
     rows, ptr, ids, duplicate = join_ids([part.docids for part in parts], pointers)
+    if set(map(type, ids)) - {str}:  # strings are never missing
+        for i, part in enumerate(parts):
+            check_no_missing_id(part.docids, f"runs[{i}].docids", "document id")
     if duplicate is not None:
         run, entry = duplicate
         query = queries[int(np.searchsorted(parts[run].ptr, entry, "right")) - 1]
