@@ -119,12 +119,12 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
         inverse_tails = stages.inverse_tails(worths)
         denominator = self.alpha + inverse_tails
         denominator = np.where(denominator > 0, denominator, 1.0)
-        new: np.ndarray = (self.alpha + stages.drawn) / denominator
+        new = np.asarray((self.alpha + stages.drawn) / denominator)
         new[~stages.found] = 0.0
         # The likelihood does not change with the scale, and the prior fixes it in the
         # end: without a prior, this is the choice; with one, the end comes sooner.
         if self.alpha == 0:
-            total = segment_sum(np.asarray(new), stages.ptr)
+            total = segment_sum(new, stages.ptr)
             count = segment_sum(stages.found.astype(np.float64), stages.ptr)
             new *= np.repeat(count / np.where(total > 0, total, 1.0), stages.n)
         return new
@@ -192,5 +192,5 @@ class _Stages:
         safe = np.maximum(worths, np.finfo(np.float64).tiny)
         for entry, weight in zip(self.lists, self.weights):
             draws = np.log(safe[entry[0]] / self._tails(safe, entry))
-            total += weight * segment_sum(draws, entry[3])
+            total += weight * segment_sum(np.asarray(draws), entry[3])
         return total
