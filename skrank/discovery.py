@@ -9,6 +9,7 @@ from typing import Literal
 
 from skrank._core._registry import public_classes
 from skrank._core._validation import check_arguments
+from skrank.aggregation import BaseAggregator
 from skrank.base import BaseRanker
 from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss
@@ -17,10 +18,11 @@ from skrank.solvers import BaseSolver
 
 __all__ = ["all_objects"]
 
-Kind = Literal["energy", "loss", "measure", "ranker", "solver"]
+Kind = Literal["aggregator", "energy", "loss", "measure", "ranker", "solver"]
 
 # Base class of each kind, and the packages in which its classes are public.
 _ROOMS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "aggregator": (BaseAggregator, ("skrank.aggregation",)),
     "energy": (BaseEnergy, ("skrank.energies",)),
     "loss": (BaseLoss, ("skrank.losses",)),
     "measure": (BaseMeasure, ("skrank.metrics",)),
@@ -34,7 +36,7 @@ def all_objects(kind: Kind) -> dict[str, type]:
 
     Parameters
     ----------
-    kind : {"energy", "loss", "measure", "ranker", "solver"}
+    kind : {"aggregator", "energy", "loss", "measure", "ranker", "solver"}
         Kind of the classes.
 
     Returns

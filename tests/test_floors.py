@@ -46,6 +46,8 @@ FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names}
 SIDEWAYS = {
     ("datasets", "text"),
     ("datasets", "preprocessing"),
+    ("aggregation", "datasets"),
+    ("aggregation", "metrics"),
     ("base", "_rows"),
     ("base", "_training_data"),
     ("_training_data", "_rows"),

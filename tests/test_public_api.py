@@ -88,7 +88,7 @@ def test_every_compiled_module_is_built():
 
 _ROOT = Path(__file__).parents[1]
 _RANKERS = all_objects("ranker")
-_KINDS = ("energy", "loss", "measure", "solver")
+_KINDS = ("aggregator", "energy", "loss", "measure", "solver")
 
 
 @pytest.mark.parametrize("name", _RANKERS)

@@ -1,6 +1,6 @@
 """The command line.
 
-``skrank fit | predict | rank | evaluate | compare | export | demo``
+``skrank fit | predict | rank | evaluate | compare | fuse | export | demo``
 
 Results go to the standard output, progress and problems go to the standard error. The
 exit code is 0 for success, 2 for bad input, 130 after an interrupt, 141 if nobody reads

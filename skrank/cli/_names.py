@@ -10,14 +10,22 @@ from typing import Any, Literal, TypeVar
 from sklearn.base import RegressorMixin
 
 from skrank._core._messages import shown
+from skrank.aggregation import BaseAggregator
 from skrank.cli._errors import CommandError
-from skrank.discovery import all_objects
+from skrank.discovery import Kind, all_objects
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name
 
 _Value = TypeVar("_Value")
 
-# Parameters that hold a part of a ranker are called by the kind of the part.
-_PARTS = ("energy", "loss", "solver")
+# Kinds of the objects that these parameters hold.
+_PARTS: dict[str, Kind] = {
+    "aggregator": "aggregator",
+    "energy": "energy",
+    "initial": "aggregator",
+    "loss": "loss",
+    "ranker": "ranker",
+    "solver": "solver",
+}
 
 
 def rankers() -> dict[str, type]:
@@ -144,6 +152,43 @@ def make_ranker(
     return ranker
 
 
+def aggregators() -> dict[str, type[BaseAggregator]]:
+    """Return the aggregators by name."""
+    return _constructible(all_objects("aggregator").values())
+
+
+def make_aggregator(
+    name: str, settings: Sequence[str], jobs: int | None = None
+) -> BaseAggregator:
+    """Construct an aggregator from its name and ``--set`` arguments.
+
+    Parameters
+    ----------
+    name : str
+        Name, short name or alias of the class.
+    settings : sequence of str
+        Such as ``"k=10"``.
+    jobs : int, default=None
+        ``n_jobs``.
+
+    Returns
+    -------
+    BaseAggregator
+        The aggregator, not fitted.
+
+    Raises
+    ------
+    CommandError
+        If a name is unknown.
+    """
+    aggregator = find(name, aggregators(), "method")()
+    params = _parse_settings(settings)
+    _set_params(aggregator, params)
+    if jobs is not None and "n_jobs" not in params:
+        aggregator.set_params(n_jobs=jobs)
+    return aggregator
+
+
 def _parse_settings(settings):
     params = {}
     for name, value in map(_parse_setting, settings):
@@ -176,7 +221,7 @@ def _value_of(word, owner, parameter, *, has_own_settings):
     if not has_own_settings and word in _choices(_hints(owner).get(parameter)):
         return str(word)
     if parameter in _PARTS:
-        classes = all_objects(parameter).values()
+        classes = all_objects(_PARTS[parameter]).values()
     elif parameter == "estimator":
         allowed = [class_of_name(name) for name in SKLEARN_CLASSES]
         classes = [cls for cls in allowed if cls and issubclass(cls, RegressorMixin)]

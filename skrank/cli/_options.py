@@ -102,3 +102,13 @@ def byte_count(text: str) -> int:
             f"expected a number of bytes such as 500M or 20G, got {text!r:.80}"
         )
     return count
+
+
+def number_list(text: str) -> list[float]:
+    """Return the numbers of a text such as ``"2,1,0.5"``."""
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected numbers such as 2,1,0.5, got {text!r:.80}"
+        ) from None

@@ -16,6 +16,7 @@ from skrank.cli._options import (
     StoreOnce,
     StoreTrue,
     byte_count,
+    number_list,
 )
 
 _MAIN = """\
@@ -26,6 +27,7 @@ examples:
   skrank rank model.skrank test.txt -o run.trec
   skrank evaluate run.trec qrels.txt -m all
   skrank compare bm25.trec ranksvm.trec --qrels qrels.txt
+  skrank fuse bm25.trec ranksvm.trec -o fused.trec
   skrank export model.skrank --format ranklib -o model.txt
 
 '-' as a file to read or to write is the standard input or output.
@@ -86,6 +88,17 @@ otherwise; a query that a run lacks counts as 0.
 
 JSON: the result of skrank.metrics.ComparisonTable.to_dict(), with "command" and
 "version"."""
+
+_FUSE = """\
+examples:
+  skrank fuse bm25.trec ranksvm.trec dense.trec -o fused.trec
+  skrank fuse a.trec b.trec --method combmnz --norm zmuv --weights 2,1 --depth 100
+  skrank fuse a.trec b.trec --method rrf --set k=10 -k 1000 --tag rrf10
+  skrank fuse a.trec b.trec --method weighted --qrels train.qrels --set measure=map
+  skrank fuse --list
+
+The output is a TREC run: query, Q0, document, rank, score, tag. Methods that learn
+need judgements of some queries of the runs."""
 
 _EXPORT = """\
 examples:
@@ -149,6 +162,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_rank(commands)
     _add_evaluate(commands)
     _add_compare(commands)
+    _add_fuse(commands)
     _add_export(commands)
     _add_demo(commands)
     return parser
@@ -356,6 +370,73 @@ def _add_compare(commands):
     _add_json(parser)
     _add_jobs(parser)
     _add_limit(parser)
+
+
+def _add_fuse(commands):
+    parser = _command(commands, "fuse", "fuse several TREC runs into one", _FUSE)
+    parser.add_argument(
+        "runs", nargs="*", type=InputPath, metavar="RUN", help="TREC runs"
+    )
+    _add_method(parser)
+    parser.add_argument(
+        "--depth",
+        metavar="N",
+        type=int,
+        help="number of documents per query that are taken from a run; default: all",
+    )
+    parser.add_argument(
+        "-k", type=int, help="maximum number of documents per query of the result"
+    )
+    parser.add_argument(
+        "--qrels",
+        metavar="FILE",
+        type=InputPath,
+        help="TREC judgements of training queries, for methods that learn",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="PARAM=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
+        help="set a parameter of the method; repeatable",
+    )
+    parser.add_argument("--tag", help="name of the run; default: the method")
+    parser.add_argument("--list", action="store_true", help="list the methods")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=OutputPath,
+        help="file to write; default: print",
+    )
+    _add_jobs(parser)
+    _add_limit(parser)
+
+
+def _add_method(parser):
+    parser.add_argument(
+        "--method",
+        metavar="NAME",
+        default="rrf",
+        help="name of the method; see --list; default: %(default)s",
+    )
+    parser.add_argument(
+        "--norm",
+        metavar="NAME",
+        choices=(
+            *("min-max", "max", "sum", "zmuv", "rank", "borda", "min-max-inverted"),
+            "none",
+        ),
+        help="normalisation of the scores: min-max, max, sum, zmuv, rank, borda, "
+        "min-max-inverted or none; default: that of the method",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="LIST",
+        type=number_list,
+        help="weights of the runs, such as 2,1,0.5",
+    )
 
 
 def _add_export(commands):

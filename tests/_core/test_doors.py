@@ -63,6 +63,7 @@ NODES = {
     "last_tree": 1,
     "n_threads": 1,
 }
+VOTES = {"places": f8(N, D), "weight": f8(D), "ptr": PTR, "n_threads": 1}
 LINES = {"y": f8(N), "qids": [b"q"] * N, "tails": [b""] * N}
 TEXT = b"1 2\n3 4\n"
 
@@ -263,6 +264,19 @@ CASES = {
         "pull": f8(N),
         "n_threads": 1,
     },
+    "_ids.sort_ties_by_id": {
+        "order": np.array([0, 2, 1]),
+        "edges": np.array([1, 3]),
+        "ids": np.array(["a", "b", "c"], dtype=object),
+    },
+    "_ids.join_ids": {
+        "lists": [np.array(["a", "b"], dtype=object)] * 2,
+        "ptr": np.array([[0, 1, 2], [0, 0, 2]]),
+    },
+    "_majority.copeland": VOTES,
+    "_majority.sort_by_majority": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_majority.local_kemeny": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_majority.kendall_distance": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
     "_segments.segment_sum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_cumsum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_softmax": {"x": f8(N), "ptr": PTR},
@@ -324,6 +338,7 @@ FREE = {
     ("_boltzmann.energies", "table"): {"longer"},
     ("_boltzmann.loss", "places"): {"longer"},
     ("_boltzmann.loss", "table"): {"longer"},
+    ("_ids.join_ids", "ptr"): {"wider"},  # one more query, without ids
     ("_forest.add_trees", "X"): {"narrower", "wider"},  # a tree may not read them all
     ("_forest.add_trees", "categories"): {"shorter"},  # there are none
     ("_forest.add_trees", "scores"): {"wider"},  # of a forest of more outputs

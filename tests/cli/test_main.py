@@ -8,7 +8,9 @@ import pytest
 import skrank
 from skrank.cli import main
 
-COMMANDS = ("fit", "predict", "rank", "evaluate", "compare", "export", "demo")
+COMMANDS = (
+    "fit", "predict", "rank", "evaluate", "compare", "fuse", "export", "demo"
+)  # fmt: skip
 
 
 def test_version(run):

@@ -17,21 +17,26 @@ from skrank.rankers import RankSVM
 # A value for each option, others for some commands and modes, and the arguments with
 # which the runs of a mode begin.
 VALUES = {
-    "check": "LETOR", "correction": "none", "features": "NAMES", "folds": "2",
+    "check": "LETOR", "correction": "none", "depth": "3", "features": "NAMES",
+    "folds": "2",
     "format": "markdown", "jobs": "1", "json": "OUT", "judgement_format": "qrels",
     "k": "3", "letor": "LETOR", "letor_folds": "FOLDS", "level": "1", "max_bytes": "1M",
-    "max_docs": "3", "measure": "map", "metrics": "map", "missing": "zero",
-    "name": "m", "normalize": "standard", "output": "OUT2", "preset": "mslr",
+    "max_docs": "3", "measure": "map", "method": "combsum", "metrics": "map",
+    "missing": "zero", "name": "m", "norm": "sum", "normalize": "standard",
+    "output": "OUT2", "preset": "mslr",
     "qrels": "QRELS", "queries": "9", "ranker": "RankSVM", "reference": "run",
     "save": "OUT3", "scores": "SCORES", "seed": "1", "settings": "alpha=1",
     "store": "s", "tag": "t", "test": "t", "type": "model/linear",
-    "validation": "LETOR", "zscores": "ZSCORES",
+    "validation": "LETOR", "weights": "1,2", "zscores": "ZSCORES",
 }  # fmt: skip
 OTHER_VALUES = {
     "fit": {"test": "LETOR"},
     "compare": {"level": "0.1"},
     "export": {"format": "json"},
     "evaluate -R prefs": {"measure": "prefs_simp"},
+    "fuse": {"settings": "missing=0.0"},
+    "fuse rrf": {"settings": "k=3"},
+    "fuse mapfuse": {"settings": "relevance_level=2"},
 }
 FIT = ["fit", "--ranker", "SubsetRegression"]
 MODES = {
@@ -53,6 +58,12 @@ MODES = {
     ],
     "compare --test t": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--test", "t"],
     "compare --json -": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--json", "-"],
+    "fuse --list": ["fuse", "--list"],
+    "fuse rrf": ["fuse", "RUN", "RUN2"],
+    "fuse combsum": ["fuse", "RUN", "RUN2", "--method", "combsum"],
+    "fuse mapfuse": [
+        "fuse", "RUN", "RUN2", "--method", "mapfuse", "--qrels", "QRELS",
+    ],
     "export json": ["export", "MODEL", "--format", "json"],
     "export ranklib": ["export", "MODEL", "--format", "ranklib"],
     "export solr": [
@@ -73,6 +84,10 @@ NO_EFFECT = {
     "compare --test tukey": {"correction"},
     "compare --test t": {"seed"},
     "compare --json -": {"format"},
+    "fuse --list": set(VALUES),
+    "fuse rrf": {"norm", "qrels"},
+    "fuse combsum": {"qrels"},
+    "fuse mapfuse": {"norm", "weights"},
     "export json": {"jobs"},
     "export ranklib": {"jobs"},
     "export solr": {"jobs"},

@@ -1,0 +1,6 @@
+import numpy as np
+
+def sort_ties_by_id(order: np.ndarray, edges: np.ndarray, ids: np.ndarray) -> None: ...
+def join_ids(
+    lists: list[np.ndarray], ptr: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, list, tuple[int, int] | None]: ...

@@ -1,0 +1,377 @@
+"""What every aggregator shares: runs in, one fused score per document out.
+
+An aggregator states its short name and implements ``_combine(joined)``, which maps a
+`JoinedRuns` to one score per document, higher is better. Runs of every kind, partial
+lists and the form of the result are dealt with here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._core._messages import shown
+from skrank._core._parameters import (
+    NThreads,
+    Numbers,
+    Parameters,
+    PositiveInt,
+    invalid_parameter,
+)
+from skrank._core._validation import check_arguments
+from skrank.aggregation._joined import JoinedRuns, RunsLike, best_first, join_runs
+from skrank.aggregation._judgements import Judgements, judgements_of
+from skrank.aggregation._normalization import Normalization, normalized
+from skrank.datasets import Qrels, Run
+from skrank.metrics import ndcg_score
+
+# Documents that are summed at a time.
+_BLOCK = 8192
+
+QrelsLike = Qrels | Mapping[Any, Mapping[Any, float]] | npt.ArrayLike
+
+
+class BaseAggregator(Parameters, BaseEstimator):
+    """Base class of aggregators, which fuse the rankings of several runs into one.
+
+    Subclasses implement ``_combine(joined)``, which returns one score per document of a
+    `JoinedRuns`, and those that learn from judgements ``_learn(joined, judgements)``.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Number of threads; None asks for all CPUs. Results do not depend on it.
+
+    Attributes
+    ----------
+    short_name : str
+        Name by which `get_aggregator` finds the class.
+    aliases : tuple of str
+        Further names, among them those of the ranx package.
+    learns : bool
+        Whether `fit` must see judged queries before `aggregate`.
+    """
+
+    short_name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    learns: ClassVar[bool] = False
+
+    # The scores of a document depend on the other documents of its query.
+    _needs_groups = True
+    __metadata_request__fit = {"groups": True}
+    __metadata_request__predict = {"groups": True}
+    __metadata_request__score = {"groups": True}
+
+    n_jobs: NThreads = None
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments that the common tests try."""
+        return [{}]
+
+    @abstractmethod
+    def _combine(self, joined: JoinedRuns) -> np.ndarray:
+        """Return the fused score of each document."""
+
+    def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
+        """Learn from runs; aggregators that learn nothing leave this as it is."""
+
+    def _check_runs(self, joined: JoinedRuns) -> None:
+        """Raise an error if parameters, or what was learned, belong to other runs."""
+        weights = getattr(self, "weights", None)
+        if weights is not None:
+            _check_weights(self, weights, joined.n_runs)
+        known = getattr(self, "n_runs_", joined.n_runs)
+        if known != joined.n_runs:
+            raise ValueError(
+                f"{type(self).__name__} was fitted to {known} runs, got {joined.n_runs}"
+            )
+
+    def fit(
+        self,
+        runs: RunsLike | JoinedRuns,
+        y: QrelsLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn what the method learns; others only check their parameters and runs.
+
+        Parameters
+        ----------
+        runs : runs, joined runs, or array-like of shape (n_documents, n_runs)
+            Runs, as `join_runs` takes them.
+        y : Qrels, mapping or array-like of shape (n_documents,), default=None
+            Judgements of the runs' documents: those of `skrank.datasets.load_qrels`, a
+            dictionary ``{query: {document: grade}}``, or the grade of each row if the
+            runs come as an array.
+        groups : array-like of shape (n_documents,), default=None
+            Query id of each row of an array.
+
+        Returns
+        -------
+        BaseAggregator
+            The fitted aggregator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, judgements are needed and missing, or runs
+            are not valid.
+        """
+        self._check_parameters()
+        joined = join_runs(runs, groups)
+        vars(self).pop("n_runs_", None)
+        self._check_runs(joined)
+        self._learn_from(joined, None if y is None else judgements_of(joined, y))
+        return self
+
+    def _learn_from(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
+        """Learn from checked runs, with judgements if there are any."""
+        if judgements is None and self._needs_fit():
+            raise ValueError(
+                f"{type(self).__name__}.fit learns from judged queries: pass y, as "
+                "Qrels, a dictionary {query: {document: grade}}, or one grade per row"
+            )
+        self._learn(joined, judgements)
+        self.n_runs_ = joined.n_runs
+
+    def _needs_fit(self) -> bool:
+        """Whether `aggregate` needs what only `fit` can learn."""
+        return self.learns
+
+    def aggregate(
+        self,
+        runs: RunsLike | JoinedRuns,
+        groups: npt.ArrayLike | None = None,
+        *,
+        depth: PositiveInt | None = None,
+        top_k: PositiveInt | None = None,
+    ) -> Any:
+        """Fuse runs into one.
+
+        Parameters
+        ----------
+        runs : runs, joined runs, or array-like of shape (n_documents, n_runs)
+            Runs, as `join_runs` takes them.
+        groups : array-like of shape (n_documents,), default=None
+            Query id of each row of an array.
+        depth : int, default=None
+            Number of best documents of each query that are taken from a run; None takes
+            all.
+        top_k : int, default=None
+            Number of best documents of each query in the result; None keeps all.
+
+        Returns
+        -------
+        Run, dict or ndarray of shape (n_documents,)
+            The fused run, in the form of the runs. In a `skrank.datasets.Run` and in a
+            dictionary, the best document of a query comes first, and of equal scores
+            the larger document id, as in trec_eval. In an array, each row has its fused
+            score, and −inf if no run retrieved it, or if it is below rank ``top_k``.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or runs are not valid.
+        sklearn.exceptions.NotFittedError
+            If the method learns and was not fitted.
+        """
+        self._check_parameters()
+        check_arguments(BaseAggregator.aggregate, top_k=top_k)
+        if self._needs_fit():
+            check_is_fitted(self, "n_runs_")
+        joined = join_runs(runs, groups, depth=depth)
+        self._check_runs(joined)
+        scores = self._fused(joined)
+        return _as_given(joined, scores, self.short_name, top_k, self.n_jobs)
+
+    def _fused(self, joined: JoinedRuns) -> np.ndarray:
+        """Return finite scores of what was retrieved, and −inf for the rest."""
+        scores = np.asarray(self._combine(joined), dtype=np.float64)
+        found = joined.retrieved.any(axis=1)
+        if not np.isfinite(scores[found]).all():
+            raise ValueError(
+                f"{type(self).__name__}: the fused scores are not finite; the scores "
+                "of the runs are too large to be combined, so choose a normalization"
+            )
+        return np.where(found, scores, -np.inf)
+
+    def predict(
+        self, X: npt.ArrayLike, groups: npt.ArrayLike | None = None
+    ) -> np.ndarray:
+        """Fuse the scores of runs in an array, as `aggregate` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_runs)
+            Scores, one column per run; NaN where a run lacks a document.
+        groups : array-like of shape (n_documents,), default=None
+            Query id of each row. None reads a pandas index level "qid".
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Fused scores; −inf where no run retrieved the document.
+        """
+        return self.aggregate(X, groups)
+
+    def score(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        groups: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> float:
+        """Return the mean NDCG@10 of the fused ranking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_runs)
+            Scores, one column per run; NaN where a run lacks a document.
+        y : array-like of shape (n_documents,)
+            Relevance grades.
+        groups : array-like of shape (n_documents,), default=None
+            Query id of each row. None reads a pandas index level "qid".
+        sample_weight : array-like of shape (n_documents,), default=None
+            Row weights; a query has the mean weight of its rows.
+
+        Returns
+        -------
+        float
+            Mean over queries.
+        """
+        scores = self.predict(X, groups)
+        return ndcg_score(y, scores, groups=groups, sample_weight=sample_weight, k=10)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_fit()
+        tags.input_tags.allow_nan = True
+        tags.requires_fit = self._needs_fit()
+        return tags
+
+
+def _check_weights(owner, weights, n_runs: int) -> None:
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n_runs,):
+        raise ValueError(
+            f"{type(owner).__name__}: weights must hold one number per run, {n_runs} "
+            f"in all, got {shown(weights)}"
+        )
+    if not np.isfinite(array).all() or array.min() < 0 or not array.any():
+        raise invalid_parameter(
+            owner, "weights", "numbers >= 0 that are not all zero", weights
+        )
+
+
+def _as_given(joined: JoinedRuns, scores, name, k, n_jobs) -> Any:
+    """Return fused scores in the form in which the runs came."""
+    if joined._kind == "array":
+        if k is not None:
+            order = best_first(scores, joined.ptr, n_jobs=n_jobs)
+            scores[order[_places(joined.ptr) >= k]] = -np.inf
+        assert joined._index is not None
+        return joined._index.restore(scores)
+    order = best_first(scores, joined.ptr, joined.docids, n_jobs=n_jobs)
+    ptr = joined.ptr
+    if k is not None:
+        places = _places(ptr)
+        order = order[places < k]
+        ptr = np.append(0, np.cumsum(np.minimum(joined.sizes, k)))
+    assert joined.docids is not None
+    docids, scores = joined.docids[order], scores[order]
+    if joined._kind == "run":
+        return Run(np.repeat(joined.queries, np.diff(ptr)), docids, scores, name)
+    ids, values, bounds = docids.tolist(), scores.tolist(), ptr.tolist()
+    return {
+        query: dict(zip(ids[a:b], values[a:b]))
+        for query, a, b in zip(joined.queries.tolist(), bounds, bounds[1:])
+    }
+
+
+def _places(ptr: np.ndarray) -> np.ndarray:
+    """Return 0-based places within queries."""
+    return np.arange(ptr[-1]) - np.repeat(ptr[:-1], np.diff(ptr))
+
+
+class WeightedRunsMixin(Parameters):
+    """Mixin of aggregators in which each run has a weight.
+
+    Parameters
+    ----------
+    weights : sequence of float, default=None
+        Weight of each run, >= 0. None gives all runs the same weight, 1.
+    """
+
+    weights: Numbers | None = None
+
+    def _weights(self, joined: JoinedRuns) -> np.ndarray:
+        """Return the weight of each run, shape (n_runs,)."""
+        if self.weights is None:
+            return np.ones(joined.n_runs)
+        return np.asarray(self.weights, dtype=np.float64)
+
+
+class BaseScoreAggregator(BaseAggregator):
+    """Base class of aggregators that combine the scores of the runs.
+
+    Scores of different systems have different ranges, so that they are normalised
+    within each query and run before they are combined.
+
+    Parameters
+    ----------
+    normalization : str or None, default="min-max"
+        Normalisation of the scores of each query and run: "min-max" maps them to [0,
+        1], "max" divides by the largest, "sum" shifts the smallest to 0 and the sum to
+        1, "zmuv" makes their mean 0 and their variance 1, "rank" and "borda" replace
+        them by their ranks, and "min-max-inverted" is for distances, of which the
+        smallest is best. None takes the scores as they are.
+    missing : {"skip", "minimum"} or float, default="skip"
+        Normalised score of a document that a run did not retrieve: "skip" leaves the
+        run out for this document, "minimum" takes the least score of the run for the
+        query, and a number stands for itself. A run that has nothing for a query is
+        left out.
+    """
+
+    normalization: Normalization | None = "min-max"
+    missing: Literal["skip", "minimum"] | float = "skip"
+
+    def _normalized(self, joined: JoinedRuns) -> np.ndarray:
+        """Return normalised scores by run, shape (n_runs, n_documents), NaN: none."""
+        return normalized(joined, self.normalization, self.missing)
+
+
+def sum_of_runs(
+    values: np.ndarray, function: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
+    """Sum over runs, with missing parts left out and in no particular order of runs.
+
+    Sums in the order of the runs would differ in the last digit when runs change
+    places, and break ties that are none.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_runs, n_documents)
+        Contributions, or what they are made of; NaN where there is none.
+    function : callable, default=None
+        Function that makes the contributions of some documents of their values.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        Sums; 0 where there is no part. Complexity: O(n_documents n_runs log n_runs).
+    """
+    sums = np.empty(values.shape[1])
+    # Blocks that stay in the cache: most of the time would go into fresh memory.
+    for start in range(0, len(sums), _BLOCK):
+        part = values[:, start : start + _BLOCK]
+        if function is not None:
+            part = function(part)
+        part = np.where(np.isnan(part), 0.0, part)
+        if len(part) > 2:  # a sum of two numbers has one order
+            part.sort(axis=0)
+        np.add.reduce(part, axis=0, out=sums[start : start + _BLOCK])
+    return sums

@@ -1,0 +1,450 @@
+"""Several runs as one table: a row for every document that any of them retrieved.
+
+Runs come as `skrank.datasets.Run`, as dictionaries, or as an array of scores. Whatever
+they were, aggregators see a `JoinedRuns`: rows grouped by query, one column of scores
+per run, and NaN where a run did not retrieve the document.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skrank._core._ids import join_ids, sort_ties_by_id
+from skrank._core._messages import shown
+from skrank._core._parameters import PositiveInt
+from skrank._core._queries import Grouped, QueryIndex, rows_of_queries
+from skrank._core._segments import segment_order
+from skrank._core._threads import n_threads_for
+from skrank._core._validation import (
+    as_ids,
+    as_numbers,
+    check_arguments,
+    check_groups,
+    check_no_missing_id,
+    check_scores,
+    n_rows,
+    resolve_groups,
+)
+from skrank.datasets import Run
+
+# Nanoseconds in which one thread sorts a document, roughly.
+_SORTING = 50
+
+RunLike = Run | Mapping[Any, Mapping[Any, float]]
+RunsLike = Sequence[RunLike] | Mapping[Any, RunLike] | npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedRuns(Grouped):
+    """The documents that any of several runs retrieved, with the scores of all runs.
+
+    Made by `join_runs`. It stands in for the runs wherever an aggregator takes them, so
+    that several aggregators need not join the same runs again.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_documents, n_runs), dtype float64
+        Score of each document in each run, higher is better; NaN where the run did not
+        retrieve the document.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
+    queries : ndarray of shape (n_queries,)
+        Query ids, in the order in which they first appear in the runs.
+    docids : ndarray of shape (n_documents,), dtype object, or None
+        Document ids; None if the runs came as an array.
+    tags : tuple of str
+        Names of the runs.
+    """
+
+    scores: np.ndarray
+    ptr: np.ndarray
+    queries: np.ndarray
+    docids: np.ndarray | None
+    tags: tuple[str, ...]
+    _kind: Literal["run", "dict", "array"] = field(default="array", repr=False)
+    _index: QueryIndex | None = field(default=None, repr=False)
+    # Rows and pointers of each run in the order of its own documents, which are often
+    # sorted already.
+    _entries: tuple[tuple[np.ndarray, np.ndarray], ...] | None = field(
+        default=None, repr=False
+    )
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return self.scores.shape[1]
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Query id of each document, shape (n_documents,)."""
+        return np.repeat(self.queries, self.sizes)
+
+    @cached_property
+    def retrieved(self) -> np.ndarray:
+        """Whether each run has each document, shape (n_documents, n_runs)."""
+        return ~np.isnan(self.scores)
+
+    @cached_property
+    def n_retrieved(self) -> np.ndarray:
+        """Number of documents of each query and run, shape (n_queries, n_runs)."""
+        counts = np.zeros((self.n_documents + 1, self.n_runs), dtype=np.intp)
+        np.cumsum(self.retrieved, axis=0, out=counts[1:])
+        return np.diff(counts[self.ptr], axis=0)
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """Rank of each document in each run, shape (n_documents, n_runs).
+
+        The best document has rank 1.0; NaN means that the run lacks the document. Equal
+        scores are ranked as trec_eval does, the larger document id first, and in the
+        order of the rows where there are no ids.
+        """
+        ranks = np.full(self.scores.shape, np.nan, order="F")
+        for run in range(self.n_runs):
+            rows, ptr = self.rows_of(run)
+            order = best_first(self.scores[rows, run], ptr, self.docids, rows)
+            places = np.arange(1.0, len(rows) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
+            ranks[rows[order], run] = places
+        return ranks
+
+    def rows_of(self, run: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of the documents of a run, and their pointer array.
+
+        Parameters
+        ----------
+        run : int
+            Number of the run.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_run,), dtype intp
+            Rows of the documents that the run retrieved, in the order of the run.
+        ptr : ndarray of shape (n_queries + 1,), dtype intp
+            Pointer array of ``rows``.
+        """
+        if self._entries is not None:
+            return self._entries[run]
+        rows = np.flatnonzero(self.retrieved[:, run])
+        return rows, np.searchsorted(rows, self.ptr).astype(np.intp)
+
+    def top(self, depth: int) -> "JoinedRuns":
+        """Return the runs cut off at a rank.
+
+        Parameters
+        ----------
+        depth : int
+            Number of documents of each query that a run keeps.
+
+        Returns
+        -------
+        JoinedRuns
+            Table without the documents that no run keeps, unless the runs came as an
+            array, whose rows stay.
+        """
+        kept = self.ranks <= depth
+        scores = np.where(kept, self.scores, np.nan)
+        ranks = np.where(kept, self.ranks, np.nan)
+        if self._kind == "array":
+            cut = replace(self, scores=np.asfortranarray(scores))
+        else:
+            any_run = kept.any(axis=1)
+            place = np.append(0, np.cumsum(any_run, dtype=np.intp))
+            ptr = place[self.ptr]
+            assert self.docids is not None
+            assert self._entries is not None
+            entries = []
+            for run, (rows, bounds) in enumerate(self._entries):
+                own = kept[rows, run]
+                counts = np.append(0, np.cumsum(own, dtype=np.intp))
+                entries.append((place[rows[own]], counts[bounds]))
+            cut = replace(
+                self,
+                scores=np.asfortranarray(scores[any_run]),
+                ptr=ptr,
+                docids=self.docids[any_run],
+                _entries=tuple(entries),
+            )
+            ranks = ranks[any_run]
+        # Ranks of the documents above the cut do not change.
+        vars(cut)["ranks"] = np.asfortranarray(ranks)
+        return cut
+
+
+def join_runs(
+    runs: RunsLike | JoinedRuns,
+    groups: npt.ArrayLike | None = None,
+    *,
+    depth: PositiveInt | None = None,
+) -> JoinedRuns:
+    """Join runs into one table of the documents that any of them retrieved.
+
+    Parameters
+    ----------
+    runs : sequence or mapping of runs, or array-like of shape (n_documents, n_runs)
+        Runs of `skrank.datasets.load_run`; or dictionaries ``{query: {document:
+        score}}``; or scores in an array, NaN or −inf where a run did not retrieve a
+        document. A mapping names the runs by its keys.
+    groups : array-like of shape (n_documents,), default=None
+        Query id of each row of an array. None reads a pandas index level "qid".
+    depth : int, default=None
+        Number of best documents of each query that are taken from a run; None takes
+        all.
+
+    Returns
+    -------
+    JoinedRuns
+        Table of documents and scores. Complexity: O(n) for n retrieved documents, and
+        O(n log n) with a ``depth``.
+
+    Raises
+    ------
+    ValueError
+        If there is no run, a run retrieves a document twice for a query, a score is not
+        a finite number, lengths differ, or ids are missing.
+    TypeError
+        If runs are of several kinds or of none that is known.
+
+    Examples
+    --------
+    >>> from skrank.aggregation import join_runs
+    >>> bm25 = {"q1": {"a": 3.0, "b": 2.0}}
+    >>> dense = {"q1": {"b": 0.9, "c": 0.8}}
+    >>> joined = join_runs({"bm25": bm25, "dense": dense})
+    >>> joined.docids.tolist(), joined.tags
+    (['a', 'b', 'c'], ('bm25', 'dense'))
+    >>> joined.scores
+    array([[3. , nan],
+           [2. , 0.9],
+           [nan, 0.8]])
+    """
+    check_arguments(join_runs, depth=depth)
+    if isinstance(runs, JoinedRuns):
+        if groups is not None:
+            raise ValueError("groups belongs to runs in an array; joined runs have it")
+        joined = runs
+    else:
+        joined = _join(runs, groups)
+    return joined if depth is None else joined.top(depth)
+
+
+def _join(runs, groups) -> JoinedRuns:
+    """Join runs of any kind but joined ones."""
+    if isinstance(runs, Run):
+        raise TypeError("runs must be several runs, got one Run; put it into a list")
+    names = None
+    if isinstance(runs, Mapping):
+        names, runs = [str(name) for name in runs], list(runs.values())
+    if not isinstance(runs, list | tuple) or not any(map(_is_run, runs)):
+        if names is not None or (isinstance(runs, list | tuple) and not len(runs)):
+            found = shown(runs[0]) if runs else "none"
+            raise TypeError(
+                "runs must be a sequence of Run objects or of dictionaries {query: "
+                f"{{document: score}}}}, or a mapping of names to them; found {found}"
+            )
+        return _from_array(runs, groups)
+    if groups is not None:
+        raise ValueError("groups belongs to runs in an array; these runs name queries")
+    odd = next((run for run in runs if type(run) is not type(runs[0])), None)
+    if odd is not None or not _is_run(runs[0]):
+        kinds = ", ".join(dict.fromkeys(type(run).__name__ for run in runs))
+        raise TypeError(f"runs must all be of one kind, got {kinds}")
+    is_run = isinstance(runs[0], Run)
+    names = names or [run.tag if is_run else f"run{i}" for i, run in enumerate(runs)]
+    columns = _columns_of_runs if is_run else _columns_of_dicts
+    parts = [columns(run, f"runs[{i}]") for i, run in enumerate(runs)]
+    return _from_parts(parts, tuple(names), "run" if is_run else "dict")
+
+
+def _is_run(run) -> bool:
+    if isinstance(run, Run):
+        return True
+    # A mapping whose values are numbers is one query of a run, not a run.
+    return isinstance(run, Mapping) and all(
+        isinstance(value, Mapping) for value in list(run.values())[:1]
+    )
+
+
+class _Part(NamedTuple):
+    """One run, grouped by query."""
+
+    queries: list
+    ptr: np.ndarray
+    docids: np.ndarray
+    scores: np.ndarray
+
+    def ordered(self, queries: list) -> "_Part":
+        """Return the run with exactly these queries, in their order."""
+        if self.queries == queries:
+            return self
+        numbers = {query: i for i, query in enumerate(self.queries)}
+        known = [numbers[query] for query in queries if query in numbers]
+        chosen = np.array(known, dtype=np.intp)
+        rows, _ = rows_of_queries(self.ptr, chosen)
+        sizes = np.zeros(len(queries), dtype=np.intp)
+        held = [query in numbers for query in queries]
+        sizes[held] = np.diff(self.ptr)[chosen]
+        ptr = np.append(0, np.cumsum(sizes))
+        return _Part(queries, ptr, self.docids[rows], self.scores[rows])
+
+
+def _check_finite(scores: np.ndarray, name: str) -> np.ndarray:
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{name} must hold finite scores; it contains NaN or infinity")
+    return scores
+
+
+def _columns_of_runs(run: Run, name: str) -> _Part:
+    n = n_rows(run.groups)
+    groups = check_groups(run.groups, n, name=f"{name}.groups")
+    scores = check_scores(run.scores, n, name=f"{name}.scores")
+    docids = _as_objects(run.docids, f"{name}.docids")
+    if len(docids) != n:
+        raise ValueError(f"{name}.docids has {len(docids)} ids for {n} rows")
+    index = QueryIndex.from_groups(groups)
+    scores = _check_finite(index.take(scores), f"{name}.scores")
+    return _Part(index.ids.tolist(), index.ptr, index.take(docids), scores)
+
+
+def _as_objects(docids, name: str) -> np.ndarray:
+    """Return document ids as an array of objects."""
+    return np.ascontiguousarray(as_ids(docids, name), dtype=object)
+
+
+def _columns_of_dicts(run: Mapping, name: str) -> _Part:
+    lists = list(run.values())
+    odd = next((entry for entry in lists if not isinstance(entry, Mapping)), None)
+    if odd is not None:
+        raise TypeError(
+            f"{name} must be {{query: {{document: score}}}}, found {shown(odd)} in "
+            "place of {document: score}"
+        )
+    docids = _as_objects(_array(list(chain.from_iterable(lists))), name)
+    values = list(chain.from_iterable(entry.values() for entry in lists))
+    scores = as_numbers(values, name, "numeric scores")
+    ptr = np.append(0, np.cumsum([len(entry) for entry in lists])).astype(np.intp)
+    return _Part(list(run), ptr, docids, _check_finite(scores, name))
+
+
+def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
+    """Join runs that name their documents."""
+    queries = list(dict.fromkeys(chain.from_iterable(part.queries for part in parts)))
+    parts = [part.ordered(queries) for part in parts]
+    pointers = np.array([part.ptr for part in parts])
+    rows, ptr, ids, duplicate = join_ids([part.docids for part in parts], pointers)
+    if set(map(type, ids)) - {str}:  # strings are never missing
+        for i, part in enumerate(parts):
+            check_no_missing_id(part.docids, f"runs[{i}].docids", "document id")
+    if duplicate is not None:
+        run, entry = duplicate
+        query = queries[int(np.searchsorted(parts[run].ptr, entry, "right")) - 1]
+        raise ValueError(
+            f"runs[{run}] retrieves document {shown(parts[run].docids[entry])} a "
+            f"second time for query {shown(query)}"
+        )
+    scores = np.full((len(ids), len(parts)), np.nan, order="F")
+    for i, part in enumerate(parts):
+        scores[rows[i], i] = part.scores
+    entries = tuple((own, part.ptr) for own, part in zip(rows, parts))
+    ids = _array(ids)
+    return JoinedRuns(
+        scores, ptr, _objects(queries, kind), ids, tags, kind, None, entries
+    )
+
+
+def _array(values: list) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _objects(queries: list, kind) -> np.ndarray:
+    """Return query ids as an array, as compact as the type of the ids allows."""
+    if kind == "run" and all(isinstance(query, str) for query in queries):
+        return np.array(queries, dtype=np.str_)
+    return _array(queries)
+
+
+def _from_array(runs, groups) -> JoinedRuns:
+    """Group the rows of an array of scores."""
+    scores = as_numbers(runs, "runs", "numeric scores")
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        raise ValueError(
+            "runs in an array must have the shape (n_documents, n_runs), got "
+            f"{scores.shape}"
+        )
+    if len(scores) == 0:
+        raise ValueError("runs has no rows; at least one document is needed")
+    if (scores == np.inf).any():
+        raise ValueError(
+            "runs must hold finite scores, or NaN where a run lacks a document; it "
+            "contains infinity"
+        )
+    ids = resolve_groups(groups, runs, n_samples=len(scores), caller="aggregation")
+    index = QueryIndex.from_groups(ids)
+    grouped = np.array(index.take(scores), order="F")
+    grouped[grouped == -np.inf] = np.nan  # not retrieved, as measures take it
+    columns = getattr(runs, "columns", range(scores.shape[1]))
+    tags = tuple(c if isinstance(c, str) else f"run{i}" for i, c in enumerate(columns))
+    return JoinedRuns(grouped, index.ptr, index.ids, None, tags, "array", index)
+
+
+def best_first(
+    values: np.ndarray,
+    ptr: np.ndarray,
+    docids: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Order the documents of each query by descending value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_documents,)
+        Scores without NaN.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+    docids : ndarray of dtype object, default=None
+        Ids that order equal values, the larger one first, as in trec_eval; without
+        them, such documents stay in the order of the rows.
+    rows : ndarray of shape (n_documents,), dtype intp, default=None
+        Place of each document in ``docids``; None if they are in the same order.
+    n_jobs : int, default=None
+        Number of threads; None asks for all CPUs.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,), dtype intp
+        Rows, query after query. Complexity: O(n log n), and O(n) if the documents are
+        in order.
+    """
+    begins = np.zeros(len(values) + 1, dtype=bool)
+    begins[ptr] = True
+    begins = begins[1:-1]  # whether a row is the first one of its query
+    if np.all((values[1:] <= values[:-1]) | begins):
+        order = np.arange(len(values))
+        ranked = values
+    else:
+        threads = n_threads_for(_SORTING * len(values), n_jobs)
+        order = segment_order(np.ascontiguousarray(values), ptr, threads)
+        order = order + np.repeat(ptr[:-1], np.diff(ptr))
+        ranked = values[order]
+    if docids is None:
+        return order
+    tied = (ranked[1:] == ranked[:-1]) & ~begins
+    if tied.any():
+        padded = np.concatenate(([False], tied, [False]))
+        edges = np.flatnonzero(padded[1:] != padded[:-1])
+        edges[1::2] += 1
+        ids = docids if rows is None else docids[rows]
+        try:
+            sort_ties_by_id(order, edges, ids)
+        except TypeError:  # numbers and the like are ordered by what files would hold
+            sort_ties_by_id(
+                order, edges, _array([str(docid) for docid in ids.tolist()])
+            )
+    return order

@@ -1,0 +1,161 @@
+"""Normalisation of the scores of each query and run.
+
+Every function takes the scores of one run, grouped by query, and returns them
+normalised. Where all scores of a query are equal, there is nothing to divide by, and
+the normalised scores are those of the numerator, 0.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skrank.aggregation._joined import JoinedRuns
+
+Normalization = Literal[
+    "min-max", "max", "sum", "zmuv", "rank", "borda", "min-max-inverted"
+]
+
+
+class _Column(NamedTuple):
+    """Retrieved documents of one run."""
+
+    scores: np.ndarray
+    ranks: np.ndarray
+    ptr: np.ndarray
+    n_candidates: np.ndarray  # documents of any run, by query
+
+    def reduced(self, ufunc: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Reduce values within queries, and repeat the result for each document."""
+        return np.repeat(_reduce(ufunc, values, self.ptr), np.diff(self.ptr))
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of documents of the query of each document."""
+        sizes = np.diff(self.ptr)
+        return np.repeat(sizes, sizes)
+
+
+def _reduce(ufunc: np.ufunc, values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """Reduce values within queries; 0 for queries without documents."""
+    held = ptr[1:] > ptr[:-1]
+    result = np.zeros(len(held))
+    if held.any():
+        result[held] = ufunc.reduceat(values, ptr[:-1][held])
+    return result
+
+
+def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    # A difference that is positive may still be too small to divide by.
+    with np.errstate(over="ignore"):
+        return numerator / np.where(denominator > 0, denominator, 1.0)
+
+
+def _min_max(column: _Column) -> np.ndarray:
+    low = column.reduced(np.minimum, column.scores)
+    high = column.reduced(np.maximum, column.scores)
+    return _divided(column.scores - low, high - low)
+
+
+def _min_max_inverted(column: _Column) -> np.ndarray:
+    low = column.reduced(np.minimum, column.scores)
+    high = column.reduced(np.maximum, column.scores)
+    return _divided(high - column.scores, high - low)
+
+
+def _max(column: _Column) -> np.ndarray:
+    high = column.reduced(np.maximum, column.scores)
+    if (high < 0).any():
+        raise ValueError(
+            "normalization='max' divides by the largest score of each query, which "
+            f"must not be negative, got {high.min():g}; 'min-max' takes any scores"
+        )
+    return _divided(column.scores, high)
+
+
+def _sum(column: _Column) -> np.ndarray:
+    shifted = column.scores - column.reduced(np.minimum, column.scores)
+    return _divided(shifted, column.reduced(np.add, shifted))
+
+
+def _zmuv(column: _Column) -> np.ndarray:
+    centred = column.scores - column.reduced(np.add, column.scores) / column.sizes
+    variance = column.reduced(np.add, centred**2) / column.sizes
+    # Equal scores leave rounding errors of their mean, which are no spread.
+    low = column.reduced(np.minimum, column.scores)
+    constant = low == column.reduced(np.maximum, column.scores)
+    return np.where(constant, 0.0, _divided(centred, np.sqrt(variance)))
+
+
+def _rank(column: _Column) -> np.ndarray:
+    return 1.0 - (column.ranks - 1.0) / column.sizes
+
+
+def _borda(column: _Column) -> np.ndarray:
+    candidates = np.repeat(column.n_candidates, np.diff(column.ptr))
+    return 1.0 - (column.ranks - 1.0) / candidates
+
+
+_NORMALIZATIONS: dict[str, Callable[[_Column], np.ndarray]] = {
+    "min-max": _min_max,
+    "min-max-inverted": _min_max_inverted,
+    "max": _max,
+    "sum": _sum,
+    "zmuv": _zmuv,
+    "rank": _rank,
+    "borda": _borda,
+}
+
+
+def normalized(
+    joined: JoinedRuns,
+    normalization: Normalization | None = None,
+    missing: str | float = "skip",
+) -> np.ndarray:
+    """Return the normalised scores of joined runs.
+
+    Parameters
+    ----------
+    joined : JoinedRuns
+        Runs.
+    normalization : str, default=None
+        Normalisation; None leaves scores as they are.
+    missing : {"skip", "minimum"} or float, default="skip"
+        Normalised score of documents that a run lacks, NaN for "skip".
+
+    Returns
+    -------
+    ndarray of shape (n_runs, n_documents)
+        Normalised scores. Complexity: O(n) for n retrieved documents, and O(n log n)
+        for "rank" and "borda".
+    """
+    result = np.full((joined.n_runs, joined.n_documents), np.nan)
+    n_candidates = joined.sizes
+    uses_ranks = normalization in ("rank", "borda")
+    for run in range(joined.n_runs):
+        rows, ptr = joined.rows_of(run)
+        scores = joined.scores[rows, run]
+        ranks = joined.ranks[rows, run] if uses_ranks else scores
+        if normalization is not None:
+            column = _Column(scores, ranks, ptr, n_candidates)
+            scores = _NORMALIZATIONS[normalization](column)
+        result[run, rows] = scores
+        fill = _fill(normalization, missing, scores, ptr, n_candidates)
+        if fill is not None:
+            # A run that has nothing for a query says nothing of its documents.
+            fill[ptr[1:] == ptr[:-1]] = np.nan
+            values = np.repeat(fill, joined.sizes)
+            np.copyto(result[run], values, where=~joined.retrieved[:, run])
+    return result
+
+
+def _fill(normalization, missing, scores, ptr, n_candidates) -> np.ndarray | None:
+    """Return the score of missing documents by query; None: there is none."""
+    if missing == "minimum":
+        return _reduce(np.minimum, scores, ptr)
+    if not isinstance(missing, str):
+        return np.full(len(n_candidates), float(missing))
+    if normalization == "borda":  # the points that are left are shared
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 0.5 - (np.diff(ptr) - 1.0) / (2.0 * n_candidates)
+    return None

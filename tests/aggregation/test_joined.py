@@ -1,0 +1,240 @@
+"""Joining runs of every kind into one table."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from _runs import ranks_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skrank._core._ids import join_ids, sort_ties_by_id
+from skrank.aggregation import JoinedRuns, join_runs
+from skrank.aggregation._joined import best_first
+from skrank.datasets import Run
+
+
+def as_run(run, tag="r", seed=None):
+    rows = [(q, d, s) for q, entry in run.items() for d, s in entry.items()]
+    if seed is not None:
+        rows = [rows[i] for i in np.random.default_rng(seed).permutation(len(rows))]
+    groups = np.array([q for q, _, _ in rows])
+    docids = np.array([d for _, d, _ in rows], dtype=object)
+    return Run(groups, docids, np.array([s for *_, s in rows]), tag)
+
+
+def as_table(joined):
+    """Scores by query and document."""
+    return {
+        (q, d): scores
+        for q, d, scores in zip(joined.groups, joined.docids, joined.scores.tolist())
+    }
+
+
+def test_scores_and_ranks_are_those_of_the_runs(runs):
+    joined = join_runs(runs)
+    table = {
+        (q, d): row
+        for row, (q, d) in enumerate(zip(joined.groups.tolist(), joined.docids))
+    }
+    assert len(table) == joined.n_documents
+    for number, run in enumerate(runs):
+        found = ~np.isnan(joined.scores[:, number])
+        assert found.sum() == sum(map(len, run.values()))
+        for q, entry in run.items():
+            ranks = ranks_of(entry)
+            for d, score in entry.items():
+                assert joined.scores[table[q, d], number] == score
+                assert joined.ranks[table[q, d], number] == ranks[d]
+    assert np.isnan(joined.ranks[~joined.retrieved]).all()
+    expected = [[len(run.get(q, {})) for run in runs] for q in joined.queries]
+    assert joined.n_retrieved.tolist() == expected
+
+
+def test_runs_and_dictionaries_give_the_same_table(runs):
+    of_dicts = join_runs(runs)
+    of_runs = join_runs([as_run(run, f"t{i}") for i, run in enumerate(runs)])
+    shuffled = join_runs([as_run(run, seed=i) for i, run in enumerate(runs)])
+    np.testing.assert_array_equal(of_dicts.scores, of_runs.scores)
+    np.testing.assert_array_equal(of_dicts.ranks, of_runs.ranks)
+    assert of_runs.tags == ("t0", "t1", "t2", "t3")
+    assert of_dicts.tags == ("run0", "run1", "run2", "run3")
+    assert of_runs.queries.dtype.kind == "U"
+    first, second = as_table(of_dicts), as_table(shuffled)
+    assert first.keys() == second.keys()
+    np.testing.assert_array_equal(
+        [first[key] for key in first], [second[key] for key in first]
+    )
+
+
+def test_arrays_are_grouped_and_may_miss_scores():
+    scores = [[1.0, np.nan], [2.0, -np.inf], [np.nan, 3.0], [4.0, 5.0]]
+    joined = join_runs(scores, ["b", "a", "b", "a"])
+    assert joined.docids is None
+    np.testing.assert_array_equal(joined.queries, ["a", "b"])
+    np.testing.assert_array_equal(
+        joined.scores, [[2, np.nan], [4, 5], [1, np.nan], [np.nan, 3]]
+    )
+    np.testing.assert_array_equal(
+        joined.ranks, [[2, np.nan], [1, 1], [1, np.nan], [np.nan, 1]]
+    )
+
+
+def test_a_frame_names_its_runs_and_queries():
+    index = pd.Index(["a", "a"], name="qid")
+    frame = pd.DataFrame({"bm25": [1.0, 2.0], "dense": [0.5, None]}, index=index)
+    joined = join_runs(frame)
+    assert joined.tags == ("bm25", "dense")
+    assert joined.n_queries == 1
+
+
+def test_a_mapping_names_the_runs():
+    joined = join_runs({"x": {"q": {"a": 1.0}}, "y": {"q": {"b": 1.0}}})
+    assert joined.tags == ("x", "y")
+
+
+@pytest.mark.parametrize("depth", [1, 3, 100])
+def test_depth_keeps_the_best_documents(runs, depth):
+    cut = [
+        {
+            q: {d: e[d] for d, r in ranks_of(e).items() if r <= depth}
+            for q, e in run.items()
+        }
+        for run in runs
+    ]
+    expected, found = join_runs(cut), join_runs(runs, depth=depth)
+    first, second = as_table(expected), as_table(found)
+    assert first.keys() == second.keys()
+    np.testing.assert_array_equal(
+        [first[key] for key in first], [second[key] for key in first]
+    )
+    np.testing.assert_array_equal(
+        sorted(map(tuple, np.nan_to_num(expected.ranks))),
+        sorted(map(tuple, np.nan_to_num(found.ranks))),
+    )
+
+
+def test_depth_keeps_the_rows_of_an_array():
+    joined = join_runs([[1.0], [3.0], [2.0]], [0, 0, 0], depth=2)
+    np.testing.assert_array_equal(joined.scores.ravel(), [np.nan, 3, 2])
+
+
+def test_empty_queries_and_ids_that_are_numbers():
+    joined = join_runs([{1: {7: 1.0, 10: 1.0}, 2: {}}, {1: {10: 2.0}}])
+    assert joined.sizes.tolist() == [2, 0]
+    assert joined.docids.tolist() == [7, 10]
+    # Ids are compared as a file would hold them: "7" > "10".
+    assert joined.ranks[:, 0].tolist() == [1.0, 2.0]
+    assert isinstance(joined, JoinedRuns)
+
+
+LISTS = st.lists(st.sampled_from("abcdef"), unique=True)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(
+        st.lists(
+            st.lists(st.sampled_from("abcdef"), unique=True), min_size=3, max_size=3
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_joined_ids_are_those_of_a_dictionary(lists):
+    entries = [
+        np.array([d for part in run for d in part] + [None], object)[:-1]
+        for run in lists
+    ]
+    ptr = np.array([np.cumsum([0, *map(len, run)]) for run in lists])
+    rows, bounds, ids, duplicate = join_ids(entries, ptr)
+    assert duplicate is None
+    expected = [dict.fromkeys(d for run in lists for d in run[q]) for q in range(3)]
+    assert ids == [d for table in expected for d in table]
+    assert np.diff(bounds).tolist() == [len(table) for table in expected]
+    for own, entry in zip(rows, entries):
+        assert [ids[row] for row in own] == entry.tolist()
+
+
+@pytest.mark.parametrize("n", [2, 16, 17, 100])
+def test_ties_are_sorted_by_descending_id(n):
+    rng = np.random.default_rng(n)
+    ids = np.array([f"d{i}é" if i % 2 else f"d{i}" for i in rng.permutation(n)], object)
+    order = rng.permutation(n)
+    expected = [order[0], *sorted(order[1:], key=ids.__getitem__, reverse=True)]
+    sort_ties_by_id(order, np.array([1, n]), ids)
+    assert order.tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_best_first_is_a_sort_by_score_and_id(seed):
+    rng = np.random.default_rng(seed)
+    ptr = np.array([0, 0, 7, 7, 20, 21, 21])
+    values = rng.integers(0, 4, 21).astype(float)
+    ids = np.array([f"d{i}" for i in rng.permutation(21)], object)
+    expected = [
+        row
+        for a, b in pairwise(ptr)
+        for row in sorted(range(a, b), key=lambda i: (values[i], ids[i]), reverse=True)
+    ]
+    assert best_first(values, ptr, ids).tolist() == expected
+    stable = [
+        row
+        for a, b in pairwise(ptr)
+        for row in sorted(range(a, b), key=lambda i: -values[i])
+    ]
+    assert best_first(values, ptr).tolist() == stable
+    # Documents that are sorted already take another way.
+    again = best_first(values[expected], ptr, ids[expected])
+    assert again.tolist() == list(range(21))
+
+
+@pytest.mark.parametrize(
+    ("runs", "groups", "message"),
+    [
+        ([], None, "runs must be a sequence of Run objects or of dictionaries"),
+        ({"q": {"d": 1.0}}, None, "runs must be a sequence of Run objects"),
+        (
+            [{"q": {"d": 1.0}}, as_run({"q": {"d": 1.0}})],
+            None,
+            "must all be of one kind",
+        ),
+        (as_run({"q": {"d": 1.0}}), None, "got one Run; put it into a list"),
+        ([{"q": {"d": np.nan}}], None, r"runs\[0\] must hold finite scores"),
+        ([{"q": {"d": "x"}}], None, r"runs\[0\] must hold numeric scores"),
+        ([{"q": {"d": 1.0}, "r": 3}], None, "found 3 in place of {document: score}"),
+        ([{"q": {None: 1.0}}], None, "must hold one document id per row"),
+        ([{"q": {"d": 1.0}}], [0], "groups belongs to runs in an array"),
+        (
+            [1.0, 2.0],
+            [0, 0],
+            r"must have the shape \(n_documents, n_runs\), got \(2,\)",
+        ),
+        (np.empty((0, 2)), [], "runs has no rows"),
+        ([[np.inf]], [0], "it contains infinity"),
+        ([[1.0]], None, "aggregation needs to know the query of every row"),
+        ([[1.0], [2.0]], [0], "found 1 ids for 2 rows"),
+        (
+            [Run(np.array(["q", "q"]), np.array(["a", "a"], object), np.ones(2), "t")],
+            None,
+            r"runs\[0\] retrieves document 'a' a second time for query 'q'",
+        ),
+        (
+            [Run(np.array(["q"]), np.array(["a", "b"], object), np.ones(1), "t")],
+            None,
+            r"runs\[0\].docids has 2 ids for 1 rows",
+        ),
+    ],
+)
+def test_bad_runs_are_refused(runs, groups, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        join_runs(runs, groups)
+
+
+def test_bad_depths_are_refused():
+    with pytest.raises(ValueError, match="depth must be a whole number >= 1"):
+        join_runs([{"q": {"a": 1.0}}], depth=0)
+    joined = join_runs([{"q": {"a": 1.0}}])
+    with pytest.raises(ValueError, match="joined runs have it"):
+        join_runs(joined, [0])

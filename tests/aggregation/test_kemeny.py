@@ -1,0 +1,105 @@
+"""Kemeny's order against enumeration, and its bounds."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from _runs import distance, make_runs, queries_of, votes_of
+
+from skrank.aggregation import Kemeny, LocalKemeny
+from skrank.aggregation._kemeny import components_in_order, distance_of
+from skrank.aggregation._kemeny_programs import best_order, linear_order
+
+SOLVERS = {
+    "dynamic": {"dynamic_size": 7},
+    "integer": {"dynamic_size": 0, "linear_size": 10},
+}
+
+
+def random_votes(seed, m, n_runs=5):
+    rng = np.random.default_rng(seed)
+    places = np.array([rng.permutation(m) for _ in range(n_runs)]).T
+    return (places[:, None] < places[None]).sum(axis=2).astype(float)
+
+
+@pytest.mark.parametrize("missing", ["last", "skip"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_against_enumeration(seed, solver, missing):
+    runs = make_runs(seed, n_runs=4, n_queries=5, pool=6)
+    weights = [1.0, 1.5, 1.0, 2.0]
+    kemeny = Kemeny(**SOLVERS[solver], missing=missing, weights=weights).fit(runs)
+    found = kemeny.aggregate(runs)
+    bounds = kemeny.lower_bound(runs)
+    for number, (q, docs, lists) in enumerate(queries_of(runs)):
+        votes = votes_of(docs, lists, missing, weights)
+        least = min(distance(order, votes) for order in permutations(docs))
+        assert distance(found[q], votes) == pytest.approx(least)
+        assert kemeny.distance_[number] == pytest.approx(least)
+        assert kemeny.lower_bound_[number] == pytest.approx(least)
+        assert bounds[number] <= least + 1e-6
+    assert kemeny.optimal_.all()
+
+
+def test_circles_are_the_hard_part():
+    runs = [{"q": dict(zip(order, (3, 2, 1)))} for order in ("abc", "bca", "cab")]
+    kemeny = Kemeny().fit(runs)
+    assert kemeny.distance_.tolist() == [4.0]
+    unsolved = Kemeny(dynamic_size=0).fit(runs)
+    assert unsolved.distance_.tolist() == [4.0]
+    assert unsolved.lower_bound_.tolist() == [3.0]
+    assert unsolved.optimal_.tolist() == [False]
+    # With the constraints on three documents, the linear program is exact.
+    assert unsolved.lower_bound(runs) == pytest.approx([4.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_large_components(seed):
+    runs = make_runs(seed, n_runs=3, n_queries=2, pool=25, complete=True)
+    local = LocalKemeny().fit(runs)
+    unsolved = Kemeny(dynamic_size=0).fit(runs)
+    exact = Kemeny(dynamic_size=10, linear_size=25).fit(runs)
+    bounds = unsolved.lower_bound(runs)
+    assert exact.optimal_.all()
+    np.testing.assert_allclose(exact.lower_bound_, exact.distance_)
+    assert (unsolved.lower_bound_ <= bounds + 1e-6).all()
+    assert (bounds <= exact.distance_ + 1e-6).all()
+    assert (exact.distance_ <= unsolved.distance_).all()
+    assert (unsolved.distance_ <= local.distance_).all()
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 9])
+@pytest.mark.parametrize("seed", range(3))
+def test_dynamic_and_integer_programs_agree(seed, m):
+    votes = random_votes(seed, m)
+    order, value = linear_order(votes, integer=True)
+    assert sorted(order) == sorted(best_order(votes)) == list(range(m))
+    assert distance_of(votes, order) == pytest.approx(value)
+    assert distance_of(votes, best_order(votes)) == pytest.approx(value)
+    assert linear_order(votes, integer=False)[1] <= value + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_components_come_in_an_order_of_the_graph(seed):
+    rng = np.random.default_rng(seed)
+    m = 12
+    upper = np.triu(rng.random((m, m)) < 0.15 * (1 + seed), 1)
+    beats = upper | (np.tril(rng.random((m, m)) < 0.05, -1) & ~upper.T)
+    components = components_in_order(beats)
+    assert sorted(np.concatenate(components)) == list(range(m))
+    reach = np.linalg.matrix_power(beats + np.eye(m), m) > 0
+    for i, earlier in enumerate(components):
+        assert reach[np.ix_(earlier, earlier)].all()
+        for later in components[i + 1 :]:
+            assert not beats[np.ix_(later, earlier)].any()
+
+
+def test_ties_are_broken_by_bordas_order():
+    # All orders of two runs that contradict each other are equally good.
+    runs = [{"q": {"a": 1, "b": 2, "c": 3}}, {"q": {"a": 3, "b": 2, "c": 1}}]
+    assert list(Kemeny().aggregate(runs)["q"]) == ["c", "b", "a"]
+
+
+def test_the_table_has_a_limit():
+    with pytest.raises(ValueError, match=r"must be a whole number in \[0, 20\]"):
+        Kemeny(dynamic_size=21).fit([{"q": {"a": 1.0}}])

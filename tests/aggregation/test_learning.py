@@ -1,0 +1,257 @@
+"""Methods that learn from judged queries, against loops over lists."""
+
+from itertools import pairwise
+from math import ceil, log
+
+import numpy as np
+import pytest
+from _runs import close, make_qrels, make_runs, queries_of, ranks_of
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+
+from skrank.aggregation import (
+    Borda,
+    CombSUM,
+    LearnedFusion,
+    LocalKemeny,
+    WeightedFusion,
+    get_aggregator,
+    join_runs,
+)
+from skrank.aggregation._judgements import judgements_of, measured_runs
+from skrank.datasets import Qrels
+from skrank.metrics import AP, get_measure
+
+BOUNDS = [0, 5, 10, 15, 20, 30, 100, 200, 500, 1000]
+SEGMENTS = [0] + [10 * 2**k - 5 for k in range(10)]
+
+
+def hit_lists(run, qrels):
+    """Whether each document of each judged query is relevant, the best first."""
+    lists = []
+    for q, grades in qrels.items():
+        ranks = ranks_of(run.get(q, {}))
+        lists.append([grades.get(d, 0) >= 1 for d in sorted(ranks, key=ranks.get)])
+    return lists
+
+
+def shares(lists, bounds):
+    return [
+        sum(sum(hits[a:b]) / (b - a) for hits in lists) / len(lists)
+        for a, b in pairwise(bounds)
+    ]
+
+
+def position_probabilities(lists):
+    longest = max(map(len, lists))
+    return [
+        sum(hits[p] for hits in lists if len(hits) > p)
+        / sum(len(hits) > p for hits in lists)
+        for p in range(longest)
+    ]
+
+
+def posfuse(lists, rank, n, score):
+    known = position_probabilities(lists)
+    return known[rank - 1] if rank <= len(known) else 0.0
+
+
+def slidefuse(lists, rank, n, score):
+    first, last = max(rank - 1 - 2, 0), min(rank - 1 + 2, n - 1)
+    return sum(position_probabilities(lists)[first : last + 1]) / (last - first + 1)
+
+
+def probfuse(lists, rank, n, score):
+    segment = (rank - 1) // ceil(n / 3)
+    total = 0.0
+    for hits in lists:
+        length = ceil(len(hits) / 3)
+        part = hits[segment * length : (segment + 1) * length]
+        total += sum(part) / len(part) if part else 0.0
+    return total / len(lists) / (segment + 1)
+
+
+def segfuse(lists, rank, n, score):
+    segment = max(k for k, a in enumerate(SEGMENTS) if rank - 1 >= a)
+    return shares(lists, SEGMENTS)[segment] * (score + 1)
+
+
+def bayesfuse(lists, rank, n, score):
+    if rank is None:
+        return log(0.001 / 0.999)
+    segment = max(k for k, a in enumerate(BOUNDS) if rank - 1 >= a)
+    p = shares(lists, BOUNDS)[segment] or 0.001
+    return log(p / ((1 - p) or 0.001))
+
+
+METHODS = [posfuse, slidefuse, probfuse, segfuse, bayesfuse]
+PARAMS = {"slidefuse": {"window": 2}, "probfuse": {"n_segments": 3}}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_positions(runs, method):
+    qrels = make_qrels(runs)
+    del qrels["q0"]  # a query of the runs that nobody judged
+    aggregator = get_aggregator(method.__name__, **PARAMS.get(method.__name__, {}))
+    found = aggregator.fit(runs, qrels).aggregate(runs)
+    known = [hit_lists(run, qrels) for run in runs]
+    expected = {}
+    for q, docs, entries in queries_of(runs):
+        expected[q] = dict.fromkeys(docs, 0.0)
+        for lists, entry in zip(known, entries):
+            ranks, values = ranks_of(entry), list(entry.values())
+            for d in docs:
+                if d in entry:
+                    low, high = min(values), max(values)
+                    score = (entry[d] - low) / ((high - low) or 1)
+                    part = method(lists, ranks[d], len(entry), score)
+                    expected[q][d] += part
+                elif method is bayesfuse:
+                    expected[q][d] += method(lists, None, 0, 0)
+    close(found, expected)
+
+
+def average_precision(entry, grades):
+    ranks = ranks_of(entry)
+    hits = [grades.get(d, 0) >= 1 for d in sorted(ranks, key=ranks.get)]
+    n_relevant = sum(grade >= 1 for grade in grades.values())
+    found = [sum(hits[: i + 1]) / (i + 1) for i, hit in enumerate(hits) if hit]
+    return sum(found) / n_relevant
+
+
+def test_mapfuse(runs):
+    qrels = make_qrels(runs)
+    means = [
+        np.mean([average_precision(run.get(q, {}), qrels[q]) for q in qrels])
+        for run in runs
+    ]
+    fusion = get_aggregator("mapfuse").fit(runs, qrels)
+    np.testing.assert_allclose(fusion.weights_, means)
+    joined = join_runs(runs)
+    judgements = judgements_of(joined, qrels)
+    np.testing.assert_allclose(measured_runs(joined, judgements, AP()), means)
+    expected = {
+        q: {
+            d: sum(
+                m / ranks_of(entry)[d] for m, entry in zip(means, lists) if d in entry
+            )
+            for d in docs
+        }
+        for q, docs, lists in queries_of(runs)
+    }
+    close(fusion.aggregate(runs), expected)
+
+
+def as_qrels(qrels):
+    rows = [(q, d, g) for q, grades in qrels.items() for d, g in grades.items()]
+    docids = np.array([d for _, d, _ in rows], dtype=object)
+    grades = np.array([g for *_, g in rows], dtype=float)
+    return Qrels(np.array([q for q, *_ in rows]), docids, grades)
+
+
+@pytest.mark.parametrize("method", ["mapfuse", "posfuse", "weighted"])
+def test_judgements_of_every_kind_are_the_same(runs, method):
+    qrels = make_qrels(runs, missing=False)
+    joined = join_runs(runs)
+    y = [qrels[q].get(d, 0) for q, d in zip(joined.groups, joined.docids)]
+    of_dicts = get_aggregator(method).fit(runs, qrels)
+    of_qrels = get_aggregator(method).fit(joined, as_qrels(qrels))
+    of_array = get_aggregator(method).fit(joined.scores, y, joined.groups)
+    close(of_qrels.aggregate(runs), of_dicts.aggregate(runs))
+    scores = of_array.predict(joined.scores, joined.groups)
+    assert np.isfinite(scores).all()
+
+
+def value_of(fused, qrels, measure):
+    joined = join_runs([fused])
+    judgements = judgements_of(joined, qrels)
+    return measured_runs(joined, judgements, get_measure(measure))[0]
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "map"])
+@pytest.mark.parametrize("aggregator", [None, Borda(), CombSUM(normalization="sum")])
+def test_weights_raise_the_measure(runs, aggregator, measure):
+    qrels = make_qrels(runs)
+    start = WeightedFusion(aggregator=aggregator, measure=measure, search="none")
+    start.fit(runs, qrels)
+    learned = WeightedFusion(aggregator=aggregator, measure=measure).fit(runs, qrels)
+    joined = join_runs(runs)
+    values = measured_runs(joined, judgements_of(joined, qrels), get_measure(measure))
+    np.testing.assert_allclose(start.weights_, values / values.sum())
+    assert learned.weights_.sum() == pytest.approx(1)
+    assert learned.train_value_ >= start.train_value_
+    fused = learned.aggregate(runs)
+    assert value_of(fused, qrels, measure) == pytest.approx(learned.train_value_)
+
+
+def test_a_useless_run_gets_no_weight():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=400).astype(float)
+    groups = np.repeat(np.arange(20), 20)
+    X = np.column_stack([y + rng.normal(size=400) * 0.3, rng.normal(size=400)])
+    fusion = WeightedFusion(measure="map").fit(X, y, groups)
+    assert fusion.weights_[0] > 0.8
+    assert fusion.score(X, y, groups) > CombSUM().score(X, y, groups)
+
+
+@pytest.mark.parametrize("features", [("score",), ("reciprocal_rank", "retrieved")])
+def test_a_ranker_learns_from_the_scores(runs, features):
+    qrels = make_qrels(runs)
+    fusion = LearnedFusion(ranker=Ridge(), features=features, missing="minimum")
+    fused = fusion.fit(runs, qrels).aggregate(runs)
+    assert fusion.ranker_.n_features_in_ == len(runs) * len(features)
+    joined = join_runs(runs)
+    columns = fusion._features(joined)
+    judgements = judgements_of(joined, qrels)
+    expected = Ridge().fit(columns, judgements.grades).predict(columns)
+    rows = zip(joined.groups, joined.docids, expected)
+    for q, d, score in rows:
+        assert fused[q][d] == pytest.approx(score)
+
+
+def test_an_initial_order_may_be_learned(runs):
+    qrels = make_qrels(runs)
+    kemeny = LocalKemeny(initial=get_aggregator("mapfuse"))
+    with pytest.raises(NotFittedError):
+        kemeny.aggregate(runs)
+    with pytest.raises(ValueError, match="learns from judged queries"):
+        kemeny.fit(runs)
+    assert kemeny.fit(runs, qrels).aggregate(runs).keys() == runs[0].keys()
+
+
+RUNS = make_runs()
+QRELS = make_qrels(RUNS)
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "runs", "y", "message"),
+    [
+        ("posfuse", RUNS, None, "PosFuse.fit learns from judged queries: pass y"),
+        ("posfuse", RUNS, [1.0], "y must be Qrels or a dictionary"),
+        ("posfuse", [[1.0]], QRELS, "y must hold one grade per row"),
+        ("posfuse", RUNS, {"other": {"a": 1}}, "no query of the runs is judged"),
+        ("posfuse", RUNS, {"q0": 1}, "found 1 in place of {document: grade}"),
+        ("posfuse", RUNS, {"q0": {"d": np.nan}}, "finite grades; query 'q0' does not"),
+        ("mapfuse", RUNS, {"q0": {"d1": 0}}, "is defined for no judged query"),
+        ("learned", RUNS, QRELS, "LearnedFusion: ranker must be a ranker, such as"),
+        (
+            WeightedFusion(aggregator=get_aggregator("combmax")),
+            RUNS,
+            QRELS,
+            "aggregator must be an aggregator that has weights",
+        ),
+        (WeightedFusion(measure="x"), RUNS, QRELS, "measure must be a string such as"),
+    ],
+)
+def test_bad_input_is_refused(aggregator, runs, y, message):
+    groups = [0] if isinstance(runs[0], list) else None
+    with pytest.raises((ValueError, TypeError), match=message):
+        get_aggregator(aggregator).fit(runs, y, groups)
+
+
+def test_other_runs_than_those_of_fit_are_refused():
+    fusion = get_aggregator("mapfuse").fit(RUNS, QRELS)
+    with pytest.raises(ValueError, match="was fitted to 4 runs, got 3"):
+        fusion.aggregate(RUNS[:3])
+    with pytest.raises(NotFittedError):
+        get_aggregator("mapfuse").aggregate(RUNS)

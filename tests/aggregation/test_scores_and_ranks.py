@@ -1,0 +1,208 @@
+"""Normalisations and methods with a formula, against loops over documents."""
+
+import statistics
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from _runs import close, make_runs, queries_of, ranks_of
+
+from skrank.aggregation import aggregate, get_aggregator
+from skrank.aggregation._base import sum_of_runs
+from skrank.aggregation._comb import median_of_runs
+
+WEIGHTS = [1.0, 0.5, 2.0, 3.0]
+
+
+def normalized(entry, name, n_candidates):
+    """Normalised scores of one list."""
+    if not entry:
+        return {}
+    values, ranks = list(entry.values()), ranks_of(entry)
+    low, high, n = min(values), max(values), len(values)
+    mean = sum(values) / n
+    spread = sqrt(sum((v - mean) ** 2 for v in values) / n)
+    shifted = sum(v - low for v in values)
+    rules = {
+        None: lambda d, v: v,
+        "min-max": lambda d, v: (v - low) / (high - low or 1),
+        "min-max-inverted": lambda d, v: (high - v) / (high - low or 1),
+        "max": lambda d, v: v / high,
+        "sum": lambda d, v: (v - low) / (shifted or 1),
+        "zmuv": lambda d, v: (v - mean) / (spread or 1) if low < high else 0,
+        "rank": lambda d, v: 1 - (ranks[d] - 1) / n,
+        "borda": lambda d, v: 1 - (ranks[d] - 1) / n_candidates,
+    }
+    return {d: rules[name](d, v) for d, v in entry.items()}
+
+
+def own_scores(d, lists):
+    return [(w, entry[d]) for w, entry in zip(WEIGHTS, lists) if d in entry]
+
+
+FORMULAS = {
+    "combmin": lambda x: min(s for _, s in x),
+    "combmax": lambda x: max(s for _, s in x),
+    "combmed": lambda x: statistics.median(s for _, s in x),
+    "combsum": lambda x: sum(w * s for w, s in x),
+    "combanz": lambda x: sum(w * s for w, s in x) / sum(w for w, _ in x),
+    "combmnz": lambda x: len(x) * sum(w * s for w, s in x),
+    "combgmnz": lambda x: len(x) ** 1.5 * sum(w * s for w, s in x),
+    "wmnz": lambda x: sum(w for w, _ in x) * sum(s for _, s in x),
+    "mixed": lambda x: sqrt(len(x)) * sum(w * s for w, s in x),
+}
+NORMALIZATIONS = [None, "min-max", "min-max-inverted", "sum", "zmuv", "rank"]
+
+
+def params_of(name):
+    params = {"gamma": 1.5} if name == "combgmnz" else {}
+    if "weights" in get_aggregator(name).get_params():
+        params["weights"] = WEIGHTS
+    return params
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("name", FORMULAS)
+def test_comb_methods(runs, name, normalization):
+    expected = {}
+    for q, docs, lists in queries_of(runs):
+        lists = [normalized(entry, normalization, len(docs)) for entry in lists]
+        expected[q] = {d: FORMULAS[name](own_scores(d, lists)) for d in docs}
+    found = aggregate(runs, name, normalization=normalization, **params_of(name))
+    close(found, expected)
+
+
+def test_normalization_by_the_maximum():
+    runs = [{"q": {"a": 4.0, "b": 1.0}, "p": {"a": 0.0}}, {"q": {"b": 2.0}}]
+    assert aggregate(runs, "combsum", normalization="max") == {
+        "q": {"b": 1.25, "a": 1.0},
+        "p": {"a": 0.0},
+    }
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        aggregate([{"q": {"a": -1.0}}], "combsum", normalization="max")
+
+
+def test_borda_normalization_shares_what_is_left():
+    runs = [{"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 9.0, "c": 1.0, "d": 0.0}}]
+    found = aggregate(runs, "combsum", normalization="borda")["q"]
+    left = 0.5 - (2 - 1) / (2 * 4), 0.5 - (3 - 1) / (2 * 4)
+    expected = {
+        "a": 1 + left[1],
+        "b": 0.75 + 1,
+        "c": 0.75 + left[0],
+        "d": 0.5 + left[0],
+    }
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("missing", "score"), [("skip", 1.0), ("minimum", 0.5), (-1.0, 0.0), (0, 0.5)]
+)
+def test_policies_for_missing_scores(missing, score):
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 2.0, "c": 2.0}}, {}]
+    found = aggregate(runs, "combanz", missing=missing)["q"]
+    # Run 2 gives b and c the score 0 each, and run 3 says nothing of the query.
+    assert found == {"a": score, "b": 0.25, "c": 0.0}
+
+
+def rank_parts(d, lists, function):
+    return [
+        (w, function(ranks_of(entry)[d]))
+        for w, entry in zip(WEIGHTS, lists)
+        if d in entry
+    ]
+
+
+def total(parts):
+    return sum(w * x for w, x in parts)
+
+
+RANK_FORMULAS = {
+    "rrf": lambda d, lists: total(rank_parts(d, lists, lambda r: 1 / (60 + r))),
+    "rbc": lambda d, lists: total(
+        rank_parts(d, lists, lambda r: 0.05 * 0.95 ** (r - 1))
+    ),
+    "isr": lambda d, lists: (
+        total(x := rank_parts(d, lists, lambda r: 1 / r**2)) * len(x)
+    ),
+    "log_isr": lambda d, lists: (
+        total(x := rank_parts(d, lists, lambda r: 1 / r**2)) * log(len(x))
+    ),
+    "logn_isr": lambda d, lists: (
+        total(x := rank_parts(d, lists, lambda r: 1 / r**2)) * log(len(x) + 0.01)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RANK_FORMULAS)
+def test_methods_of_ranks(runs, name):
+    expected = {
+        q: {d: RANK_FORMULAS[name](d, lists) for d in docs}
+        for q, docs, lists in queries_of(runs)
+    }
+    close(aggregate(runs, name, weights=WEIGHTS), expected)
+
+
+def borda_points(entry, docs, missing):
+    ranks, m = ranks_of(entry), len(docs)
+    if not entry:
+        return dict.fromkeys(docs)
+    left = {"average": (m - len(entry) + 1) / 2, "zero": 0.0, "skip": None}[missing]
+    return {d: m - ranks[d] + 1 if d in ranks else left for d in docs}
+
+
+@pytest.mark.parametrize("missing", ["average", "zero", "skip"])
+def test_borda(runs, missing):
+    expected = {}
+    for q, docs, lists in queries_of(runs):
+        points = [borda_points(entry, docs, missing) for entry in lists]
+        expected[q] = {}
+        for d in docs:
+            given = [(w, p[d]) for w, p in zip(WEIGHTS, points) if p[d] is not None]
+            share = sum(w for w, _ in given) if missing == "skip" else 1.0
+            expected[q][d] = total(given) / share
+    close(aggregate(runs, "borda", weights=WEIGHTS, missing=missing), expected)
+
+
+def test_borda_gives_every_run_as_many_points():
+    runs = make_runs(3)
+    for q, docs, lists in queries_of(runs):
+        points = aggregate([{q: entry} for entry in lists if entry], "borda")[q]
+        n = len([entry for entry in lists if entry])
+        assert sum(points.values()) == pytest.approx(
+            n * len(docs) * (len(docs) + 1) / 2
+        )
+
+
+@pytest.mark.parametrize("missing", ["last", "average", "skip"])
+def test_median_rank(runs, missing):
+    expected = {}
+    for q, docs, lists in queries_of(runs):
+        expected[q] = {}
+        for d in docs:
+            ranks = []
+            for entry in filter(None, lists):
+                n = len(entry)
+                other = {"last": n + 1, "average": (n + 1 + len(docs)) / 2}.get(missing)
+                ranks.append(ranks_of(entry).get(d, other))
+            ranks = [rank for rank in ranks if rank is not None]
+            expected[q][d] = -statistics.median(ranks)
+    close(aggregate(runs, "median", missing=missing), expected)
+
+
+def test_sums_do_not_depend_on_the_order_of_runs():
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(7, 300)) * 10.0 ** rng.integers(-8, 8, size=(7, 300))
+    parts[rng.random(parts.shape) < 0.3] = np.nan
+    first = sum_of_runs(parts)
+    for _ in range(5):
+        assert (sum_of_runs(rng.permutation(parts)) == first).all()
+    np.testing.assert_allclose(first, np.nansum(parts, axis=0), rtol=1e-12, atol=1e-9)
+
+
+def test_median_of_runs():
+    parts = np.random.default_rng(0).normal(size=(5, 50))
+    parts[np.random.default_rng(1).random(parts.shape) < 0.4] = np.nan
+    parts[0] = np.where(np.isnan(parts).all(axis=0), 0.0, parts[0])
+    np.testing.assert_allclose(median_of_runs(parts), np.nanmedian(parts, axis=0))
+    assert np.isnan(median_of_runs(np.full((2, 1), np.nan)))
