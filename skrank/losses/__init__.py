@@ -20,11 +20,13 @@ from skrank.losses._square_functionals import (
     SquareExponentialLoss,
     SquareSquareLoss,
 )
+from skrank.losses._ties import BradleyTerryLoss, ThurstoneMostellerLoss
 
 __all__ = [
     "BaseLoss",
     "BaseMarginLoss",
     "BoltzmannLoss",
+    "BradleyTerryLoss",
     "CDNLoss",
     "EnergyLoss",
     "ExplicitPairsLoss",
@@ -47,6 +49,7 @@ __all__ = [
     "SquareSquareLoss",
     "SquaredHingeLoss",
     "SquaredLoss",
+    "ThurstoneMostellerLoss",
 ]
 
 
