@@ -164,7 +164,9 @@ class _PreparedTies(PreparedLoss):
     def _upper(self, start):
         """First place of the documents of the same grade, by position."""
         upper = self.position.copy()
-        same = (upper > 0) & (self.y[self.by_grade] == np.roll(self.y[self.by_grade], 1))
+        same = (upper > 0) & (
+            self.y[self.by_grade] == np.roll(self.y[self.by_grade], 1)
+        )
         upper[same] = 0
         return np.maximum.accumulate(upper + start) - start
 
@@ -261,7 +263,10 @@ class _GlennDavid(_PreparedTies):
             tied = y[better] == y[worse]
             parts = self._of_pairs(scores[better] - scores[worse], tied)
             if self.row_weight is not None:
-                own, others = self.row_weight[rows][better], self.row_weight[rows][worse]
+                own, others = (
+                    self.row_weight[rows][better],
+                    self.row_weight[rows][worse],
+                )
                 weight = np.where(tied, 0.5 * (own + others), own)
                 parts = [part * weight for part in parts]
             values, slopes, curvatures = parts

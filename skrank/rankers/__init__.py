@@ -6,6 +6,7 @@ from skrank.rankers._energy_listwise import EnergyListwise
 from skrank.rankers._energy_pairwise import EnergyPairwise
 from skrank.rankers._energy_pointwise import EnergyPointwise
 from skrank.rankers._energy_ranker import EnergyRanker
+from skrank.rankers._gbrank import GBRank
 from skrank.rankers._gerank import GERank
 from skrank.rankers._lambdamart import LambdaMART
 from skrank.rankers._lambdarank import LambdaRank
@@ -13,6 +14,7 @@ from skrank.rankers._listmle import ListMLE
 from skrank.rankers._listnet import ListNet
 from skrank.rankers._logistic_ranker import LogisticRanker
 from skrank.rankers._mart import MART
+from skrank.rankers._qbrank import QBRank
 from skrank.rankers._random_forest_ranker import RandomForestRanker
 from skrank.rankers._rank_svm import RankSVM
 from skrank.rankers._ranknet import RankNet
@@ -27,12 +29,14 @@ __all__ = [
     "EnergyPairwise",
     "EnergyPointwise",
     "EnergyRanker",
+    "GBRank",
     "GERank",
     "LambdaMART",
     "LambdaRank",
     "ListMLE",
     "ListNet",
     "LogisticRanker",
+    "QBRank",
     "RandomForestRanker",
     "RankNet",
     "RankSVM",

@@ -223,6 +223,7 @@ CASES = {
         "margin": 1.0,
         "squared": True,
     },
+    "_pair_losses.squared_hinge_hessian": {**GRADED, "scores": f8(N), "margin": 1.0},
     "_pair_losses.sigmoid": {**GRADED, "scores": f8(N), "beta": 1.0},
     "_pair_losses.pair_weights": {k: v for k, v in GRADED.items() if k != "n_threads"},
     "_pair_potential.scores": {
