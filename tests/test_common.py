@@ -35,6 +35,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
         "LambdaRank",
         "ListMLE",
         "ListNet",
+        "GBRank",
+        "QBRank",
         "RankNet",
         "RankSVM",
         "StructRank",
@@ -48,6 +50,18 @@ _COUNTED_ROWS = {
 EXPECTED_FAILURES |= dict.fromkeys(
     ("MART", "BoostedRanker", "LambdaMART", "RandomForestRanker"), _COUNTED_ROWS
 )
+# Documents are placed by comparison with the others of their query.
+_WHOLE_QUERY = {"check_methods_subset_invariance": "scores depend on the whole query"}
+EXPECTED_FAILURES |= dict.fromkeys(
+    (
+        "MultipleHyperplaneRanker",
+        "NestedRanker",
+        "PreferenceOrdering",
+        "SortNet",
+    ),
+    _REPEATED_ROWS | _WHOLE_QUERY,
+)
+EXPECTED_FAILURES["AssociationRuleRanker"] = _COUNTED_ROWS
 
 
 class Case(NamedTuple):
@@ -359,6 +373,8 @@ def same_minimum(case):
         params = {"stochastic_rounding": False, "min_samples_leaf": 1}
         forest = {"bootstrap": False} if name == "RandomForestRanker" else {}
         return params | {"max_leaf_nodes": 4, "n_estimators": 10} | forest
+    if "alpha" not in make(case).get_params(deep=False):
+        return {}
     return {"alpha": 1e-2} | ({"ties": "stable"} if name == "ListMLE" else {})
 
 

@@ -14,6 +14,9 @@ from skrank.rankers._listmle import ListMLE
 from skrank.rankers._listnet import ListNet
 from skrank.rankers._logistic_ranker import LogisticRanker
 from skrank.rankers._mart import MART
+from skrank.rankers._multiple_hyperplane import MultipleHyperplaneRanker
+from skrank.rankers._nested_ranker import NestedRanker
+from skrank.rankers._preference_ordering import PreferenceOrdering
 from skrank.rankers._qbrank import QBRank
 from skrank.rankers._random_forest_ranker import RandomForestRanker
 from skrank.rankers._rank_svm import RankSVM
@@ -36,6 +39,9 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "LogisticRanker",
+    "MultipleHyperplaneRanker",
+    "NestedRanker",
+    "PreferenceOrdering",
     "QBRank",
     "RandomForestRanker",
     "RankNet",

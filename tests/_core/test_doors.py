@@ -116,6 +116,12 @@ CASES = {
         "weight": f8(N),
         "n_threads": 1,
     },
+    "_greedy_order.greedy_ranks": {
+        "scores": f8(N, D),
+        "ptr": PTR,
+        "weight": f8(D),
+        "n_threads": 1,
+    },
     "_label_energies.offenders": {"raw": f8(N, 2), "column": np.ones(N, dtype=int)},
     "_label_energies.scatter": {
         "right": f8(N),
