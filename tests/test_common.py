@@ -133,8 +133,8 @@ def single_query():
         yield
 
 
-# Their scores are not linear, so the scale of features matters to them.
-STANDARDIZED = ("BoltzRank",)
+# The scale of features matters to their scores, or where their quantiles are.
+STANDARDIZED = ("AssociationRuleRanker", "BoltzRank", "SortNet")
 
 # Weighted and repeated rows must agree to 1e-7: solve more exactly than by default.
 CHECK_PARAMS = {

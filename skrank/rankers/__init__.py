@@ -1,5 +1,6 @@
 """Rankers: one algorithm, one file."""
 
+from skrank.rankers._association_rules import AssociationRuleRanker
 from skrank.rankers._boltzrank import BoltzRank
 from skrank.rankers._boosted_ranker import BoostedRanker
 from skrank.rankers._energy_listwise import EnergyListwise
@@ -21,11 +22,14 @@ from skrank.rankers._qbrank import QBRank
 from skrank.rankers._random_forest_ranker import RandomForestRanker
 from skrank.rankers._rank_svm import RankSVM
 from skrank.rankers._ranknet import RankNet
+from skrank.rankers._rocchio import Rocchio
+from skrank.rankers._sortnet import SortNet
 from skrank.rankers._structrank import StructRank
 from skrank.rankers._subset_regression import SubsetRegression
 
 __all__ = [
     "MART",
+    "AssociationRuleRanker",
     "BoltzRank",
     "BoostedRanker",
     "EnergyListwise",
@@ -46,6 +50,8 @@ __all__ = [
     "RandomForestRanker",
     "RankNet",
     "RankSVM",
+    "Rocchio",
+    "SortNet",
     "StructRank",
     "SubsetRegression",
 ]
