@@ -8,14 +8,16 @@ from dataclasses import field
 from typing import Annotated, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_ndtr
+from scipy.special import erfcx, expit, log_ndtr
 
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval
 from skrank.losses._base import BaseLoss, PreparedLoss, has_preference
 from skrank.losses._pairs import PairIndex
 
-_HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
+_ROOT = np.sqrt(2.0 / np.pi)
+# Scores beyond which second derivatives are those of a square but for rounding.
+_FAR = -1e5
 
 
 class _TiesLoss(BaseLoss):
@@ -287,12 +289,18 @@ class _GlennDavid(_PreparedTies):
         return [values, slopes, curvatures]
 
 
+def _ratio(z):
+    """Density over distribution function of the normal distribution."""
+    with np.errstate(over="ignore"):  # far above 0, where the ratio is 0
+        return _ROOT / erfcx(-z / np.sqrt(2.0))
+
+
 def _probit(margins, epsilon):
     """Negative logarithm of the probability of a preference, and its derivatives."""
     z = margins - epsilon
-    log_probability = log_ndtr(z)
-    ratio = np.exp(-0.5 * z * z - _HALF_LOG_2PI - log_probability)
-    return -log_probability, -ratio, np.clip(ratio * (z + ratio), 0.0, 1.0)
+    ratio = _ratio(z)
+    curvature = np.where(z < _FAR, 1.0, ratio * np.maximum(0.0, z + ratio))
+    return -log_ndtr(z), -ratio, np.minimum(curvature, 1.0)
 
 
 def _tied_probit(margins, epsilon):
@@ -303,10 +311,18 @@ def _tied_probit(margins, epsilon):
     size = np.abs(margins)
     near, far = epsilon - size, -epsilon - size
     log_near = log_ndtr(near)
-    # The difference of the two tails, by their ratio.
-    log_probability = log_near + np.log(-np.expm1(log_ndtr(far) - log_near))
-    at_near = np.exp(-0.5 * near * near - _HALF_LOG_2PI - log_probability)
-    at_far = np.exp(-0.5 * far * far - _HALF_LOG_2PI - log_probability)
+    # Logarithm of the ratio of the two tails; the difference of the squares in their
+    # exponents is known.
+    beyond = near < 0
+    share = log_ndtr(np.where(beyond, 0.0, far)) - np.where(beyond, 0.0, log_near)
+    scaled = erfcx(-far / np.sqrt(2.0)) / erfcx(-np.minimum(near, 0.0) / np.sqrt(2.0))
+    share = np.where(beyond, np.log(scaled) - 2.0 * epsilon * size, share)
+    difference = -np.expm1(share)
+    at_near = _ratio(near) / difference
+    at_far = _ratio(far) * np.exp(share) / difference
     slope = at_near - at_far
-    curvature = slope * slope + near * at_near - far * at_far
-    return -log_probability, np.sign(margins) * slope, np.clip(curvature, 0.0, 1.0)
+    bend = np.where(size < -_FAR, near, 0.0), np.where(size < -_FAR, far, 0.0)
+    at = np.minimum(slope, -2.0 * _FAR)
+    curvature = at * at + bend[0] * at_near - bend[1] * at_far
+    curvature = np.where(size < -_FAR, np.clip(curvature, 0.0, 1.0), 1.0)
+    return -log_near - np.log(difference), np.sign(margins) * slope, curvature
