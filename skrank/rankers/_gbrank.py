@@ -37,11 +37,12 @@ class GBRank(BaseBoostedRanker):
         Score that a target starts from: that of the other document of the pair, as
         above and in the paper; or the document's own, :math:`f_{t-1}(x_u) + \tau` and
         :math:`f_{t-1}(x_v) - \tau`, as Algorithm 2 of the book prints it.
-    averaging : {"constant", "rounds"}, default="constant"
-        Which mean is taken: the former, that of the book, in which the share of a tree
-        falls with every later round; or the latter, that of the paper, in which all
-        trees have the same share in the end.
-    learning_rate : float, default=0.1
+    averaging : {"rounds", "constant"}, default="rounds"
+        Which mean is taken: the latter, that of the paper, in which all trees have the
+        same share in the end; or the former, that of the book, in which the share of a
+        tree falls with every later round, and for which about 0.05 is a good
+        ``learning_rate``.
+    learning_rate : float, default=1.0
         Weight :math:`\eta` of a new tree.
 
     Attributes
@@ -67,13 +68,14 @@ class GBRank(BaseBoostedRanker):
 
     tau: Positive = 1.0
     targets: Literal["other", "own"] = "other"
-    averaging: Literal["constant", "rounds"] = "constant"
+    averaging: Literal["rounds", "constant"] = "rounds"
+    learning_rate = 1.0
 
     @classmethod
     def _variants(cls):
         return [
             {},
-            {"targets": "own", "averaging": "rounds", "learning_rate": 1.0},
+            {"targets": "own", "averaging": "constant", "learning_rate": 0.1},
             {"subsample": 0.5, "random_state": 0},
         ]
 

@@ -110,7 +110,7 @@ def test_the_margin_sets_the_scale_only(data):
     X, y, groups = data
     for cls in (GBRank, QBRank):
         one, ten = (
-            cls(tau=tau, n_estimators=10, min_samples_leaf=2, **{"random_state": 0})
+            cls(tau=tau, n_estimators=10, min_samples_leaf=2, random_state=0)
             .fit(X, y, groups)
             .predict(X)
             for tau in (1.0, 8.0)
@@ -140,6 +140,7 @@ def test_scores_to_start_from_fade(data):
     X, y, groups = data
     start = np.linspace(-1, 1, len(y))
     options = {"min_samples_leaf": 2, "random_state": 0, "warm_start": True}
+    options |= {"averaging": "constant", "learning_rate": 0.1}
     whole = GBRank(n_estimators=6, **options).fit(X, y, groups, init_score=start)
     parts = GBRank(n_estimators=3, **options).fit(X, y, groups, init_score=start)
     parts.set_params(n_estimators=6).fit(X, y, groups, init_score=start)
