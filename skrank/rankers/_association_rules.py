@@ -61,7 +61,7 @@ class AssociationRuleRanker(BaseRanker):
 
     Attributes
     ----------
-    bin_mapper_ : BinMapper
+    ranges_ : BinMapper
         Ranges of the features.
     grades_ : ndarray of shape (n_grades,)
         Training grades, ascending.
@@ -110,7 +110,7 @@ class AssociationRuleRanker(BaseRanker):
         ]
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
-        self.bin_mapper_ = BinMapper(max_bins=self.n_bins, random_state=0).fit(data.X)
+        self.ranges_ = BinMapper(max_bins=self.n_bins, random_state=0).fit(data.X)
         self.grades_, codes = np.unique(np.asarray(data.y), return_inverse=True)
         if len(self.grades_) > _MAX_GRADES:
             raise ValueError(
@@ -136,11 +136,11 @@ class AssociationRuleRanker(BaseRanker):
     def _first_items(self) -> np.ndarray:
         """Return the number of the first range of each feature, and that of all."""
         # One more for missing values.
-        return np.append(0, np.cumsum(self.bin_mapper_.n_bins_.astype(np.intp) + 1))
+        return np.append(0, np.cumsum(self.ranges_.n_bins_.astype(np.intp) + 1))
 
     def _items(self, X) -> np.ndarray:
         """Return the numbers of the ranges that each row is in, (n, n_features)."""
-        mapper, first = self.bin_mapper_, self._first_items()
+        mapper, first = self.ranges_, self._first_items()
         items = np.empty(X.shape, dtype=np.int32)
         for j, n_bins in enumerate(mapper.n_bins_):
             column = X[:, j].astype(mapper.thresholds_.dtype, copy=False)
@@ -263,9 +263,9 @@ class AssociationRuleRanker(BaseRanker):
     def _in_words(self, item) -> str:
         first = self._first_items()
         j = int(np.searchsorted(first, item, side="right") - 1)
-        place, n_bins = int(item - first[j]), int(self.bin_mapper_.n_bins_[j])
+        place, n_bins = int(item - first[j]), int(self.ranges_.n_bins_[j])
         name = getattr(self, "feature_names_in_", {j: f"x{j}"})[j]
-        thresholds = self.bin_mapper_.thresholds_[j]
+        thresholds = self.ranges_.thresholds_[j]
         if place == n_bins:
             return f"{name} is missing"
         if n_bins == 1:
