@@ -146,14 +146,14 @@ class BaseQueryMetaRanker(BaseMetaRanker):
         check_is_fitted(self)
         return self._by_query(self._predict, X, groups, "predict")
 
-    def _scores_by_query(self, model, X, ptr=None) -> np.ndarray:
+    def _scores_by_query(self, model, X, ptr: Any = None) -> np.ndarray:
         """Return the scores of a fitted estimator for rows that are grouped."""
         groups = None
         if ptr is not None:
             groups = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
         return self._inner_scores(model, X, groups)
 
-    def _predict(self, X, ptr=None) -> np.ndarray:
+    def _predict(self, X, ptr: Any = None) -> np.ndarray:
         raise NotImplementedError
 
 

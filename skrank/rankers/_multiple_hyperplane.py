@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 from itertools import combinations
+from numbers import Real
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -163,7 +164,8 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
         known = {tuple(pair): place for place, pair in enumerate(self.pairs_.tolist())}
         weights = np.zeros(len(known))
         for pair, weight in self.weights.items():
-            if np.shape(pair) != (2,) or not np.isscalar(weight) or not weight >= 0:
+            is_weight = isinstance(weight, Real) and float(weight) >= 0
+            if np.shape(pair) != (2,) or not is_weight:
                 raise invalid_parameter(
                     self,
                     "weights",
@@ -202,7 +204,7 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
                         best, weights = found, tried
         return weights
 
-    def _points(self, X, ptr=None) -> np.ndarray:
+    def _points(self, X, ptr: Any = None) -> np.ndarray:
         """Return what each ranker gives to each document, (n_documents, n_rankers)."""
         points = np.empty((X.shape[0], len(self.estimators_)))
         for place, model in enumerate(self.estimators_):
@@ -212,7 +214,7 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
             points[:, place] = scores
         return points
 
-    def _predict(self, X, ptr=None) -> np.ndarray:
+    def _predict(self, X, ptr: Any = None) -> np.ndarray:
         return self._points(X, ptr) @ self.weights_
 
 

@@ -62,7 +62,6 @@ class NestedRanker(BaseQueryMetaRanker):
     """
 
     approach = "pairwise"
-    _needs_groups = True
 
     estimator: Any = field(default=None, kw_only=False)
     depths: Sequence[int] = (100, 10)
@@ -88,6 +87,10 @@ class NestedRanker(BaseQueryMetaRanker):
                 self, "depths", "whole numbers >= 1 that fall", self.depths
             )
 
+    @property
+    def _needs_groups(self) -> bool:
+        return True
+
     def _inner_models(self):
         return self.estimators_
 
@@ -108,7 +111,7 @@ class NestedRanker(BaseQueryMetaRanker):
         scores = self._scores_by_query(model, data.X, data.ptr)
         return data.where(segment_ranks(scores, data.ptr) <= depth)
 
-    def _predict(self, X, ptr=None) -> np.ndarray:
+    def _predict(self, X, ptr: Any = None) -> np.ndarray:
         sizes = np.diff(ptr)
         scores = self._scores_by_query(self.estimators_[0], X, ptr)
         ranks = np.asarray(segment_ranks(scores, ptr), dtype=np.intp)

@@ -90,7 +90,6 @@ class PreferenceOrdering(BaseQueryMetaRanker):
     """
 
     approach = "pairwise"
-    _needs_groups = True
 
     estimators: Sequence[Any] = field(default=(), kw_only=False)
     features: Literal["both", "ascending", "none"] = "both"
@@ -201,6 +200,10 @@ class PreferenceOrdering(BaseQueryMetaRanker):
         # Features are compared as numbers, which those of meta rankers need not be.
         return BaseRanker._check_rows(self, X, reset=reset, needs_y=needs_y)
 
+    @property
+    def _needs_groups(self) -> bool:
+        return True
+
     def _inner_models(self):
         return self.estimators_
 
@@ -258,7 +261,7 @@ class PreferenceOrdering(BaseQueryMetaRanker):
             np.column_stack([features, *columns]), dtype=np.float64
         )
 
-    def _predict(self, X, ptr=None) -> np.ndarray:
+    def _predict(self, X, ptr: Any = None) -> np.ndarray:
         votes = self._votes(X, ptr)
         chosen = np.flatnonzero(self.weights_)
         votes = np.ascontiguousarray(votes[:, chosen])
