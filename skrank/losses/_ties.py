@@ -239,7 +239,7 @@ class _RaoKupper(_PreparedTies):
             self.n_threads,
         )
         gradient = gradient[self.preferred] + gradient[self.other]
-        if want_hessian:
+        if hessian is not None:
             hessian = hessian[self.preferred] + hessian[self.other]
             # Rounding must not leave a curvature below that of no pair.
             hessian = np.maximum(0.0, hessian - self.own_curvature)
