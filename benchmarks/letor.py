@@ -30,6 +30,7 @@ from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank.compat import PeerRanker
 from skrank.datasets import load_letor_folds
 from skrank.energies import NadarayaWatsonEnergy
+from skrank.losses import BradleyTerryLoss, ThurstoneMostellerLoss
 from skrank.metrics import (
     NDCG,
     RR,
@@ -39,22 +40,30 @@ from skrank.metrics import (
 )
 from skrank.rankers import (
     MART,
+    AssociationRuleRanker,
     BoltzRank,
     BoostedRanker,
     EnergyListwise,
     EnergyPairwise,
     EnergyPointwise,
     FRank,
+    GBRank,
     GERank,
     LambdaMART,
     LambdaRank,
     ListMLE,
     ListNet,
     LogisticRanker,
+    MultipleHyperplaneRanker,
+    NestedRanker,
     PNormPush,
+    PreferenceOrdering,
+    QBRank,
     RankBoost,
     RankNet,
     RankSVM,
+    Rocchio,
+    SortNet,
     StructRank,
     SubsetRegression,
 )
@@ -159,6 +168,64 @@ def boosted_thresholds(make, grid, published):
     """Thresholded features; validation queries choose the number of rounds."""
     rounds = {"n_estimators": [500], "n_iter_no_change": [None]}
     return Entry(make.__name__, make, rounds | grid, published, uses_validation=True)
+
+
+def meta_rankers():
+    """Rankers made of others, and the remaining ones of chapters 2 and 3 of Liu."""
+    svms = [RankSVM(alpha=alpha) for alpha in (1e-4, 1e-3, 1e-2, 1e-1)]
+    leaves = {"n_estimators": [100], "max_leaf_nodes": [7, 15]}
+    ties = [
+        loss(threshold)
+        for loss, threshold in (
+            (BradleyTerryLoss, 1.2),
+            (BradleyTerryLoss, 3.0),
+            (ThurstoneMostellerLoss, 0.1),
+            (ThurstoneMostellerLoss, 0.5),
+        )
+    ]
+    hyperplanes = MultipleHyperplaneRanker
+    return [
+        Entry(
+            "PreferenceOrdering",
+            PreferenceOrdering,
+            {"estimators": [(), *([("svm", svm)] for svm in svms)], "beta": [0.5, 0.1]},
+        ),
+        Entry(
+            "NestedRanker",
+            NestedRanker,
+            {"estimator": svms, "depths": [(50, 10), (20,)]},
+        ),
+        Entry(
+            "MultipleHyperplaneRanker",
+            hyperplanes,
+            {"estimator": svms, "aggregation": ["borda", "score"]},
+        ),
+        Entry(
+            "MultipleHyperplaneRanker, learned",
+            hyperplanes,
+            {"estimator": svms, "weights": ["validation"]},
+            uses_validation=True,
+        ),
+        Entry("SortNet", SortNet, {"alpha": [1e-4, 1e-3, 1e-2]}, seeds=True),
+        Entry("GBRank", GBRank, leaves | {"targets": ["other", "own"]}, seeds=True),
+        Entry("QBRank", QBRank, leaves | {"learning_rate": [0.02, 0.05]}, seeds=True),
+        Entry(
+            "BoostedRanker, ties",
+            BoostedRanker,
+            leaves | {"learning_rate": [0.05], "loss": ties},
+            seeds=True,
+        ),
+        Entry(
+            "AssociationRuleRanker",
+            AssociationRuleRanker,
+            {"n_bins": [5, 10, 20], "min_support": [0.0, 0.001, 0.01]},
+        ),
+        Entry(
+            "Rocchio",
+            Rocchio,
+            {"beta": [0.25, 0.75], "gamma": [0.15, 0.75], "n_blind": [0, 3]},
+        ),
+    ]
 
 
 def lightgbm(**params):
@@ -360,6 +427,7 @@ ENTRIES = [
         leaves="max_leaves",
         needs="xgboost",
     ),
+    *meta_rankers(),
     *boltzrank(False),
     *boltzrank(True),
     Entry(

@@ -1,12 +1,13 @@
 """Rankers that hold other estimators."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import check_array
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._informative import inner_fit
@@ -17,6 +18,7 @@ from skrank._core._inner import (
     needs_groups,
     scores_of,
 )
+from skrank._core._threads import blas_threads
 from skrank._core._validation import check_sparse, naming, qid_of_index
 from skrank._rows import GroupedRows, named_rows, read_only
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
@@ -30,16 +32,25 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
     validation queries that they accept. Subclasses declare a parameter ``estimator``,
     implement ``_fit(data, validation)`` by `_fit_inner` and ``_predict(X, groups)`` by
     `_inner_scores`, and list the fitted estimators in `_inner_models` if they hold
-    others than ``estimator_``.
+    others than ``estimator_``. One whose ``estimator`` may be None says in
+    `_default_estimator` what that stands for.
     """
+
+    def _default_estimator(self) -> Any:
+        """Return the estimator that stands in where the user gave None."""
+        return None
+
+    def _chosen_estimator(self) -> Any:
+        """Return the estimator to fit."""
+        return self._default_estimator() if self.estimator is None else self.estimator
 
     @property
     def _accepts_missing(self) -> bool:
-        return allows_missing(self.estimator)
+        return allows_missing(self._chosen_estimator())
 
     @property
     def _accepts_sparse(self) -> bool:
-        return allows_sparse(self.estimator)
+        return allows_sparse(self._chosen_estimator())
 
     def _inner_models(self) -> Sequence[Any]:
         """Return the fitted estimators inside."""
@@ -106,6 +117,72 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
 
     def _predict(self, X, groups=None) -> np.ndarray:
         raise NotImplementedError
+
+
+class BaseQueryMetaRanker(BaseMetaRanker):
+    """Base class of meta rankers that may put scores together query by query.
+
+    Subclasses implement ``_predict(X, ptr=None)`` on rows that are grouped by query if
+    ``_needs_groups``, and ungrouped, without ``ptr``, if not.
+    """
+
+    def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
+        """Return the scores of documents.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        groups : array-like of shape (n_documents,), default=None
+            The query of each row, in any order. Needed by models in which a document's
+            score depends on the other documents of its query, ignored by others.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Scores; higher is better. Only differences within a query mean anything.
+
+        Raises
+        ------
+        ValueError
+            If the model needs groups and there are none, X does not fit the training
+            rows, or a score is not finite.
+        """
+        check_is_fitted(self)
+        return self._by_query(self._predict, X, groups, "predict")
+
+    def _scores_by_query(self, model, X, ptr: Any = None) -> np.ndarray:
+        """Return the scores of a fitted estimator for rows that are grouped."""
+        groups = None
+        if ptr is not None:
+            groups = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        return self._inner_scores(model, X, groups)
+
+    def _predict(self, X, ptr: Any = None) -> np.ndarray:
+        raise NotImplementedError
+
+
+def in_parallel(function, tasks: Iterable[tuple], n_jobs: int | None) -> list[Any]:
+    """Return ``function(*task)`` of all tasks, several at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Function that fits an estimator.
+    tasks : iterable of tuple
+        Arguments of each call.
+    n_jobs : int or None
+        Number of threads, as in joblib.
+
+    Returns
+    -------
+    list
+        Results, in the order of the tasks. Threads of BLAS would add numbers in another
+        order for another number of tasks at a time, so there is one of them.
+    """
+    with blas_threads(1):
+        run = Parallel(n_jobs=n_jobs, prefer="threads")
+        return list(run(delayed(function)(*task) for task in tasks))
 
 
 def fit_on(

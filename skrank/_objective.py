@@ -145,7 +145,7 @@ class Objective:
         # A loss that drew something for each query hands over what it drew.
         subset = getattr(self.prepared, "subset", None)
         prepared = self._bind(data, "_bind") if subset is None else subset(queries)
-        batch = Objective(
+        batch = type(self)(
             self.energy, self.loss, data, self.alpha, rng=rng, prepared=prepared
         )
         batch.total_weight = self.total_weight * len(queries) / self.n_queries
@@ -196,7 +196,7 @@ class Objective:
         return reason.format(loss=loss)
 
     def _with_loss(self, loss) -> "Objective":
-        return Objective(
+        return type(self)(
             self.energy,
             loss,
             self.data,

@@ -160,6 +160,41 @@ class GroupedRows(Grouped):
             side={name: values[rows] for name, values in self.side.items()},
         )
 
+    def where(self, kept: np.ndarray) -> "GroupedRows":
+        """Return some rows, without the queries of which none is left.
+
+        Parameters
+        ----------
+        kept : ndarray of shape (n_documents,), dtype bool
+            Whether to keep each row.
+
+        Returns
+        -------
+        GroupedRows
+            The rows, in the same order.
+        """
+        codes = np.repeat(np.arange(self.n_queries), self.sizes)
+        sizes = np.bincount(codes[kept], minlength=self.n_queries)
+        left = np.flatnonzero(sizes)
+        within = kept[rows_of_queries(self.ptr, left)[0]]
+        part = self.subset(left) if len(left) < self.n_queries else self
+        rows = np.flatnonzero(within)
+        preferences = part.preferences
+        if preferences is not None:
+            places = np.full(part.n_documents, -1, dtype=np.intp)
+            places[rows] = np.arange(len(rows))
+            preferences = preferences.moved(places)
+        weight = part.sample_weight
+        return replace(
+            part,
+            X=take_rows(part.X, rows),
+            y=None if part.y is None else part.y[rows],
+            ptr=np.append(0, np.cumsum(sizes[left])).astype(np.intp),
+            sample_weight=None if weight is None else weight[rows],
+            preferences=preferences,
+            side={name: values[rows] for name, values in part.side.items()},
+        )
+
     def hold_out(
         self, fraction: float, rng: np.random.RandomState
     ) -> tuple["GroupedRows", "GroupedRows"]:

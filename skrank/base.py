@@ -20,7 +20,7 @@ from skrank._core._compat import CallbackSupportMixin, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError, Parameters
-from skrank._core._queries import QueryIndex
+from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._segments import segment_ranks
 from skrank._core._validation import (
     check_grades,
@@ -503,7 +503,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 return require_finite_scores(function(rows), rows)
             ids = self._query_ids(method, groups, X, n_samples=rows.shape[0])
             index = QueryIndex.from_groups(ids)
-            scores = index.restore(function(index.take(rows), index.ptr))
+            grouped = rows if index.order is None else take_rows(rows, index.order)
+            scores = index.restore(function(grouped, index.ptr))
             return require_finite_scores(scores, rows)
 
     def _scores(self, X, groups) -> np.ndarray:

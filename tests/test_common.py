@@ -38,6 +38,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
         "ListNet",
         "PNormPush",
         "RankBoost",
+        "GBRank",
+        "QBRank",
         "RankNet",
         "RankSVM",
         "StructRank",
@@ -51,6 +53,18 @@ _COUNTED_ROWS = {
 EXPECTED_FAILURES |= dict.fromkeys(
     ("MART", "BoostedRanker", "LambdaMART", "RandomForestRanker"), _COUNTED_ROWS
 )
+# Documents are placed by comparison with the others of their query.
+_WHOLE_QUERY = {"check_methods_subset_invariance": "scores depend on the whole query"}
+EXPECTED_FAILURES |= dict.fromkeys(
+    (
+        "MultipleHyperplaneRanker",
+        "NestedRanker",
+        "PreferenceOrdering",
+        "SortNet",
+    ),
+    _REPEATED_ROWS | _WHOLE_QUERY,
+)
+EXPECTED_FAILURES["AssociationRuleRanker"] = _COUNTED_ROWS
 
 
 class Case(NamedTuple):
@@ -122,8 +136,8 @@ def single_query():
         yield
 
 
-# Their scores are not linear, so the scale of features matters to them.
-STANDARDIZED = ("BoltzRank",)
+# The scale of features matters to their scores, or where their quantiles are.
+STANDARDIZED = ("AssociationRuleRanker", "BoltzRank", "SortNet")
 
 # Weighted and repeated rows must agree to 1e-7: solve more exactly than by default.
 CHECK_PARAMS = {
@@ -366,6 +380,8 @@ def same_minimum(case):
         # A bin for each value, or bins follow the rows; and rounding soon decides
         # between equal weak rankers.
         return {"n_estimators": 3, "max_bins": 255}
+    if "alpha" not in make(case).get_params(deep=False):
+        return {}
     return {"alpha": 1e-2} | ({"ties": "stable"} if name == "ListMLE" else {})
 
 

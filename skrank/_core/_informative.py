@@ -139,7 +139,8 @@ def _same_rows(X, i, j) -> bool:
     if hasattr(X, "iloc"):
         return X.iloc[i].equals(X.iloc[j])
     if not sparse.issparse(X):
-        return np.array_equal(X[i], X[j], equal_nan=True)
+        # Objects, as names of categories are, have no test for NaN.
+        return np.array_equal(X[i], X[j], equal_nan=X.dtype.kind in "fc")
     parts = [slice(*X.indptr[row : row + 2]) for row in (i, j)]
     # Zeros may be stored.
     kept = [X.data[part] != 0 for part in parts]

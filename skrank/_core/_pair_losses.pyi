@@ -20,6 +20,15 @@ def hinge(
     squared: bool,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]: ...
+def squared_hinge_hessian(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    weight: np.ndarray | None,
+    margin: float,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 def sigmoid(
     scores: np.ndarray,
     ptr: np.ndarray,

@@ -1,6 +1,7 @@
 """Energies: families of scoring functions; the lower the energy, the better."""
 
 from skrank.energies._base import BaseEnergy
+from skrank.energies._comparator import ComparatorEnergy
 from skrank.energies._gaussian import GaussianEnergy
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._label_embedding import EmbeddingEnergy, PrototypeEnergy
@@ -18,6 +19,7 @@ from skrank.energies._preference_weights import PreferenceWeightsEnergy
 __all__ = [
     "AbsoluteLabelEnergy",
     "BaseEnergy",
+    "ComparatorEnergy",
     "EmbeddingEnergy",
     "GaussianEnergy",
     "KernelEnergy",

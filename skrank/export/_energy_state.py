@@ -11,6 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 
 from skrank.energies import (
     BaseEnergy,
+    ComparatorEnergy,
     EmbeddingEnergy,
     GaussianEnergy,
     KernelEnergy,
@@ -59,6 +60,7 @@ STATES: dict[type, dict[str, Array | type]] = {
         "query_features_": Array("q", below="d"),
         "network_": MLPEnergy,
     },
+    ComparatorEnergy: {"units_": MLPEnergy},
     KernelEnergy: {"map_": Nystroem},
     MLPEnergy: {
         "mean_": Array("d", optional=True),

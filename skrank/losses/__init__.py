@@ -23,11 +23,13 @@ from skrank.losses._square_functionals import (
     SquareExponentialLoss,
     SquareSquareLoss,
 )
+from skrank.losses._ties import BradleyTerryLoss, ThurstoneMostellerLoss
 
 __all__ = [
     "BaseLoss",
     "BaseMarginLoss",
     "BoltzmannLoss",
+    "BradleyTerryLoss",
     "CDNLoss",
     "EnergyLoss",
     "ExplicitPairsLoss",
@@ -53,6 +55,7 @@ __all__ = [
     "SquareSquareLoss",
     "SquaredHingeLoss",
     "SquaredLoss",
+    "ThurstoneMostellerLoss",
 ]
 
 

@@ -4,6 +4,7 @@ from dataclasses import field
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval, NonNegative
@@ -195,6 +196,10 @@ class SquaredHingeLoss(BaseMarginLoss):
         short = np.maximum(0.0, self.margin - margins)
         return short * short, -2.0 * short
 
+    def margin_curvature(self, margins: np.ndarray) -> np.ndarray:
+        """Second derivative with respect to the margin, shape (n_pairs,)."""
+        return 2.0 * (margins < self.margin)
+
     def smoothed(self, width: float) -> Self:
         """Return the loss itself, which is smooth."""
         return self
@@ -294,6 +299,19 @@ class PreparedHinge(PreparedPairs):
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
         return self.at_margin(raw, self.margin, self.squared)
+
+    @available_if(lambda self: self.squared)
+    def gradient_hessian(self, raw):
+        """Value, gradient and diagonal of the Hessian."""
+        return _pair_losses.squared_hinge_hessian(
+            self._scores(raw),
+            self.ptr,
+            self.order,
+            self.lower,
+            self.weight,
+            self.margin,
+            self.n_threads,
+        )
 
     def at_margin(self, raw, margin, squared):
         """Value and gradient for another margin or power on the same pairs."""

@@ -6,7 +6,7 @@ weighting is by row, as it is by default, kernels that never visit most of the p
 take the sum; `PairSum` takes any other, pair by pair and exactly, in blocks.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -363,6 +363,16 @@ class PairSum(PreparedPairs):
         # One block, as small batches have, is looked up once and not in each step.
         self._kept = list(self._blocks()) if self.n_pairs <= _BLOCK else None
 
+    def blocks(self) -> Iterable[tuple]:
+        """Return all pairs, a block at a time.
+
+        Returns
+        -------
+        iterable of tuple
+            What `PairIndex.blocks` yields, and the weight of each pair or None.
+        """
+        return self._blocks() if self._kept is None else self._kept
+
     def _blocks(self):
         for rows, better, worse in self.index.blocks():
             weight = None if self.weight is None else self.weight[rows][better]
@@ -385,8 +395,7 @@ class PairSum(PreparedPairs):
         raw = self._scores(raw)
         losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
         hessian = np.zeros_like(raw) if want_hessian else None
-        blocks = self._blocks() if self._kept is None else self._kept
-        for rows, better, worse, weight in blocks:
+        for rows, better, worse, weight in self.blocks():
             sums = pair_sums(self.loss, raw[rows], better, worse, weight, want_hessian)
             losses[rows] += np.bincount(better, sums[0], len(losses[rows]))
             gradient[rows] += sums[1]

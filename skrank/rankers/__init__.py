@@ -1,5 +1,6 @@
 """Rankers: one algorithm, one file."""
 
+from skrank.rankers._association_rules import AssociationRuleRanker
 from skrank.rankers._boltzrank import BoltzRank
 from skrank.rankers._boosted_ranker import BoostedRanker
 from skrank.rankers._energy_listwise import EnergyListwise
@@ -7,6 +8,7 @@ from skrank.rankers._energy_pairwise import EnergyPairwise
 from skrank.rankers._energy_pointwise import EnergyPointwise
 from skrank.rankers._energy_ranker import EnergyRanker
 from skrank.rankers._frank import FRank
+from skrank.rankers._gbrank import GBRank
 from skrank.rankers._gerank import GERank
 from skrank.rankers._lambdamart import LambdaMART
 from skrank.rankers._lambdarank import LambdaRank
@@ -14,16 +16,23 @@ from skrank.rankers._listmle import ListMLE
 from skrank.rankers._listnet import ListNet
 from skrank.rankers._logistic_ranker import LogisticRanker
 from skrank.rankers._mart import MART
+from skrank.rankers._multiple_hyperplane import MultipleHyperplaneRanker
+from skrank.rankers._nested_ranker import NestedRanker
 from skrank.rankers._p_norm_push import PNormPush
+from skrank.rankers._preference_ordering import PreferenceOrdering
+from skrank.rankers._qbrank import QBRank
 from skrank.rankers._random_forest_ranker import RandomForestRanker
 from skrank.rankers._rank_boost import RankBoost
 from skrank.rankers._rank_svm import RankSVM
 from skrank.rankers._ranknet import RankNet
+from skrank.rankers._rocchio import Rocchio
+from skrank.rankers._sortnet import SortNet
 from skrank.rankers._structrank import StructRank
 from skrank.rankers._subset_regression import SubsetRegression
 
 __all__ = [
     "MART",
+    "AssociationRuleRanker",
     "BoltzRank",
     "BoostedRanker",
     "EnergyListwise",
@@ -31,17 +40,24 @@ __all__ = [
     "EnergyPointwise",
     "EnergyRanker",
     "FRank",
+    "GBRank",
     "GERank",
     "LambdaMART",
     "LambdaRank",
     "ListMLE",
     "ListNet",
     "LogisticRanker",
+    "MultipleHyperplaneRanker",
+    "NestedRanker",
     "PNormPush",
+    "PreferenceOrdering",
+    "QBRank",
     "RandomForestRanker",
     "RankBoost",
     "RankNet",
     "RankSVM",
+    "Rocchio",
+    "SortNet",
     "StructRank",
     "SubsetRegression",
 ]

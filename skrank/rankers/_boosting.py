@@ -57,8 +57,8 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         """Return the loss of this ranker; never a prepared one."""
         raise NotImplementedError
 
-    def _new_run(self, data, validation, rng) -> "_Boosting":
-        return _Boosting(self, data, validation, rng)
+    def _new_run(self, data, validation, rng) -> "Boosting":
+        return Boosting(self, data, validation, rng)
 
     def _n_weak(self) -> int:
         return self.ensemble_.n_trees // self.ensemble_.n_outputs
@@ -142,7 +142,7 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         return first_rows(segment_ranks(scores, index.ptr), index, k)
 
 
-class _Boosting(AdditiveRun):
+class Boosting(AdditiveRun):
     """One run of gradient boosting."""
 
     def bind(self):
@@ -210,8 +210,12 @@ class _Boosting(AdditiveRun):
         if self.validation is not None:
             self.held_scores += step
 
+    def before_trees(self, iteration: int) -> None:
+        """Prepare the scores of a round, whose derivatives are known, for its trees."""
+
     def add_round(self, iteration):
         values, gradient, hessian = self._derivatives()
+        self.before_trees(iteration)
         seeds = np.random.SeedSequence([self.seed, iteration])
         rows_seed, *tree_seeds = seeds.generate_state(1 + self.n_outputs).tolist()
         rows = self._rows(rows_seed)

@@ -138,6 +138,12 @@ CASES = {
         "weight": f8(N),
         "n_threads": 1,
     },
+    "_greedy_order.greedy_ranks": {
+        "scores": f8(N, D),
+        "ptr": PTR,
+        "weight": f8(D),
+        "n_threads": 1,
+    },
     "_label_energies.offenders": {"raw": f8(N, 2), "column": np.ones(N, dtype=int)},
     "_label_energies.scatter": {
         "right": f8(N),
@@ -245,6 +251,7 @@ CASES = {
         "margin": 1.0,
         "squared": True,
     },
+    "_pair_losses.squared_hinge_hessian": {**GRADED, "scores": f8(N), "margin": 1.0},
     "_pair_losses.sigmoid": {**GRADED, "scores": f8(N), "beta": 1.0},
     "_pair_losses.pair_weights": {k: v for k, v in GRADED.items() if k != "n_threads"},
     "_pair_potential.scores": {

@@ -1,0 +1,262 @@
+"""Nested rankers and multiple hyperplanes, step by step from their definitions."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank._rows import GroupedRows, Preferences
+from skrank.datasets import make_ranking
+from skrank.export import load_model, save_model
+from skrank.metrics import make_ranking_scorer
+from skrank.model_selection import QueryKFold
+from skrank.rankers import (
+    MART,
+    MultipleHyperplaneRanker,
+    NestedRanker,
+    RankSVM,
+    SubsetRegression,
+)
+from skrank.rankers._multiple_hyperplane import borda_counts
+
+META = [NestedRanker(depths=(8, 4)), MultipleHyperplaneRanker()]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(
+        n_queries=16, docs_per_query=(3, 14), n_grades=3, random_state=0
+    )
+
+
+def first_rows(scores, groups, k):
+    """Rows of the first k documents of each query."""
+    kept = [
+        rows[np.argsort(-scores[rows], kind="stable")[:k]]
+        for rows in (np.flatnonzero(groups == q) for q in np.unique(groups))
+    ]
+    return np.sort(np.concatenate(kept))
+
+
+def test_nested_rankers_rank_the_best_documents_again(data):
+    X, y, groups = data
+    first = RankSVM().fit(X, y, groups)
+    best = first_rows(first.predict(X), groups, 6)
+    second = RankSVM().fit(X[best], y[best], groups[best])
+    scores = second.predict(X[best])
+    final = best[first_rows(scores, groups[best], 3)]
+    third = RankSVM().fit(X[final], y[final], groups[final])
+    ranker = NestedRanker(RankSVM(), depths=(6, 3)).fit(X, y, groups)
+    for model, twin in zip(ranker.estimators_, (first, second, third)):
+        np.testing.assert_array_equal(model.coef_, twin.coef_)
+    ranks = ranker.rank(X, groups)
+    for q in np.unique(groups):
+        rows = np.flatnonzero(groups == q)
+        order = rows[np.argsort(-first.predict(X[rows]))]
+        head = order[:6][np.argsort(-second.predict(X[order[:6]]))]
+        top = head[:3][np.argsort(-third.predict(X[head[:3]]))]
+        expected = [*top, *head[3:], *order[6:]]
+        assert rows[np.argsort(ranks[rows])].tolist() == expected
+
+
+def test_stages_that_change_nothing_share_a_ranker(data):
+    X, y, groups = data
+    ranker = NestedRanker(RankSVM(), depths=(100, 50, 4)).fit(X, y, groups)
+    assert ranker.estimators_[0] is ranker.estimators_[1] is ranker.estimators_[2]
+    assert ranker.estimators_[3] is not ranker.estimators_[0]
+    none = NestedRanker(RankSVM(), depths=()).fit(X, y, groups)
+    plain = RankSVM().fit(X, y, groups)
+    np.testing.assert_array_equal(none.rank(X, groups), plain.rank(X, groups))
+
+
+@pytest.mark.parametrize("depths", [(3, 3), (3, 5), (0,), (2.5,), (True,)])
+def test_bad_depths(depths, data):
+    with pytest.raises(ValueError, match=r"depths must be .*(whole number|that fall)"):
+        NestedRanker(depths=depths).fit(*data)
+
+
+def test_documents_with_equal_scores_keep_their_places():
+    X = np.array([[3.0, 0], [2, 0], [1, 0], [0, 0]])
+    ranker = NestedRanker(Ridge(), depths=(3,)).fit(X, [1.0, 1, 1, 0], np.zeros(4))
+    # The first three have one grade, of which nothing can be learned.
+    assert ranker.rank(X, np.zeros(4)).tolist() == [1, 2, 3, 4]
+
+
+def naive_borda(scores):
+    less = (scores[None, :] < scores[:, None]).sum(axis=1)
+    equal = (scores[None, :] == scores[:, None]).sum(axis=1) - 1
+    return less + 0.5 * equal
+
+
+def test_borda_counts():
+    rng = np.random.default_rng(0)
+    ptr = np.array([0, 4, 4, 5, 12])
+    scores = rng.integers(0, 4, 12).astype(float)
+    found = borda_counts(scores, ptr)
+    for a, b in pairwise(ptr):
+        np.testing.assert_array_equal(found[a:b], naive_borda(scores[a:b]))
+
+
+@pytest.mark.parametrize("aggregation", ["borda", "score"])
+def test_multiple_hyperplanes_are_eq_3_20(aggregation, data):
+    X, y, groups = data
+    given = {(1, 0): 0.5, (2, 0): 2.0, (2, 1): 1.0}
+    ranker = MultipleHyperplaneRanker(weights=given, aggregation=aggregation)
+    ranker.fit(X, y, groups)
+    expected = np.zeros(len(y))
+    for (k, l), weight in given.items():
+        rows = (y == k) | (y == l)
+        scores = RankSVM().fit(X[rows], y[rows], groups[rows]).predict(X)
+        for q in np.unique(groups):
+            part = scores[groups == q]
+            part = naive_borda(part) if aggregation == "borda" else part
+            expected[groups == q] += weight * part
+    known = {} if aggregation == "score" else {"groups": groups}
+    np.testing.assert_allclose(ranker.predict(X, **known), expected, atol=1e-12)
+    assert ranker.pairs_.tolist() == [[1, 0], [2, 0], [2, 1]]
+
+
+def test_weights_are_learned_on_validation_queries(data):
+    X, y, groups = data
+    held = groups >= 10
+    val = {"X_val": X[held], "y_val": y[held], "groups_val": groups[held]}
+    train = X[~held], y[~held], groups[~held]
+    base = SubsetRegression()
+    plain = MultipleHyperplaneRanker(base).fit(*train)
+    ranker = MultipleHyperplaneRanker(base, weights="validation").fit(*train, **val)
+    known = X[held], y[held], groups[held]
+    assert ranker.score(*known) >= plain.score(*known)
+    with pytest.raises(ValueError, match="weights='validation' needs validation quer"):
+        ranker.fit(*train)
+
+
+def test_many_grades_are_joined(data):
+    X, y, groups = data
+    fine = y + 0.01 * (np.arange(len(y)) % 7)
+    ranker = MultipleHyperplaneRanker(max_levels=4).fit(X, fine, groups)
+    assert len(ranker.estimators_) == 6
+    levels = np.searchsorted(np.unique(ranker.pairs_), fine, side="right")
+    sizes = np.bincount(levels)[1:]
+    assert sizes.max() < 2 * sizes.min()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({(3, 0): 1.0}, r"no ranker is for the grades \(3, 0\); there are those for"),
+        ({(2, 0): -1.0}, "weights must be a mapping from"),
+        ({2: 1.0}, "weights must be a mapping from"),
+    ],
+)
+def test_bad_weights(weights, message, data):
+    with pytest.raises(ValueError, match=message):
+        MultipleHyperplaneRanker(weights=weights).fit(*data)
+
+
+# What all meta rankers share ----------------------------------------------------------
+
+each = pytest.mark.parametrize("meta", META, ids=lambda meta: type(meta).__name__)
+
+
+@each
+@pytest.mark.parametrize(
+    "base",
+    [
+        make_pipeline(StandardScaler(), RankSVM()),
+        Ridge(),
+        MART(n_estimators=3, min_samples_leaf=2),
+        MultipleHyperplaneRanker(max_levels=2),
+        NestedRanker(SubsetRegression(), depths=(5,)),
+    ],
+    ids=lambda base: type(base).__name__,
+)
+def test_any_base_is_fitted_weighed_and_saved(meta, base, data, tmp_path):
+    X, y, groups = data
+    ranker = clone(meta).set_params(estimator=base)
+    held = {"X_val": X, "y_val": y, "groups_val": groups}
+    ranker.fit(X, y, groups, sample_weight=np.ones(len(y)), **held)
+    scores = ranker.predict(X, groups)
+    assert ranker.score(X, y, groups) > 0.6
+    save_model(ranker, tmp_path / "model.skrank")
+    again = load_model(tmp_path / "model.skrank")
+    np.testing.assert_array_equal(again.predict(X, groups), scores)
+    # Queries mixed up; documents of equal score keep their order.
+    place = np.concatenate([np.arange(n) for n in np.bincount(groups)])
+    order = np.lexsort((groups, place))
+    mixed = ranker.predict(X[order], groups[order])
+    np.testing.assert_allclose(mixed, scores[order])
+
+
+@each
+def test_data_frames_reach_the_base_as_they_are(meta, data):
+    X, y, groups = data
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    ranker = clone(meta).set_params(estimator=Ridge()).fit(frame, y, groups)
+    assert ranker.estimators_[0].feature_names_in_.tolist() == list(frame)
+    order = np.random.default_rng(0).permutation(len(y))
+    plain = clone(ranker).fit(X, y, groups)
+    np.testing.assert_allclose(
+        ranker.predict(frame.iloc[order], groups[order]),
+        plain.predict(X[order], groups[order]),
+    )
+
+
+@each
+def test_parameters_of_the_base_are_searched(meta, data):
+    X, y, groups = data
+    pipe = make_pipeline(StandardScaler(), clone(meta).set_params(estimator=RankSVM()))
+    name = type(meta).__name__.lower()
+    grid = {f"{name}__estimator__alpha": [1e-3, 1.0]}
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            pipe, grid, cv=QueryKFold(2), scoring=make_ranking_scorer("ndcg@10")
+        ).fit(X, y, groups=groups)
+    assert search.best_score_ > 0.6
+
+
+@each
+def test_what_the_base_does_not_take(meta, data):
+    X, y, groups = data
+
+    class Unweighted(Ridge):
+        def fit(self, X, y):
+            return super().fit(X, y)
+
+    ranker = clone(meta).set_params(estimator=Unweighted())
+    with pytest.raises(TypeError, match=r"estimator: Unweighted\.fit takes no sample"):
+        ranker.fit(X, y, groups, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="predict needs to know the query"):
+        ranker.fit(X, y, groups).predict(X)
+
+
+def test_threads_change_no_bit(data):
+    forest = RandomForestRegressor(5, random_state=0)
+    found = [
+        MultipleHyperplaneRanker(forest, n_jobs=n).fit(*data).predict(data[0], data[2])
+        for n in (None, 2)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+def test_some_rows_of_queries(data):
+    X, y, groups = data
+    ptr = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(y))
+    rows = GroupedRows(X, y, ptr, ids=np.unique(groups), sample_weight=y + 1)
+    kept = (y > 0) & (groups != 3)
+    part = rows.where(kept)
+    np.testing.assert_array_equal(part.X, X[kept])
+    np.testing.assert_array_equal(part.groups, groups[kept])
+    np.testing.assert_array_equal(part.sample_weight, y[kept] + 1)
+    pairs = np.array([[0, 1], [2, 1]])
+    judged = GroupedRows(X, None, ptr, preferences=Preferences(pairs))
+    kept = np.ones(len(y), dtype=bool)
+    kept[0] = False
+    assert judged.where(kept).preferences.pairs.tolist() == [[1, 0]]
