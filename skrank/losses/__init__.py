@@ -2,6 +2,7 @@
 
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._boltzmann import BoltzmannLoss
+from skrank.losses._bpr import BPRLoss
 from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
@@ -12,7 +13,10 @@ from skrank.losses._lambda import LambdaLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
+from skrank.losses._magnitude import MagnitudePreservingLoss
+from skrank.losses._owpc import OWPCLoss
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
+from skrank.losses._rank_cosine import RankCosineLoss
 from skrank.losses._sampled_pairs import SampledPairsLoss
 from skrank.losses._sigmoid import LogLoss, MCELoss
 from skrank.losses._square_functionals import (
@@ -22,6 +26,7 @@ from skrank.losses._square_functionals import (
 )
 
 __all__ = [
+    "BPRLoss",
     "BaseLoss",
     "BaseMarginLoss",
     "BoltzmannLoss",
@@ -39,9 +44,12 @@ __all__ = [
     "LogisticLoss",
     "MCELoss",
     "MEELoss",
+    "MagnitudePreservingLoss",
     "NLLLoss",
+    "OWPCLoss",
     "PerceptronLoss",
     "PreparedLoss",
+    "RankCosineLoss",
     "SampledPairsLoss",
     "SquareExponentialLoss",
     "SquareSquareLoss",

@@ -1,6 +1,7 @@
 """Lambda-weighted pairs: a ranking measure steers the logistic loss."""
 
 import warnings
+from copy import copy
 from dataclasses import field
 from typing import ClassVar
 
@@ -148,6 +149,9 @@ def _remedy(measure):
 class _LambdaPairs(PreparedLoss):
     """What both ways of getting the deltas share."""
 
+    #: Scores whose ranking the deltas are taken at; None for the current ones.
+    ranking: np.ndarray | None = None
+
     def __init__(self, loss, measure, data):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.measure = measure
@@ -164,6 +168,24 @@ class _LambdaPairs(PreparedLoss):
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         raise NotImplementedError
+
+    def held_at(self, raw):
+        """Return the same loss with its deltas held at the ranking by some scores.
+
+        Parameters
+        ----------
+        raw : array-like of shape (n_documents,)
+            Scores by which documents are ranked.
+
+        Returns
+        -------
+        PreparedLoss
+            A convex function of scores where there is no damping and no normalisation:
+            its pairs keep their weights.
+        """
+        held = copy(self)
+        held.ranking = self._scores(raw)
+        return held
 
     def learns(self):
         """Whether a swap of two documents changes the measure in any query."""
@@ -218,6 +240,7 @@ class _PreparedLambda(_LambdaPairs):
             self.normalize,
             self.damping,
             self.n_threads,
+            None if self.ranking is None else self.ranking[rows],
         )
 
 
@@ -239,7 +262,8 @@ class _PreparedSwaps(_LambdaPairs):
 
     def _queries(self, raw):
         """Number, rows and results of each query, one after the other."""
-        ranks = _segments.segment_ranks(raw, self.ptr, self.n_threads)
+        held = raw if self.ranking is None else self.ranking
+        ranks = _segments.segment_ranks(held, self.ptr, self.n_threads)
         for q in np.flatnonzero(self.query_weight):
             rows = slice(self.ptr[q], self.ptr[q + 1])
             yield q, rows, self._one_query(rows, raw[rows], ranks[rows])
