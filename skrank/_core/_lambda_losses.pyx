@@ -75,7 +75,8 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
         Number of threads.
     ranking : ndarray of shape (n_documents,), default=None
         Scores by which the documents are ranked for the deltas; None for the current
-        ones.
+        ones. Only for the kind "gain_discount" and without truncation; all pairs of
+        different gain are then visited.
 
     Returns
     -------
@@ -91,6 +92,8 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
                                                 scores.shape[0])
     if discount.shape[0] < np.max(np.diff(ptr), initial=0):
         raise ValueError("discount is shorter than the longest query")
+    if ranking is not None and (kind != "gain_discount" or truncation > 0):
+        raise ValueError("ranking needs kind='gain_discount' and truncation=0")
     cdef LambdaMeasure measure = LambdaMeasure(
         KINDS.index(kind),
         doubles(gain, scores.shape[0], "gain"),

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _lambda_losses, _segments
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
@@ -149,9 +150,6 @@ def _remedy(measure):
 class _LambdaPairs(PreparedLoss):
     """What both ways of getting the deltas share."""
 
-    #: Scores whose ranking the deltas are taken at; None for the current ones.
-    ranking: np.ndarray | None = None
-
     def __init__(self, loss, measure, data):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.measure = measure
@@ -169,24 +167,6 @@ class _LambdaPairs(PreparedLoss):
         """Value, gradient and diagonal of the Hessian."""
         raise NotImplementedError
 
-    def held_at(self, raw):
-        """Return the same loss with its deltas held at the ranking by some scores.
-
-        Parameters
-        ----------
-        raw : array-like of shape (n_documents,)
-            Scores by which documents are ranked.
-
-        Returns
-        -------
-        PreparedLoss
-            A convex function of scores where there is no damping and no normalisation:
-            its pairs keep their weights.
-        """
-        held = copy(self)
-        held.ranking = self._scores(raw)
-        return held
-
     def learns(self):
         """Whether a swap of two documents changes the measure in any query."""
         # Training starts from equal scores. There success, for one, may be 1 after any
@@ -202,6 +182,9 @@ class _LambdaPairs(PreparedLoss):
 class _PreparedLambda(_LambdaPairs):
     """Deltas by the compiled terms of the measure."""
 
+    #: Scores whose ranking the deltas are taken at; None for the current ones.
+    ranking: np.ndarray | None = None
+
     def __init__(self, loss, measure, data, terms, gain):
         super().__init__(loss, measure, data)
         self.kind = terms.kind
@@ -215,6 +198,28 @@ class _PreparedLambda(_LambdaPairs):
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._of_queries(self._scores(raw), 0, self.n_queries)
+
+    @available_if(lambda self: self.kind == "gain_discount" and not self.truncation)
+    def held_at(self, raw):
+        """Return the same loss with its deltas held at the ranking by some scores.
+
+        Offered where the change of a swap is a product of a difference of gains and one
+        of discounts, as for NDCG, and without truncation.
+
+        Parameters
+        ----------
+        raw : array-like of shape (n_documents,)
+            Scores by which documents are ranked.
+
+        Returns
+        -------
+        PreparedLoss
+            A convex function of scores where there is no damping and no normalisation:
+            its pairs keep their weights.
+        """
+        held = copy(self)
+        held.ranking = self._scores(raw)
+        return held
 
     def _has_loss(self, raw):
         # Most often one query is enough to tell, and the others need no pass.
@@ -262,8 +267,7 @@ class _PreparedSwaps(_LambdaPairs):
 
     def _queries(self, raw):
         """Number, rows and results of each query, one after the other."""
-        held = raw if self.ranking is None else self.ranking
-        ranks = _segments.segment_ranks(held, self.ptr, self.n_threads)
+        ranks = _segments.segment_ranks(raw, self.ptr, self.n_threads)
         for q in np.flatnonzero(self.query_weight):
             rows = slice(self.ptr[q], self.ptr[q + 1])
             yield q, rows, self._one_query(rows, raw[rows], ranks[rows])
