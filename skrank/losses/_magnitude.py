@@ -9,7 +9,8 @@ import numpy as np
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval, NonNegative
 from skrank.losses._base import BaseLoss
-from skrank.losses._hinge import PreparedHinge
+from skrank.losses._functional import hinge
+from skrank.losses._hinge import PreparedHinge, PreparedRamp
 from skrank.losses._pairs import PairIndex, PairWeighting, PreparedPairs
 
 Power = Annotated[float, Interval(1, np.inf, "left")]
@@ -44,6 +45,9 @@ class MagnitudePreservingLoss(BaseLoss):
         Power :math:`\beta`, at least 1.
     epsilon : float, default=0.1
         Half width :math:`\varepsilon` of what costs nothing under "svr".
+    width : float, default=0.0
+        Length of the parabolas that replace the kinks of "mp" and "svr" with a power of
+        1; 0 keeps them.
     normalization : {"pair", "query", "n_pairs"}, default="pair"
         Weight of queries; see `BaseMarginLoss`.
     grade_weights : callable or mapping, default=None
@@ -70,6 +74,7 @@ class MagnitudePreservingLoss(BaseLoss):
     kind: Literal["mp", "hmp", "svr"] = field(default="mp", kw_only=False)
     beta: Power = 2.0
     epsilon: NonNegative = 0.1
+    width: NonNegative = 0.0
     normalization: Literal["pair", "query", "n_pairs"] = "pair"
     grade_weights: Callable | Mapping | None = None
 
@@ -99,11 +104,30 @@ class MagnitudePreservingLoss(BaseLoss):
             {"kind": "hmp", "beta": 3.0},
             {"kind": "svr", "epsilon": 0.3},
             {"kind": "svr", "beta": 1.0, "grade_weights": _total},
+            {"kind": "svr", "beta": 1.0, "width": 0.4},
+            {"beta": 1.0, "width": 0.4, "grade_weights": _total},
         ]
 
     def relaxed(self) -> Self:
         """Return the convex loss that also charges pairs in order: "mp" for "hmp"."""
         return self._with(kind="mp") if self.kind == "hmp" else self
+
+    def smoothed(self, width: float) -> Self:
+        """Return the loss with a parabola in place of each kink.
+
+        Parameters
+        ----------
+        width : float
+            Length of the parabolas; a pair changes by ``width / 2`` at most.
+
+        Returns
+        -------
+        MagnitudePreservingLoss
+            The loss itself if its power is above 1, or if it is "hmp", whose jumps no
+            parabola bridges.
+        """
+        has_kinks = self.beta == 1.0 and self.kind != "hmp"
+        return self._with(width=width) if has_kinks else self
 
     def pair_terms(
         self, margins: np.ndarray, targets: np.ndarray
@@ -130,6 +154,9 @@ class MagnitudePreservingLoss(BaseLoss):
             size = np.maximum(0.0, size - self.epsilon)
         elif self.kind == "hmp":
             size = np.where(margins < 0.0, size, 0.0)
+        if self.beta == 1.0 and self.kind != "hmp":
+            values, steep = hinge(size, float(self.width))
+            return values, np.where(size > 0.0, np.sign(errors) * steep, 0.0)
         steep = np.where(size > 0.0, size ** (self.beta - 1.0), 0.0)
         return size * steep, self.beta * np.sign(errors) * steep
 
@@ -168,17 +195,23 @@ class _PreparedSquares(PreparedPairs):
         return *self.value_gradient(raw), 2.0 * (places[0] + places[1])
 
 
-class _PreparedTwoHinges(PreparedHinge):
+class _PreparedTwoHinges(PreparedPairs):
     """Errors of both signs: hinges of residuals, and of residuals with their sign."""
 
     def __init__(self, loss, *rows):
         free = float(loss.epsilon) if loss.kind == "svr" else 0.0
-        super().__init__(*rows, margin=-free, squared=loss.beta == 2.0)
+        width = float(loss.width) if loss.beta == 1.0 else 0.0
+        shape = (-free, np.inf, width)
+        if loss.beta == 2.0:
+            self.one_side = PreparedHinge(*rows, margin=-free, squared=True)
+        else:
+            self.one_side = PreparedRamp(*rows, shape=shape)
+        super().__init__(*rows)
 
     def value_gradient(self, raw):
         residuals = self._scores(raw) - self.y
-        short, up = self.at_margin(residuals, self.margin, self.squared)
-        beyond, down = self.at_margin(-residuals, self.margin, self.squared)
+        short, up = self.one_side.value_gradient(residuals)
+        beyond, down = self.one_side.value_gradient(-residuals)
         return short + beyond, up - down
 
 
