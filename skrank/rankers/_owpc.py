@@ -2,12 +2,15 @@
 
 from typing import Literal
 
+import numpy as np
+
 from skrank._core._parameters import NonNegative
+from skrank._core._threads import effective_n_threads
 from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss, OWPCLoss
 from skrank.losses._owpc import Weights
 from skrank.rankers._kernel_ranker import BaseKernelRanker
-from skrank.solvers import BaseSolver, SmoothingHomotopy
+from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
 
 
 class OWPC(BaseKernelRanker):
@@ -40,7 +43,8 @@ class OWPC(BaseKernelRanker):
         `OWPCLoss`. With two grades, "query" is the mean over the preferred documents of
         each query, as in the paper.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        Solver of the minimisation; None means `SmoothingHomotopy`.
+        Solver of the minimisation, which starts at the minimum for equal weights; None
+        means `SmoothingHomotopy`.
 
     References
     ----------
@@ -80,6 +84,25 @@ class OWPC(BaseKernelRanker):
             normalization=self.normalization,
         )
         return self._energy(), loss
+
+    def _restarts(self, solver, energy, loss, data, validation, rng):
+        # Where all scores are equal, a subgradient need not be a direction of descent.
+        # So training starts at the minimum for equal weights, which no kink of this
+        # kind is near.
+        equal = loss.set_params(weights="uniform").smoothed(1.0)
+        objective = self._objective(
+            energy, equal, data, effective_n_threads(self.n_jobs)
+        )
+        start = super()._init_params(energy, data.X.shape[1], rng)
+        self._equal = LBFGS().solve(objective, start, rng).params
+        loss.set_params(weights=self.weights)
+        try:
+            return super()._restarts(solver, energy, loss, data, validation, rng)
+        finally:
+            del self._equal
+
+    def _init_params(self, energy, n_features, rng) -> np.ndarray:
+        return self._equal
 
     def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return SmoothingHomotopy()
