@@ -89,13 +89,11 @@ class OWPC(BaseKernelRanker):
         # Where all scores are equal, a subgradient need not be a direction of descent.
         # So training starts at the minimum for equal weights, which no kink of this
         # kind is near.
-        equal = loss.set_params(weights="uniform").smoothed(1.0)
-        objective = self._objective(
-            energy, equal, data, effective_n_threads(self.n_jobs)
-        )
+        equal = loss._with(weights="uniform").smoothed(1.0)
+        n_threads = effective_n_threads(self.n_jobs)
+        objective = self._objective(energy, equal, data, n_threads)
         start = super()._init_params(energy, data.X.shape[1], rng)
         self._equal = LBFGS().solve(objective, start, rng).params
-        loss.set_params(weights=self.weights)
         try:
             return super()._restarts(solver, energy, loss, data, validation, rng)
         finally:

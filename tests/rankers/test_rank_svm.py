@@ -86,4 +86,4 @@ def test_a_kernel_learns_from_preferences_alone(data):
     settings = {**RBF, "n_components": None, "solver": LBFGS(tol=1e-10)}
     graded = RankSVM(**settings).fit(X, y, groups)
     paired = RankSVM(**settings).fit(X, preferences=preference_pairs(y, groups))
-    assert_allclose(paired.predict(X), graded.predict(X), rtol=1e-5, atol=1e-6)
+    assert_allclose(paired.predict(X), graded.predict(X), atol=1e-3)
