@@ -36,7 +36,7 @@ class RankCosineLoss(BaseLoss):
 
     Parameters
     ----------
-    transform : {"linear", "exponential", "logistic"}, default="exponential"
+    transformation : {"linear", "exponential", "logistic"}, default="exponential"
         Transformation :math:`\varphi` of scores and grades.
     gamma : float, default=1.0
         Steepness :math:`\gamma` of the transformations that are not linear.
@@ -57,7 +57,7 @@ class RankCosineLoss(BaseLoss):
     unit = "query"
     convex = False
 
-    transform: Literal["linear", "exponential", "logistic"] = field(
+    transformation: Literal["linear", "exponential", "logistic"] = field(
         default="exponential", kw_only=False
     )
     gamma: Positive = 1.0
@@ -65,14 +65,14 @@ class RankCosineLoss(BaseLoss):
     @property
     def shift_invariant(self):
         """Whether adding a constant to all scores of a query changes nothing."""
-        return self.transform == "exponential"
+        return self.transformation == "exponential"
 
     @classmethod
     def _variants(cls):
         return [
             {},
-            {"transform": "linear"},
-            {"transform": "logistic", "gamma": 2.0},
+            {"transformation": "linear"},
+            {"transformation": "logistic", "gamma": 2.0},
         ]
 
     def _prepare(self, y, ptr, sample_weight, n_threads):
@@ -84,7 +84,7 @@ class _PreparedCosine(PreparedLoss):
 
     def __init__(self, loss, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
-        self.transform = loss.transform
+        self.transformation = loss.transformation
         self.gamma = float(loss.gamma)
         self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
@@ -124,9 +124,9 @@ class _PreparedCosine(PreparedLoss):
 
     def _transformed(self, scores):
         """Return the transformed scores of each query, up to a factor, and slopes."""
-        if self.transform == "linear":
+        if self.transformation == "linear":
             return scores, np.ones_like(scores)
-        if self.transform == "logistic":
+        if self.transformation == "logistic":
             image = expit(self.gamma * scores)
             return image, self.gamma * image * expit(-self.gamma * scores)
         # The factor cancels, and keeps exponentials from overflow.

@@ -26,7 +26,7 @@ class RankCosine(BaseNetworkRanker):
 
     Parameters
     ----------
-    transform : {"linear", "exponential", "logistic"}, default="exponential"
+    transformation : {"linear", "exponential", "logistic"}, default="exponential"
         Transformation :math:`\varphi`; see `RankCosineLoss`. "linear" does not see the
         scale of the scores, so that ``alpha``, which would shrink it to nothing, must
         be 0.
@@ -50,7 +50,7 @@ class RankCosine(BaseNetworkRanker):
 
     approach = "pointwise"
 
-    transform: Literal["linear", "exponential", "logistic"] = field(
+    transformation: Literal["linear", "exponential", "logistic"] = field(
         default="exponential", kw_only=False
     )
     gamma: Positive = 1.0
@@ -62,32 +62,32 @@ class RankCosine(BaseNetworkRanker):
     def _variants(cls):
         return [
             {},
-            {"transform": "linear"},
-            {"transform": "logistic", "alpha": 1e-4},
+            {"transformation": "linear"},
+            {"transformation": "logistic", "alpha": 1e-4},
             {"hidden_layer_sizes": (8,), "max_iter": 20},
         ]
 
     def _check_parameters(self):
         super()._check_parameters()
-        if self.transform == "linear" and self.alpha:
+        if self.transformation == "linear" and self.alpha:
             accepted = (
-                "0 where transform='linear', which a penalty would make shrink without "
-                "end"
+                "0 where transformation='linear', because a penalty would make scores "
+                "shrink without end"
             )
             raise invalid_parameter(self, "alpha", accepted, self.alpha)
 
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
-        return self._energy(), RankCosineLoss(self.transform, gamma=self.gamma)
+        return self._energy(), RankCosineLoss(self.transformation, gamma=self.gamma)
 
     def _energy(self) -> BaseEnergy:
         energy = super()._energy()
-        if isinstance(energy, LinearEnergy) and self.transform != "exponential":
+        if isinstance(energy, LinearEnergy) and self.transformation != "exponential":
             # Documents of grade 0 want a score whose transformation is that of 0.
             energy = LinearEnergy(fit_intercept=True, n_jobs=self.n_jobs)
         return energy
 
     def _init_params(self, energy, n_features, rng) -> np.ndarray:
         params = super()._init_params(energy, n_features, rng)
-        if energy.linear and self.transform == "linear":
+        if energy.linear and self.transformation == "linear":
             params[-1] = 1.0  # scores of 0 have no direction
         return params
