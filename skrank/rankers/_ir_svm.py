@@ -76,13 +76,9 @@ class IRSVM(RankSVM):
     def _parts(self):
         energy, loss = super()._parts()
         weights = self.rank_pair_weights
-        if self._estimates():
+        if isinstance(weights, (str, BaseMeasure)):
             weights = None  # not known before there are grades
         return energy, loss.set_params(normalization="n_pairs", grade_weights=weights)
-
-    def _estimates(self) -> bool:
-        """Return whether the weights are estimated by a measure."""
-        return isinstance(self.rank_pair_weights, (str, BaseMeasure))
 
     def _minimise(self, energy, loss: BaseLoss, data, validation, rng):
         if self.rank_pair_weights is not None and data.preferences is not None:
@@ -91,8 +87,9 @@ class IRSVM(RankSVM):
                 self, "rank_pair_weights", accepted, self.rank_pair_weights
             )
         vars(self).pop("rank_pair_weights_", None)
-        if self._estimates():
-            measure = get_measure(self.rank_pair_weights)
+        named = self.rank_pair_weights
+        if isinstance(named, (str, BaseMeasure)):
+            measure = get_measure(named)
             weights = _swap_losses(measure, np.asarray(data.y), data.ptr)
             if weights and not any(weights.values()):
                 accepted = "a measure that some swap in a perfect ranking changes"

@@ -37,7 +37,8 @@ class OWPC(BaseKernelRanker):
     hinge : {"linear", "squared"}, default="linear"
         Power of the hinge: 1, as in the paper, or 2. The objective has kinks where
         scores of worse documents are equal, and "linear" also where a margin is just
-        met; only the latter are smoothed by the solver.
+        met; only the latter are smoothed by the solver, which therefore ends near the
+        minimum and not at it.
     normalization : {"query", "pair", "document"}, default="query"
         Whether every query, pair or preferred document has the same weight; see
         `OWPCLoss`. With two grades, "query" is the mean over the preferred documents of
