@@ -39,7 +39,9 @@ from skrank.metrics import (
     get_measure,
 )
 from skrank.rankers import (
+    IRSVM,
     MART,
+    OWPC,
     AssociationRuleRanker,
     BoltzRank,
     BoostedRanker,
@@ -54,15 +56,19 @@ from skrank.rankers import (
     ListMLE,
     ListNet,
     LogisticRanker,
+    MagnitudePreservingRanker,
     MultipleHyperplaneRanker,
     NestedRanker,
     PNormPush,
     PreferenceOrdering,
     QBRank,
     RankBoost,
+    RankCosine,
     RankNet,
     RankSVM,
+    RobustSparseRanker,
     Rocchio,
+    SigmoidRanker,
     SortNet,
     StructRank,
     SubsetRegression,
@@ -279,6 +285,56 @@ def fang_sgd(max_iter, *rates):
     return [SGD(learning_rate=r, max_iter=max_iter, **rule) for r in rates]
 
 
+SVM_ALPHAS = [1e-4, 1e-3, 1e-2, 1e-1]
+# Losses of pair margins, and the cosine.
+PAIR_MARGINS = [
+    Entry(
+        "IRSVM",
+        IRSVM,
+        {"alpha": ALPHAS, "rank_pair_weights": [None, "ndcg@1", "ndcg@10"]},
+    ),
+    Entry("OWPC", OWPC, {"alpha": SVM_ALPHAS, "weights": ["reciprocal", "max"]}),
+    Entry(
+        "MagnitudePreservingRanker",
+        MagnitudePreservingRanker,
+        {"alpha": ALPHAS, "kind": ["mp", "svr"], "normalization": ["pair", "query"]},
+    ),
+    Entry(
+        "MagnitudePreservingRanker, hmp",
+        partial(MagnitudePreservingRanker, "hmp"),
+        {"alpha": [1e-3, 1e-2, 1e-1, 1.0]},
+    ),
+    *(
+        Entry(
+            f"SigmoidRanker, {loss}",
+            partial(SigmoidRanker, loss=loss),
+            {
+                "estimator": [RankSVM(alpha=alpha) for alpha in (1e-4, 1e-2)],
+                "alpha": SVM_ALPHAS,
+            }
+            | option,
+        )
+        for loss, option in (("sigmoid", {"sigma": [0.5, 1.0, 2.0]}), ("ramp", {}))
+    ),
+    Entry(
+        "RobustSparseRanker",
+        RobustSparseRanker,
+        {"l1": [1e-5, 1e-4, 1e-3, 1e-2], "measure": ["ndcg", "ndcg@10"]},
+    ),
+    *(
+        Entry(
+            f"RankCosine, {transform}",
+            partial(RankCosine, transform),
+            {"alpha": alphas},
+        )
+        for transform, alphas in (
+            ("linear", [0.0]),
+            ("exponential", [0.0, *SVM_ALPHAS]),
+            ("logistic", [0.0, *SVM_ALPHAS]),
+        )
+    ),
+]
+
 ENTRIES = [
     Entry(
         "SubsetRegression",
@@ -323,6 +379,7 @@ ENTRIES = [
             },
         },
     ),
+    *PAIR_MARGINS,
     Entry(
         "RankNet",
         RankNet,

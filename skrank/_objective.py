@@ -12,6 +12,7 @@ from skrank.losses import ExplicitPairsLoss
 _REASONS = {
     "smoothed": "{loss} has no smooth version",
     "relaxed": "{loss} has no cap to relax",
+    "held_at": "{loss} has no weights to hold at a ranking",
     "most_violated": "{loss} cannot name the most violated ranking",
     "measure": "{loss} is not an exact measure",
 }
@@ -171,6 +172,35 @@ class Objective:
     def relaxed(self) -> "Objective":
         """Return the objective with its loss freed from a cap, on the same data."""
         return self._with_loss(self.loss.relaxed())
+
+    @_prepared_has("held_at")
+    def held_at(self, params: np.ndarray) -> "Objective":
+        """Return the objective with the weights of its loss held at some parameters.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters at whose ranking pairs are weighed.
+
+        Returns
+        -------
+        Objective
+            Objective on the same data.
+        """
+        raw = self.energy.document_scores(params, self.data.X, self.data.ptr)
+        return Objective(
+            self.energy,
+            self.loss,
+            self.data,
+            self.alpha,
+            n_threads=self.n_threads,
+            rng=self.rng,
+            prepared=self.prepared.held_at(raw),
+        )
+
+    def penalty_mask(self) -> np.ndarray:
+        """Return 1 for parameters that penalties count, and 0 for all others."""
+        return self.energy.penalty_mask(self.data.X.shape[1])
 
     @_prepared_has("most_violated")
     def most_violated(self, params: np.ndarray) -> tuple[float, np.ndarray]:

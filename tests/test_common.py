@@ -33,6 +33,7 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
         "EnergyRanker",
         "FRank",
         "GERank",
+        "IRSVM",
         "LambdaRank",
         "ListMLE",
         "ListNet",
@@ -40,8 +41,13 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
         "RankBoost",
         "GBRank",
         "QBRank",
+        "MagnitudePreservingRanker",
+        "OWPC",
+        "RankCosine",
         "RankNet",
         "RankSVM",
+        "RobustSparseRanker",
+        "SigmoidRanker",
         "StructRank",
     ),
     _REPEATED_ROWS,
@@ -287,6 +293,8 @@ def test_sparse_rows_are_refused_where_they_do_not_fit(case, graded):
 
 @named(SPARSE)
 def test_sparse_rows(case, graded):
+    if case.name == "OWPC" and case.variant:
+        pytest.skip("line searches end near the minimum, at other kinks after rounding")
     X, y, groups = graded
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     params = {"ties": "stable"} if case.name == "ListMLE" else {}  # one minimum

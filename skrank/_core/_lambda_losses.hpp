@@ -72,8 +72,11 @@ static bool visit_by_gain(const LambdaMeasure &measure, const LambdaOptions &opt
            && measure.discount[m / 2] != 0.0;
 }
 
+// The deltas are those of the ranking by the scores `ranking`. Where these are not the
+// current scores, the order of the ranking is not that of the scores, which only the visit
+// by gain allows: the measure must be of the kind GAIN_DISCOUNT, without truncation.
 static void lambda_losses(const GradedQueries &graded, const double *scores,
-                          const LambdaMeasure &measure, const LambdaOptions &options,
+                          const double *ranking, const LambdaMeasure &measure, const LambdaOptions &options,
                           double *values, double *gradient, double *hessian,
                           int n_threads) {
     const Queries &queries = graded.queries;
@@ -88,8 +91,8 @@ static void lambda_losses(const GradedQueries &graded, const double *scores,
         double *weight = weights ? s.weight : nullptr;
         const int *order = s.by_score;
         LambdaSums sums;
-        sort_descending(own_scores, m, s.sort_work, s.x, s.by_score);
-        if (visit_by_gain(measure, options, m)) {
+        sort_descending(ranking + q.start, m, s.sort_work, s.x, s.by_score);
+        if (ranking != scores || visit_by_gain(measure, options, m)) {
             order = graded.order + q.start;
             scatter(measure.discount, s.by_score, m, 1.0, s.a);  // of every row
             gather(s.a, order, m, 1.0, s.discount);

@@ -17,4 +17,5 @@ def lambda_loss(
     normalize: bool,
     damping: float,
     n_threads: int,
+    ranking: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

@@ -9,7 +9,7 @@ import numpy as np
 
 from libcpp cimport bool as cbool
 
-from skrank._core._for_each_query cimport doubles, out_doubles
+from skrank._core._for_each_query cimport doubles, doubles_or_none, out_doubles
 from skrank._core._graded_queries cimport GradedQueries, graded_queries
 
 cdef extern from "_lambda_losses.hpp" namespace "skrank" nogil:
@@ -25,8 +25,8 @@ cdef extern from "_lambda_losses.hpp" namespace "skrank" nogil:
         cbool normalize
         double damping
 
-    void lambda_losses(GradedQueries, const double *scores, LambdaMeasure,
-                       LambdaOptions, double *values, double *gradient, double *hessian,
+    void lambda_losses(GradedQueries, const double *scores, const double *ranking,
+                       LambdaMeasure, LambdaOptions, double *values, double *gradient, double *hessian,
                        int n_threads) except +
 
 # In the order of DeltaKind in _lambda_pairs.hpp.
@@ -37,7 +37,8 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
                 const double[::1] gain, const double[::1] discount,
                 const double[::1] scale, const double[::1] weight,
                 const int[::1] order, const int[::1] lower, double sigma,
-                int truncation, bint normalize, double damping, int n_threads):
+                int truncation, bint normalize, double damping, int n_threads,
+                const double[::1] ranking=None):
     """Logistic pairs weighted by swap deltas that are held at the current ranking.
 
     Parameters
@@ -72,6 +73,10 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
         difference of the two scores, except in queries whose scores are all equal.
     n_threads : int
         Number of threads.
+    ranking : ndarray of shape (n_documents,), default=None
+        Scores by which the documents are ranked for the deltas; None for the current
+        ones. Only for the kind "gain_discount" and without truncation; all pairs of
+        different gain are then visited.
 
     Returns
     -------
@@ -87,6 +92,8 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
                                                 scores.shape[0])
     if discount.shape[0] < np.max(np.diff(ptr), initial=0):
         raise ValueError("discount is shorter than the longest query")
+    if ranking is not None and (kind != "gain_discount" or truncation > 0):
+        raise ValueError("ranking needs kind='gain_discount' and truncation=0")
     cdef LambdaMeasure measure = LambdaMeasure(
         KINDS.index(kind),
         doubles(gain, scores.shape[0], "gain"),
@@ -98,9 +105,11 @@ def lambda_loss(const double[::1] scores, const Py_ssize_t[::1] ptr, str kind,
     gradient = np.zeros(scores.shape[0])
     hessian = np.zeros(scores.shape[0])
     cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *r = doubles_or_none(ranking, scores.shape[0], "ranking")
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     cdef double *h = out_doubles(hessian)
     with nogil:
-        lambda_losses(queries, s, measure, options, v, g, h, n_threads)
+        lambda_losses(queries, s, s if r == NULL else r, measure, options, v, g, h,
+                      n_threads)
     return values, gradient, hessian

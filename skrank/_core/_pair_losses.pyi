@@ -38,6 +38,35 @@ def sigmoid(
     beta: float,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]: ...
+def owa_hinge(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    weight: np.ndarray | None,
+    alpha: np.ndarray,
+    margin: float,
+    squared: bool,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...
+def misordered(
+    scores: np.ndarray,
+    residuals: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    weight: np.ndarray | None,
+    squared: bool,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...
+def squared_differences(
+    residuals: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    weight: np.ndarray | None,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...
 def pair_weights(
     ptr: np.ndarray, order: np.ndarray, lower: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]: ...

@@ -30,6 +30,19 @@ cdef extern from "_sigmoid_pairs.hpp" namespace "skrank" nogil:
     void sigmoid_losses(GradedQueries, const double *scores, double beta,
                         double *values, double *gradient, int n_threads) except +
 
+cdef extern from "_owa_pairs.hpp" namespace "skrank" nogil:
+    void owa_losses(GradedQueries, const double *scores, const double *alpha,
+                    double margin, cbool squared, double *values, double *gradient,
+                    int n_threads) except +
+
+cdef extern from "_magnitude_pairs.hpp" namespace "skrank" nogil:
+    void misordered_losses(GradedQueries, const double *scores, const double *residuals,
+                           cbool squared, double *values, double *gradient,
+                           int n_threads) except +
+    void squared_difference_losses(GradedQueries, const double *residuals,
+                                   double *values, double *gradient,
+                                   int n_threads) except +
+
 
 def logistic(const double[::1] scores, const Py_ssize_t[::1] ptr,
              const int[::1] order, const int[::1] lower, const double[::1] weight,
@@ -191,6 +204,128 @@ def sigmoid(const double[::1] scores, const Py_ssize_t[::1] ptr,
     cdef double *g = out_doubles(gradient)
     with nogil:
         sigmoid_losses(queries, s, beta, v, g, n_threads)
+    return values, gradient
+
+
+def owa_hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
+              const int[::1] order, const int[::1] lower, const double[::1] weight,
+              const double[::1] alpha, double margin, bint squared, int n_threads):
+    """Ordered weighted sums of the hinge losses of each preferred document.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        Weights of the documents as preferred ones.
+    alpha : ndarray of shape (n_places,)
+        Weight of the largest loss of a preferred document, the second largest and so
+        on; as long as the longest query.
+    margin : float
+        Wanted difference of scores.
+    squared : bool
+        Whether the hinge is squared.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the preferred documents of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient, or a subgradient, of the sum of all values. Complexity: O(m log m +
+        m k) for a query of m documents with k grades.
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
+    if alpha.shape[0] < np.max(np.diff(ptr), initial=0):
+        raise ValueError("alpha is shorter than the longest query")
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(scores.shape[0])
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *a = doubles(alpha, alpha.shape[0], "alpha")
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        owa_losses(queries, s, a, margin, squared, v, g, n_threads)
+    return values, gradient
+
+
+def misordered(const double[::1] scores, const double[::1] residuals,
+               const Py_ssize_t[::1] ptr, const int[::1] order, const int[::1] lower,
+               const double[::1] weight, bint squared, int n_threads):
+    """Differences of residuals over all preference pairs that are out of order.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    residuals : ndarray of shape (n_documents,)
+        Scores minus grades, d: a pair with s_u < s_v costs d_v - d_u.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    squared : bool
+        Whether the differences are squared.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient of the sum of all values where no pair changes its order. Complexity:
+        O(m log m) for a query of m documents.
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(scores.shape[0])
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *d = doubles(residuals, scores.shape[0], "residuals")
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        misordered_losses(queries, s, d, squared, v, g, n_threads)
+    return values, gradient
+
+
+def squared_differences(const double[::1] residuals, const Py_ssize_t[::1] ptr,
+                        const int[::1] order, const int[::1] lower,
+                        const double[::1] weight, int n_threads):
+    """Squared differences of residuals over all preference pairs, (d_u - d_v)^2.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_documents,)
+        Scores minus grades.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient of the sum of all values. Complexity: O(n_documents).
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                residuals.shape[0])
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(residuals.shape[0])
+    cdef const double *d = doubles(residuals, residuals.shape[0], "residuals")
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        squared_difference_losses(queries, d, v, g, n_threads)
     return values, gradient
 
 

@@ -49,8 +49,9 @@ class KernelEnergy(LinearEnergy):
         Any kernel of `sklearn.kernel_approximation.Nystroem`.
     kernel_params : dict, default=None
         Parameters of the kernel, such as ``{"gamma": 0.1}``.
-    n_components : int, default=200
-        Number of landmarks; at most the number of training rows is used.
+    n_components : int or None, default=200
+        Number of landmarks; at most the number of training rows is used. None takes
+        all of them, which makes the kernel exact and costs O(n³) once.
 
     Attributes
     ----------
@@ -75,7 +76,7 @@ class KernelEnergy(LinearEnergy):
 
     kernel: str | Callable = "rbf"
     kernel_params: Mapping[str, Any] | None = None
-    n_components: PositiveInt = 200
+    n_components: PositiveInt | None = 200
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -84,6 +85,7 @@ class KernelEnergy(LinearEnergy):
             few,
             few | {"kernel": "poly", "kernel_params": {"degree": 2, "coef0": 1.0}},
             few | {"kernel": "laplacian", "fit_intercept": True},
+            {"n_components": None},
         ]
 
     def _check_parameters(self):
@@ -117,7 +119,7 @@ class KernelEnergy(LinearEnergy):
         nystroem = Nystroem(
             kernel=self.kernel,  # pyright: ignore[reportArgumentType] # also callables
             kernel_params=other or None,
-            n_components=min(self.n_components, X.shape[0]),
+            n_components=min(self.n_components or X.shape[0], X.shape[0]),
             random_state=rng,
             **known,
         )

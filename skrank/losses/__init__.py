@@ -2,6 +2,7 @@
 
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._boltzmann import BoltzmannLoss
+from skrank.losses._bpr import BPRLoss
 from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
@@ -14,8 +15,11 @@ from skrank.losses._lambda import LambdaLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
+from skrank.losses._magnitude import MagnitudePreservingLoss
+from skrank.losses._owpc import OWPCLoss
 from skrank.losses._p_norm_push import PNormPushLoss
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
+from skrank.losses._rank_cosine import RankCosineLoss
 from skrank.losses._sampled_pairs import SampledPairsLoss
 from skrank.losses._sigmoid import LogLoss, MCELoss
 from skrank.losses._square_functionals import (
@@ -26,6 +30,7 @@ from skrank.losses._square_functionals import (
 from skrank.losses._ties import BradleyTerryLoss, ThurstoneMostellerLoss
 
 __all__ = [
+    "BPRLoss",
     "BaseLoss",
     "BaseMarginLoss",
     "BoltzmannLoss",
@@ -46,10 +51,13 @@ __all__ = [
     "LogisticLoss",
     "MCELoss",
     "MEELoss",
+    "MagnitudePreservingLoss",
     "NLLLoss",
+    "OWPCLoss",
     "PNormPushLoss",
     "PerceptronLoss",
     "PreparedLoss",
+    "RankCosineLoss",
     "SampledPairsLoss",
     "SquareExponentialLoss",
     "SquareSquareLoss",

@@ -22,7 +22,8 @@ class ExplicitPairsLoss(WrappedPairLoss):
     where :math:`\phi` is the loss of one pair under ``loss``. Both documents of a pair
     belong to the same query; grades are not looked at. The weight of a pair is its own
     times the row weight of its preferred document; under ``normalization="query"`` of
-    the loss, the pairs of each query together weigh the mean weight of its rows.
+    the loss, the pairs of each query together weigh the mean weight of its rows; under
+    ``normalization="n_pairs"``, they would do so if all weights of pairs were 1.
     Complexity: O(n_pairs + n_documents) per evaluation.
 
     Parameters
@@ -86,6 +87,11 @@ class ExplicitPairsLoss(WrappedPairLoss):
         return [
             {"loss": HingeLoss(), "pairs": pairs},
             {"loss": HingeLoss(normalization="query"), "pairs": pairs},
+            {
+                "loss": HingeLoss(normalization="n_pairs"),
+                "pairs": pairs,
+                "pair_weight": np.array([2.0]),
+            },
             {"loss": LogLoss(), "pairs": pairs, "pair_weight": np.array([2.0])},
         ]
 
@@ -98,8 +104,12 @@ class ExplicitPairsLoss(WrappedPairLoss):
         pair_ptr = np.searchsorted(query[order], np.arange(data.n_queries + 1))
         weight = self._weights(data)
         weight = None if weight is None else weight[order]
-        if getattr(self.loss, "normalization", "pair") == "query":
+        normalization = getattr(self.loss, "normalization", "pair")
+        if normalization != "pair":
             total = np.ones(len(pairs)) if weight is None else weight
+            if normalization == "n_pairs" and self.pair_weight is not None:
+                rows = data.weight
+                total = np.ones(len(pairs)) if rows is None else rows[pairs[:, 0]]
             total = np.bincount(query[order], total, data.n_queries)
             factor = query_factor(total, data.weight, data.ptr)[query[order]]
             weight = factor if weight is None else weight * factor

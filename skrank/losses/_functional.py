@@ -38,10 +38,12 @@ class EnergyFunctional(BaseLoss):
         other labels. The latter needs an energy that depends on the label. Under
         "pairwise" such an energy counts with its minimum over the labels, which is what
         ``energies`` of a ranker returns; ``predict`` has its own rule for each energy.
-    normalization : {"pair", "query"}, default="pair"
+    normalization : {"pair", "query", "n_pairs"}, default="pair"
         Whether every pair weighs the same, so that long queries decide, or the pairs of
         a query together weigh the mean weight of its rows, so that every query decides
-        alike; the mean of the loss is then taken over queries. Pairwise only.
+        alike; the mean of the loss is then taken over queries. "n_pairs" divides by the
+        number of pairs of the query, too, but leaves ``grade_weights`` as they are, so
+        that a query of more important pairs weighs more. Pairwise only.
     grade_weights : callable or mapping, default=None
         Weight of a pair by its two grades: a function of two arrays, the grades of the
         preferred and of the other document of some pairs, that returns an array of
@@ -51,7 +53,7 @@ class EnergyFunctional(BaseLoss):
     """
 
     reading: Literal["pairwise", "pointwise"] = "pairwise"
-    normalization: Literal["pair", "query"] = "pair"
+    normalization: Literal["pair", "query", "n_pairs"] = "pair"
     grade_weights: Callable | Mapping | None = None
 
     reads_labels = True
@@ -61,7 +63,7 @@ class EnergyFunctional(BaseLoss):
         """What the mean of the loss is taken over."""
         if self.reading == "pointwise":
             return "document"
-        return "query" if self.normalization == "query" else "pair"
+        return "pair" if self.normalization == "pair" else "query"
 
     @property
     def compares_minima(self):
@@ -84,6 +86,7 @@ class EnergyFunctional(BaseLoss):
             {},
             {"normalization": "query"},
             {"grade_weights": _difference, "normalization": "query"},
+            {"grade_weights": _difference, "normalization": "n_pairs"},
             {"reading": "pointwise"},
         ]
 

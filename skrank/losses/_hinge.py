@@ -39,7 +39,7 @@ class _Ramp(BaseMarginLoss):
         return values, -slopes
 
     def _prepare_pairs(self, *rows):
-        return _PreparedRamp(*rows, shape=self._shape())
+        return PreparedRamp(*rows, shape=self._shape())
 
     def smoothed(self, width: float) -> Self:
         """Return the loss with a parabola in place of each kink.
@@ -327,8 +327,16 @@ class PreparedHinge(PreparedPairs):
         )
 
 
-class _PreparedRamp(PreparedHinge):
-    """Difference of the hinges at the two ends of the ramp."""
+class PreparedRamp(PreparedHinge):
+    """Difference of the hinges at the two ends of the ramp.
+
+    Parameters
+    ----------
+    y, ptr, sample_weight, n_threads, weighting
+        See `PreparedPairs`.
+    shape : tuple of float
+        Margin, cap and width of the hinges.
+    """
 
     def __init__(self, y, ptr, sample_weight, n_threads, weighting, shape):
         margin, cap, width = shape

@@ -1,11 +1,13 @@
 """Lambda-weighted pairs: a ranking measure steers the logistic loss."""
 
 import warnings
+from copy import copy
 from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _lambda_losses, _segments
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
@@ -180,6 +182,9 @@ class _LambdaPairs(PreparedLoss):
 class _PreparedLambda(_LambdaPairs):
     """Deltas by the compiled terms of the measure."""
 
+    #: Scores whose ranking the deltas are taken at; None for the current ones.
+    ranking: np.ndarray | None = None
+
     def __init__(self, loss, measure, data, terms, gain):
         super().__init__(loss, measure, data)
         self.kind = terms.kind
@@ -193,6 +198,28 @@ class _PreparedLambda(_LambdaPairs):
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._of_queries(self._scores(raw), 0, self.n_queries)
+
+    @available_if(lambda self: self.kind == "gain_discount" and not self.truncation)
+    def held_at(self, raw):
+        """Return the same loss with its deltas held at the ranking by some scores.
+
+        Offered where the change of a swap is a product of a difference of gains and one
+        of discounts, as for NDCG, and without truncation.
+
+        Parameters
+        ----------
+        raw : array-like of shape (n_documents,)
+            Scores by which documents are ranked.
+
+        Returns
+        -------
+        PreparedLoss
+            A convex function of scores where there is no damping and no normalisation:
+            its pairs keep their weights.
+        """
+        held = copy(self)
+        held.ranking = self._scores(raw)
+        return held
 
     def _has_loss(self, raw):
         # Most often one query is enough to tell, and the others need no pass.
@@ -218,6 +245,7 @@ class _PreparedLambda(_LambdaPairs):
             self.normalize,
             self.damping,
             self.n_threads,
+            None if self.ranking is None else self.ranking[rows],
         )
 
 

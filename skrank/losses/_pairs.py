@@ -130,9 +130,9 @@ class PairWeighting:
     ----------
     y : array-like of shape (n_documents,)
         Relevance grades.
-    normalization : {"pair", "query"}
+    normalization : {"pair", "query", "n_pairs"}
         Under "query" the pairs of each query together weigh the mean weight of its
-        rows.
+        rows; under "n_pairs" they do so before they are weighed by their grades.
     grade_weights : callable, mapping or None
         Weight of a pair by its two grades.
 
@@ -143,7 +143,8 @@ class PairWeighting:
     """
 
     def __init__(self, y, normalization, grade_weights):
-        self.per_query = normalization == "query"
+        self.per_query = normalization != "pair"
+        self.counts_alone = normalization == "n_pairs"
         self.of_grades = grade_weights
         if isinstance(grade_weights, Mapping):
             self.of_grades = _GradeTable(grade_weights)
@@ -207,7 +208,10 @@ class PairWeighting:
         if not self.per_query:
             return weight
         weight = np.ones(data.n_documents) if weight is None else weight
-        if self.by_row:
+        if self.counts_alone:
+            own = 1.0 if data.weight is None else data.weight
+            total = _segments.segment_sum(own * index.counts_by_row(), data.ptr)
+        elif self.by_row:
             total = _segments.segment_sum(weight * index.counts_by_row(), data.ptr)
         else:
             total = _segments.segment_sum(

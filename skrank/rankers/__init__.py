@@ -10,28 +10,36 @@ from skrank.rankers._energy_ranker import EnergyRanker
 from skrank.rankers._frank import FRank
 from skrank.rankers._gbrank import GBRank
 from skrank.rankers._gerank import GERank
+from skrank.rankers._ir_svm import IRSVM
 from skrank.rankers._lambdamart import LambdaMART
 from skrank.rankers._lambdarank import LambdaRank
 from skrank.rankers._listmle import ListMLE
 from skrank.rankers._listnet import ListNet
 from skrank.rankers._logistic_ranker import LogisticRanker
+from skrank.rankers._magnitude_preserving_ranker import MagnitudePreservingRanker
 from skrank.rankers._mart import MART
 from skrank.rankers._multiple_hyperplane import MultipleHyperplaneRanker
 from skrank.rankers._nested_ranker import NestedRanker
+from skrank.rankers._owpc import OWPC
 from skrank.rankers._p_norm_push import PNormPush
 from skrank.rankers._preference_ordering import PreferenceOrdering
 from skrank.rankers._qbrank import QBRank
 from skrank.rankers._random_forest_ranker import RandomForestRanker
 from skrank.rankers._rank_boost import RankBoost
+from skrank.rankers._rank_cosine import RankCosine
 from skrank.rankers._rank_svm import RankSVM
 from skrank.rankers._ranknet import RankNet
+from skrank.rankers._robust_sparse_ranker import RobustSparseRanker
 from skrank.rankers._rocchio import Rocchio
+from skrank.rankers._sigmoid_ranker import SigmoidRanker
 from skrank.rankers._sortnet import SortNet
 from skrank.rankers._structrank import StructRank
 from skrank.rankers._subset_regression import SubsetRegression
 
 __all__ = [
+    "IRSVM",
     "MART",
+    "OWPC",
     "AssociationRuleRanker",
     "BoltzRank",
     "BoostedRanker",
@@ -47,6 +55,7 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "LogisticRanker",
+    "MagnitudePreservingRanker",
     "MultipleHyperplaneRanker",
     "NestedRanker",
     "PNormPush",
@@ -54,9 +63,12 @@ __all__ = [
     "QBRank",
     "RandomForestRanker",
     "RankBoost",
+    "RankCosine",
     "RankNet",
     "RankSVM",
+    "RobustSparseRanker",
     "Rocchio",
+    "SigmoidRanker",
     "SortNet",
     "StructRank",
     "SubsetRegression",

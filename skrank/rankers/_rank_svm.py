@@ -1,16 +1,15 @@
 """Ranking SVM."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
-from skrank._core._parameters import NonNegative, PositiveInt
-from skrank.energies import BaseEnergy, KernelEnergy, LinearEnergy
+from skrank._core._parameters import NonNegative
+from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss, HingeLoss, SquaredHingeLoss
-from skrank.rankers._energy_ranker import BaseEnergyRanker
+from skrank.rankers._kernel_ranker import BaseKernelRanker
 from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
 
 
-class RankSVM(BaseEnergyRanker):
+class RankSVM(BaseKernelRanker):
     r"""Ranking SVM: a large margin between the documents of every preference pair.
 
     .. math:: \min_w \frac{\alpha}{2} \lVert w \rVert^2 + \frac{1}{P}
@@ -22,6 +21,11 @@ class RankSVM(BaseEnergyRanker):
     :math:`1 / (\alpha P)`. In place of grades `fit` also takes pairs of row numbers,
     the preferred document first: ``fit(X, preferences=pairs)``.
 
+    With a kernel, coefficients are those of the features of the kernel at its
+    landmarks. With all training rows as landmarks (``n_components=None``) the result is
+    that of the dual problem, again without a single pair: the weight vector is a
+    combination of the rows, and so of their features.
+
     Parameters
     ----------
     hinge : {"squared", "linear"}, default="squared"
@@ -29,23 +33,12 @@ class RankSVM(BaseEnergyRanker):
         through a sequence of smooth losses; "squared" is smooth itself and faster.
     margin : float, default=1.0
         Margin M.
-    kernel : str or callable, default="linear"
-        "linear", or any kernel of `sklearn.kernel_approximation.Nystroem`, which is
-        approximated with ``n_components`` landmarks.
-    kernel_params : dict, default=None
-        Parameters of the kernel, such as ``{"gamma": 0.1}``.
-    n_components : int, default=200
-        Number of landmarks; at most the number of training rows is used.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_components,)
-        Coefficients of the features of X for ``kernel="linear"``, and of the features
-        of the approximated kernel otherwise.
 
     References
     ----------
-    [Liu2011]_, section 3.2.6, eq. 3.17; [Joachims2002]_; [Lee2014]_ for the cost.
+    [Liu2011]_, section 3.2.6, eq. 3.17; [Joachims2002]_; [Lee2014]_ for the cost;
+    [Kuo2014]_ for kernels
+    without pairs.
 
     Examples
     --------
@@ -62,9 +55,6 @@ class RankSVM(BaseEnergyRanker):
 
     hinge: Literal["squared", "linear"] = "squared"
     margin: NonNegative = 1.0
-    kernel: str | Callable = "linear"
-    kernel_params: dict[str, Any] | None = None
-    n_components: PositiveInt = 200
 
     _takes_preferences = True
 
@@ -74,21 +64,13 @@ class RankSVM(BaseEnergyRanker):
             {},
             {"hinge": "linear"},
             {"kernel": "rbf", "n_components": 20},
+            {"kernel": "rbf", "n_components": None},
             {"margin": 0.5, "solver": "adam"},
         ]
 
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         hinge = SquaredHingeLoss if self.hinge == "squared" else HingeLoss
-        if self.kernel == "linear":
-            energy = LinearEnergy(n_jobs=self.n_jobs)
-        else:
-            energy = KernelEnergy(
-                kernel=self.kernel,
-                kernel_params=self.kernel_params,
-                n_components=self.n_components,
-                n_jobs=self.n_jobs,
-            )
-        return energy, hinge(margin=self.margin)
+        return self._energy(), hinge(margin=self.margin)
 
     def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return LBFGS() if self.hinge == "squared" else SmoothingHomotopy()

@@ -4,10 +4,12 @@ from skrank.solvers._adam import Adam
 from skrank.solvers._base import BaseSolver, SolverResult
 from skrank.solvers._constrained_sgd import ConstrainedSGD
 from skrank.solvers._homotopy import SmoothingHomotopy
+from skrank.solvers._iterated_weights import IteratedWeights
 from skrank.solvers._lbfgs import LBFGS
 from skrank.solvers._projected_gradient import ProjectedGradient
 from skrank.solvers._relaxed_start import RelaxedStart
 from skrank.solvers._sgd import SGD
+from skrank.solvers._sparse_lbfgs import SparseLBFGS
 
 __all__ = [
     "LBFGS",
@@ -15,8 +17,10 @@ __all__ = [
     "Adam",
     "BaseSolver",
     "ConstrainedSGD",
+    "IteratedWeights",
     "ProjectedGradient",
     "RelaxedStart",
     "SmoothingHomotopy",
     "SolverResult",
+    "SparseLBFGS",
 ]

@@ -74,7 +74,7 @@ class LBFGS(BaseSolver):
         self.check(objective)
         find = getattr(objective, "coordinates", None)
         frame = find() if self.whiten and find is not None else None
-        run = _Run(objective, frame, monitor, params)
+        run = LbfgsRun(objective, frame, monitor, params)
         start = params if frame is None else frame.from_params(params)
         result = minimize(
             run.value_gradient,
@@ -124,8 +124,20 @@ class LBFGS(BaseSolver):
         )
 
 
-class _Run:
-    """One minimisation: changes coordinates and keeps the history."""
+class LbfgsRun:
+    """One minimisation: changes coordinates and keeps the history.
+
+    Parameters
+    ----------
+    objective : object
+        Offers ``value_gradient(params)``.
+    frame : object or None
+        Coordinates with ``to_params(v)`` and ``pull(gradient)``.
+    monitor : callable or None
+        See `BaseSolver.solve`.
+    start : ndarray of shape (n_params,)
+        Parameters before the first iteration.
+    """
 
     def __init__(self, objective, frame, monitor, start):
         self.objective = objective

@@ -163,6 +163,7 @@ CASES = {
         "truncation": 0,
         "normalize": False,
         "damping": 0.0,
+        "ranking": f8(N),
     },
     "_letor.largest_index": {"text": b"1 qid:1 1:1", "n_threads": 1},
     "_letor.parse_letor": {
@@ -253,6 +254,20 @@ CASES = {
     },
     "_pair_losses.squared_hinge_hessian": {**GRADED, "scores": f8(N), "margin": 1.0},
     "_pair_losses.sigmoid": {**GRADED, "scores": f8(N), "beta": 1.0},
+    "_pair_losses.owa_hinge": {
+        **GRADED,
+        "scores": f8(N),
+        "alpha": f8(LONGEST),
+        "margin": 1.0,
+        "squared": False,
+    },
+    "_pair_losses.misordered": {
+        **GRADED,
+        "scores": f8(N),
+        "residuals": f8(N),
+        "squared": True,
+    },
+    "_pair_losses.squared_differences": {**GRADED, "residuals": f8(N)},
     "_pair_losses.pair_weights": {k: v for k, v in GRADED.items() if k != "n_threads"},
     "_pair_potential.scores": {
         "units": f8(N, 2 * HIDDEN),
@@ -351,11 +366,13 @@ FREE = {
     ("_forest.add_trees", "scores"): {"wider"},  # of a forest of more outputs
     ("_label_energies.offenders", "raw"): {"wider"},
     ("_lambda_losses.lambda_loss", "discount"): {"longer"},
+    ("_lambda_losses.lambda_loss", "ranking"): {"None"},
     ("_letor.format_dense", "X"): {"narrower", "wider"},
     ("_thresholds.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
     ("_thresholds.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
     ("_linear.matvec", "X"): {"shorter", "longer"},
     ("_linear.rmatvec", "X"): {"narrower", "wider"},
+    ("_pair_losses.owa_hinge", "alpha"): {"longer"},
 }
 OPTIONAL = {"factors", "weight", "second", "stage_weight", "key", "scores"}
 

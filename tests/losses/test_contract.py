@@ -37,7 +37,7 @@ def draws(loss):
     """Whether what is drawn, or given, depends on the rows that are prepared."""
     if isinstance(loss, losses.ListNetLoss):
         return loss.top_k > 2 and isinstance(loss.n_samples, int)
-    random_kinds = (losses.SampledPairsLoss, losses.BoltzmannLoss)
+    random_kinds = (losses.BPRLoss, losses.SampledPairsLoss, losses.BoltzmannLoss)
     return isinstance(loss, random_kinds) or "random" in (
         getattr(loss, "ties", None),
         getattr(loss, "topology", None),
