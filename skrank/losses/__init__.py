@@ -2,6 +2,7 @@
 
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._boltzmann import BoltzmannLoss
+from skrank.losses._categorical import CategoricalLoss
 from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
@@ -12,6 +13,7 @@ from skrank.losses._lambda import LambdaLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
+from skrank.losses._ordinal import SumOfMarginsLoss, ThresholdLoss
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
 from skrank.losses._sampled_pairs import SampledPairsLoss
 from skrank.losses._sigmoid import LogLoss, MCELoss
@@ -26,6 +28,7 @@ __all__ = [
     "BaseMarginLoss",
     "BoltzmannLoss",
     "CDNLoss",
+    "CategoricalLoss",
     "EnergyLoss",
     "ExplicitPairsLoss",
     "GainOfBetter",
@@ -47,6 +50,8 @@ __all__ = [
     "SquareSquareLoss",
     "SquaredHingeLoss",
     "SquaredLoss",
+    "SumOfMarginsLoss",
+    "ThresholdLoss",
 ]
 
 
