@@ -190,9 +190,12 @@ class ThresholdEnergy(BaseEnergy):
         return self._score().document_scores(params[: -self.n_outputs], X, ptr)
 
     def scores(self, params, X, ptr=None):
-        """Return the distances from the thresholds, (n_documents, n_thresholds)."""
-        score = self.document_scores(params, X, ptr)
-        return score[:, None] - self.thresholds(params)
+        """Return the distances from the thresholds, one column for each of several."""
+        return self._distances(params, self.document_scores(params, X, ptr))
+
+    def _distances(self, params, score):
+        distances = score[:, None] - self.thresholds(params)
+        return distances if self.n_outputs > 1 else distances[:, 0]
 
     def scores_and_vjp(self, params, X, rng=None, ptr=None):
         """Return the distances, and the function that pulls a gradient back."""
@@ -200,12 +203,13 @@ class ThresholdEnergy(BaseEnergy):
         score, pull = self._score().scores_and_vjp(inner, X, rng, ptr)
 
         def vjp(gradient):
+            gradient = gradient.reshape(len(score), -1)
             to_thresholds = -gradient.sum(axis=0)
             # A step moves all thresholds behind it.
             to_steps = np.cumsum(to_thresholds[::-1])[::-1]
             return np.concatenate([pull(gradient.sum(axis=1)), to_steps])
 
-        return score[:, None] - self.thresholds(params), vjp
+        return self._distances(params, score), vjp
 
     def coordinates(self, X, alpha: float = 0.0, ptr=None):
         """Return coordinates of linear scores, whitened around their mean.

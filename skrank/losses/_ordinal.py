@@ -1,5 +1,6 @@
 """Losses of scores and ordered thresholds between grades."""
 
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -108,12 +109,9 @@ class PreparedColumns(PreparedLoss):
         return self._evaluate(raw)[:2]
 
 
-def _hinge_penalty(width):
-    def penalty(margins):
-        values, slopes = hinge(1.0 - margins, width)
-        return values, -slopes, ((slopes > 0.0) & (slopes < 1.0)) / (width or 1.0)
-
-    return penalty
+def _hinge(margins, width):
+    values, slopes = hinge(1.0 - margins, width)
+    return values, -slopes, ((slopes > 0.0) & (slopes < 1.0)) / (width or 1.0)
 
 
 def _squared_hinge(margins):
@@ -137,7 +135,7 @@ def _squared(margins):
 
 
 _PENALTIES = {
-    "smooth_hinge": _hinge_penalty(1.0),
+    "smooth_hinge": partial(_hinge, width=1.0),
     "squared_hinge": _squared_hinge,
     "exponential": _exponential,
     "logistic": _logistic,
@@ -233,7 +231,7 @@ class ThresholdLoss(GradedLoss):
 
     def _penalty(self):
         if _has_kinks(self):
-            return _hinge_penalty(float(self.width))
+            return partial(_hinge, width=float(self.width))
         return _PENALTIES[self.penalty]
 
     def _prepare(self, y, ptr, sample_weight, n_threads):

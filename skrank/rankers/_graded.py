@@ -3,9 +3,21 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils import ClassifierTags
 
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR
+
+
+class ProbabilitiesMixin:
+    """Mixin of rankers with a method ``predict_proba``."""
+
+    def __sklearn_tags__(self):
+        parent: Any = super()
+        tags = parent.__sklearn_tags__()
+        # By these scikit-learn knows how many probabilities to expect.
+        tags.classifier_tags = ClassifierTags()
+        return tags
 
 
 class GradesMixin:

@@ -11,10 +11,10 @@ from skrank.base import ArrayOrCSR
 from skrank.losses import BaseLoss, CategoricalLoss, ThresholdLoss
 from skrank.metrics._gain import Gain, gain_of_grades
 from skrank.rankers._boosting import BaseBoostedRanker
-from skrank.rankers._graded import GradesMixin, probabilities
+from skrank.rankers._graded import GradesMixin, ProbabilitiesMixin, probabilities
 
 
-class McRank(GradesMixin, BaseBoostedRanker):
+class McRank(ProbabilitiesMixin, GradesMixin, BaseBoostedRanker):
     r"""McRank: boosted trees classify documents into grades; the expected gain ranks.
 
     .. math:: f(x) = \sum_{k=1}^{K} g(k)\, P(\hat y = k)

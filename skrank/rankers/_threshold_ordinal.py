@@ -10,7 +10,7 @@ from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss, ThresholdLoss
 from skrank.losses._ordinal import Construction, Penalty
 from skrank.rankers._energy_ranker import BaseNetworkRanker
-from skrank.rankers._graded import probabilities
+from skrank.rankers._graded import ProbabilitiesMixin, probabilities
 from skrank.rankers._ordinal import BaseOrdinalRanker
 from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
 
@@ -19,7 +19,7 @@ def _has_probabilities(ranker) -> bool:
     return ranker.construction == "all" and ranker.penalty == "logistic"
 
 
-class ThresholdOrdinal(BaseOrdinalRanker, BaseNetworkRanker):
+class ThresholdOrdinal(ProbabilitiesMixin, BaseOrdinalRanker, BaseNetworkRanker):
     r"""Ordinal regression: a score, and thresholds that separate its grades.
 
     .. math::
