@@ -36,7 +36,7 @@ cdef Lesson _lesson(const int[::1] place, const double[::1] weight,
     cdef Py_ssize_t i
     cdef Lesson lesson
     if m < 0:
-        raise ValueError(f"params must have a column for each feature, {-m} more")
+        raise ValueError(f"n_thresholds must be at least 0, got {m}")
     check_length(place.shape[0], n, "place")
     for i in range(n):
         if not 0 <= place[i] <= m:
@@ -52,8 +52,9 @@ cdef Lesson _lesson(const int[::1] place, const double[::1] weight,
 
 
 def learn_dense(const floating[:, ::1] X, const int[::1] place, const double[::1] weight,
-                const Py_ssize_t[::1] order, double[:, ::1] params, double share,
-                uint64_t seed, uint64_t first, int n_threads):
+                const Py_ssize_t[::1] order, double[:, ::1] params,
+                Py_ssize_t n_thresholds, double share, uint64_t seed, uint64_t first,
+                int n_threads):
     """Train perceptrons on dense rows, changing their parameters in place.
 
     Parameters
@@ -68,6 +69,8 @@ def learn_dense(const floating[:, ::1] X, const int[::1] place, const double[::1
         Rows in the order in which they are learned from.
     params : ndarray of shape (n_perceptrons, n_features + n_thresholds)
         Direction and thresholds of each perceptron.
+    n_thresholds : int
+        Number of thresholds.
     share : float
         Probability that a perceptron learns from a document.
     seed : int
@@ -86,7 +89,8 @@ def learn_dense(const floating[:, ::1] X, const int[::1] place, const double[::1
         n_steps (n_features + n_thresholds)).
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], count = params.shape[0]
-    cdef Py_ssize_t m = params.shape[1] - d
+    cdef Py_ssize_t m = n_thresholds
+    check_length(params.shape[1], d + m, "each row of params")
     cdef Lesson lesson = _lesson(place, weight, order, n, m)
     cdef Draw draw = Draw(share, seed, first)
     cdef DenseRows[floating] rows
@@ -104,8 +108,8 @@ def learn_dense(const floating[:, ::1] X, const int[::1] place, const double[::1
 def learn_sparse(const floating[::1] data, const int[::1] indices,
                  const Py_ssize_t[::1] indptr, Py_ssize_t n_features, const int[::1] place,
                  const double[::1] weight, const Py_ssize_t[::1] order,
-                 double[:, ::1] params, double share, uint64_t seed, uint64_t first,
-                 int n_threads):
+                 double[:, ::1] params, Py_ssize_t n_thresholds, double share,
+                 uint64_t seed, uint64_t first, int n_threads):
     """Train perceptrons on CSR rows; see `learn_dense` for all but the rows.
 
     Parameters
@@ -118,7 +122,7 @@ def learn_sparse(const floating[::1] data, const int[::1] indices,
         Where each row begins.
     n_features : int
         Number of columns.
-    place, weight, order, params, share, seed, first, n_threads
+    place, weight, order, params, n_thresholds, share, seed, first, n_threads
         As for dense rows.
 
     Returns
@@ -130,7 +134,8 @@ def learn_sparse(const floating[::1] data, const int[::1] indices,
         has entries and thresholds.
     """
     cdef Py_ssize_t n = indptr.shape[0] - 1, count = params.shape[0], i
-    cdef Py_ssize_t n_entries = data.shape[0], d = n_features, m = params.shape[1] - d
+    cdef Py_ssize_t n_entries = data.shape[0], d = n_features, m = n_thresholds
+    check_length(params.shape[1], d + m, "each row of params")
     check_length(indices.shape[0], n_entries, "indices")
     cdef bint fits = n >= 0 and d >= 0 and indptr[0] == 0 and indptr[n] == n_entries
     if fits:

@@ -78,6 +78,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
             "weight": data.sample_weight,
             "order": np.ascontiguousarray(order, dtype=np.intp),
             "params": self.params_,
+            "n_thresholds": len(self.grades_) - 1,
             "share": self._share(),
             "seed": self._seed(),
             "first": self.n_documents_seen_,
