@@ -81,5 +81,6 @@ class OnlineAggregatePRank(ThreadsMixin, BasePRank):
     def _seed(self) -> int:
         return self.seed_
 
-    def _n_threads(self) -> int:
-        return n_threads_for(1e6, self.n_jobs)
+    def _n_threads(self, X) -> int:
+        # About 1 ns for each entry that an instance learns from.
+        return n_threads_for(self.subsample * self.n_estimators * X.size, self.n_jobs)

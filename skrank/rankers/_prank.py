@@ -82,7 +82,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
             "share": self._share(),
             "seed": self._seed(),
             "first": self.n_documents_seen_,
-            "n_threads": self._n_threads(),
+            "n_threads": self._n_threads(data.X),
         }
         corrected, drawn = _learn(data.X, rest)
         self.n_documents_seen_ += len(order)
@@ -92,7 +92,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
     def _seed(self) -> int:
         return 0  # nothing is drawn
 
-    def _n_threads(self) -> int:
+    def _n_threads(self, X) -> int:
         return 1
 
     def _current(self) -> np.ndarray:
