@@ -21,10 +21,11 @@ class SVMClassifierRanker(BaseRanker):
               \max(0, 1 - z_j f(x_j))^p, \qquad f(x) = w^T x + c
 
     with :math:`p = 2` (squared hinge) or :math:`p = 1`, and :math:`z_j = 1` for
-    documents whose grade reaches the threshold and −1 for others; :math:`\alpha = 1 / (\lambda n)` for the :math:`\lambda` of the book. The
-    score is the decision function of scikit-learn's machine. Training costs a few
-    dozen passes over the rows for the squared hinge, and up to thousands for the other;
-    scale the features.
+    documents whose grade reaches the threshold and −1 for others; :math:`\alpha` is
+    :math:`1 / (\lambda n)` for the :math:`\lambda` of the book. The score is the
+    decision function of scikit-learn's machine. Training costs a few dozen passes over
+    the rows for the squared hinge, and up to thousands for the other; scale the
+    features.
 
     Parameters
     ----------
@@ -131,8 +132,8 @@ class SVMClassifierRanker(BaseRanker):
         if y.min() < y.max() and data.has_preference().any():
             warn_of_data(
                 f"{type(self).__name__}: {how_many} of the documents reach "
-                f"threshold={self.threshold:g}, so that there is nothing to tell apart; "
-                f"choose one above {y.min():g} and up to {y.max():g}"
+                f"threshold={self.threshold:g}, so that there is nothing to tell "
+                f"apart; choose one above {y.min():g} and up to {y.max():g}"
             )
 
     def _predict(self, X) -> np.ndarray:

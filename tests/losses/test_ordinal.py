@@ -53,7 +53,9 @@ CONSTRUCTIONS = {"immediate": immediate, "all": all_thresholds}
 def test_values_are_those_of_the_book(construction, penalty):
     loss = ThresholdLoss(construction=construction, penalty=penalty, grades=GRADES)
     found, _ = loss.value_gradient(Y, RAW, PTR)
-    losses = [CONSTRUCTIONS[construction](*row, PENALTIES[penalty]) for row in zip(F, Y)]
+    losses = [
+        CONSTRUCTIONS[construction](*row, PENALTIES[penalty]) for row in zip(F, Y)
+    ]
     assert_allclose(found, np.add.reduceat(losses, PTR[:-1]))
 
 

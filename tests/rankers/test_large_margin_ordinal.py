@@ -128,7 +128,9 @@ def test_two_grades_are_a_support_vector_machine(data, constraints):
     ranker.set_params(strategy="sum_of_margins").fit(X, two, groups)
 
     def difference(log_c):
-        return 2 / np.linalg.norm(machine(X, two, np.exp(log_c)).coef_) - ranker.margins_
+        return (
+            2 / np.linalg.norm(machine(X, two, np.exp(log_c)).coef_) - ranker.margins_
+        )
 
     peer = machine(X, two, np.exp(brentq(lambda c: difference(c)[0], -4.0, 4.0)))
     direction = peer.coef_[0] / np.linalg.norm(peer.coef_)
@@ -160,6 +162,8 @@ def test_margins_without_limit_are_refused(data):
     X, y, groups = data
     share = min(np.mean(y == 0), np.mean(y == 3))
     ranker = LargeMarginOrdinal(strategy="sum_of_margins", alpha=1.01 * share)
-    with pytest.raises(ValueError, match="at most the share of the lowest and of the h"):
+    with pytest.raises(
+        ValueError, match="at most the share of the lowest and of the h"
+    ):
         ranker.fit(X, y, groups)
     ranker.set_params(alpha=0.5 * share).fit(X, y, groups)

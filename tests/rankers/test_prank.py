@@ -184,7 +184,9 @@ def test_members_of_an_ensemble_see_their_share(data):
 def test_the_ensemble_is_steadier_than_its_members(data):
     X, y, groups = data
     many = OnlineAggregatePRank(n_estimators=50)
-    rankers = [clone(many).set_params(random_state=s).fit(X, y, groups) for s in range(3)]
+    rankers = [
+        clone(many).set_params(random_state=s).fit(X, y, groups) for s in range(3)
+    ]
     singles = [PRank(random_state=s).fit(X, y, groups) for s in range(10)]
     scores = [ranker.score(X, y, groups) for ranker in rankers]
     assert min(scores) > np.mean([single.score(X, y, groups) for single in singles])

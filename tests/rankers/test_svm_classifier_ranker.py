@@ -50,7 +50,9 @@ def test_other_classifiers_and_bad_ones(data, tmp_path):
         ranker.predict(X), SVC(kernel="rbf").fit(X, y >= 1).decision_function(X)
     )
     assert not hasattr(ranker, "coef_")
-    with pytest.raises(ValueError, match="estimator must be a classifier with fit and d"):
+    with pytest.raises(
+        ValueError, match="estimator must be a classifier with fit and d"
+    ):
         SVMClassifierRanker(Ridge()).fit(X, y, groups)
     with pytest.raises(TypeError, match="SVC"):
         save_model(ranker, tmp_path / "model.json")
@@ -62,9 +64,13 @@ def test_other_classifiers_and_bad_ones(data, tmp_path):
 
 def test_one_class_is_warned_of(data):
     X, y, groups = data
-    with pytest.warns(TrainingDataWarning, match="none of the documents reach threshol"):
+    with pytest.warns(
+        TrainingDataWarning, match="none of the documents reach threshol"
+    ):
         ranker = SVMClassifierRanker(threshold=9.0).fit(X, y, groups)
     assert ranker.estimator_ is None
     assert_array_equal(ranker.predict(X), 0.0)
-    with pytest.warns(TrainingDataWarning, match="all of the documents reach threshold"):
+    with pytest.warns(
+        TrainingDataWarning, match="all of the documents reach threshold"
+    ):
         SVMClassifierRanker(threshold=0.0).fit(X, y, groups)

@@ -63,7 +63,9 @@ def test_two_grades_and_a_hinge_are_a_support_vector_machine(data, penalty):
         w, b = peer.coef_[0, :-1], -1e3 * peer.coef_[0, -1]
     solver = SmoothingHomotopy(LBFGS(), final_width=1e-6, tol=1e-9, max_iter=2000)
     ranker = ThresholdOrdinal(penalty=penalty, alpha=ALPHA)
-    ranker.set_params(solver=solver if penalty == "hinge" else EXACT).fit(X, two, groups)
+    ranker.set_params(solver=solver if penalty == "hinge" else EXACT).fit(
+        X, two, groups
+    )
     assert_allclose(ranker.coef_, w, atol=2e-4)
     assert_allclose(ranker.thresholds_, b, atol=2e-3)
 
@@ -161,7 +163,9 @@ def test_thresholds_are_in_order_at_every_iteration(variant, seed):
 
 
 @pytest.mark.parametrize(
-    "solver", [Adam(learning_rate=0.05), SGD(learning_rate=0.05), ConstrainedSGD()], ids=repr
+    "solver",
+    [Adam(learning_rate=0.05), SGD(learning_rate=0.05), ConstrainedSGD()],
+    ids=repr,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_stochastic_solvers_keep_the_order(data, solver):
@@ -180,7 +184,9 @@ def test_probabilities_and_grades(data):
     assert np.all(proba >= 0.0)
     above = 1 / (1 + np.exp(ranker.thresholds_ - ranker.predict(X)[:, None]))
     assert_allclose(np.cumsum(proba[:, ::-1], axis=1)[:, -2::-1], above)
-    expected = [ranker.grades_[np.sum(f >= ranker.thresholds_)] for f in ranker.predict(X)]
+    expected = [
+        ranker.grades_[np.sum(f >= ranker.thresholds_)] for f in ranker.predict(X)
+    ]
     assert_array_equal(ranker.predict_grades(X), expected)
     assert np.mean(ranker.predict_grades(X) == y) > 0.5
     assert_allclose(ranker.energies(X), -ranker.predict(X))
