@@ -59,7 +59,9 @@ class LargeMarginOrdinal(BaseOrdinalRanker):
     alpha : float, default=1e-4
         Strength of the L2 penalty, or of the margins with "sum_of_margins", where it
         must not exceed the share of the lowest, nor of the highest grade: the margins
-        would have no limit.
+        would have no limit. Choose it close to that where grades overlap: a small one
+        makes margins of width 0 the best, for any w, and what is found is then the
+        direction along which they came to that.
 
     Attributes
     ----------
