@@ -53,13 +53,17 @@ from skrank.rankers import (
     GERank,
     LambdaMART,
     LambdaRank,
+    LargeMarginOrdinal,
     ListMLE,
     ListNet,
     LogisticRanker,
     MagnitudePreservingRanker,
+    McRank,
     MultipleHyperplaneRanker,
     NestedRanker,
+    OnlineAggregatePRank,
     PNormPush,
+    PRank,
     PreferenceOrdering,
     QBRank,
     RankBoost,
@@ -72,12 +76,21 @@ from skrank.rankers import (
     SortNet,
     StructRank,
     SubsetRegression,
+    SVMClassifierRanker,
+    ThresholdOrdinal,
 )
 from skrank.solvers import SGD, ConstrainedSGD
 
 SELECTION = "map"
 COMPARED = ("map", "ndcg@10")
 ALPHAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+ORDINAL_PENALTIES = (
+    "logistic",
+    "exponential",
+    "smooth_hinge",
+    "squared_hinge",
+    "squared",
+)
 
 
 @dataclass
@@ -357,6 +370,59 @@ ENTRIES = [
     ),
     Entry(
         "LogisticRanker", LogisticRanker, {"alpha": ALPHAS, "threshold": [1.0, "all"]}
+    ),
+    Entry(
+        "SVMClassifierRanker",
+        SVMClassifierRanker,
+        {"alpha": ALPHAS[2:], "threshold": [1.0, 2.0]},
+        seeds=True,
+    ),
+    Entry("PRank", PRank, {"max_iter": [5, 20]}, seeds=True),
+    Entry(
+        "OnlineAggregatePRank",
+        OnlineAggregatePRank,
+        {"max_iter": [1, 5, 20]},
+        seeds=True,
+    ),
+    *(
+        Entry(
+            f"ThresholdOrdinal, {construction} {penalty}",
+            ThresholdOrdinal,
+            {
+                "alpha": ALPHAS[2:],
+                "construction": [construction],
+                "penalty": [penalty],
+            },
+        )
+        for construction in ("all", "immediate")
+        for penalty in ORDINAL_PENALTIES
+    ),
+    *(
+        Entry(
+            f"LargeMarginOrdinal, {strategy} {constraints}",
+            LargeMarginOrdinal,
+            {
+                "alpha": [1e-4, 1e-3, 1e-2, 3e-2],
+                "strategy": [strategy],
+                "constraints": [constraints],
+            },
+        )
+        for strategy in ("fixed_margin", "sum_of_margins")
+        for constraints in ("implicit", "explicit")
+    ),
+    *(
+        Entry(
+            f"McRank, {method}",
+            McRank,
+            {
+                "method": [method],
+                "max_leaf_nodes": [7],
+                "learning_rate": [0.02, 0.05],
+                "gain": ["linear", "exp2"],
+            },
+            seeds=True,
+        )
+        for method in ("multiclass", "ordinal")
     ),
     Entry(
         "RankSVM",

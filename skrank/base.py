@@ -347,16 +347,21 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         self.query_ids_, self.query_sizes_ = ids, sizes
         self.n_queries_without_preference_ = without
 
+    #: How many of the last queries `partial_fit` remembers; None for all.
+    _n_remembered: ClassVar[int | None] = None
+
     def _with_known_queries(self, ids, sizes) -> tuple[np.ndarray, np.ndarray]:
-        """Return all queries seen so far, each once, and the rows seen of each."""
-        places = {query: place for place, query in enumerate(self.query_ids_.tolist())}
+        """Return the queries seen so far, each once, and the rows seen of each."""
+        # A call of few queries costs a look through those known, and no more.
+        again = np.flatnonzero(np.isin(self.query_ids_, ids))
+        places = dict(zip(self.query_ids_[again].tolist(), again.tolist()))
         at = np.array([places.get(query, -1) for query in ids.tolist()], dtype=np.intp)
         known_sizes = self.query_sizes_.copy()
         known_sizes[at[at >= 0]] += sizes[at >= 0]
-        return (
-            np.concatenate([self.query_ids_, ids[at < 0]]),
-            np.concatenate([known_sizes, sizes[at < 0]]),
-        )
+        all_ids = np.concatenate([self.query_ids_, ids[at < 0]])
+        all_sizes = np.concatenate([known_sizes, sizes[at < 0]])
+        first = max(0, len(all_ids) - (self._n_remembered or len(all_ids)))
+        return all_ids[first:].copy(), all_sizes[first:].copy()
 
     def _check_rows(self, X, *, reset, needs_y=False, name="X") -> Any:
         """Check rows alone; grades are checked by rules of their own."""

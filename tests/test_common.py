@@ -16,7 +16,7 @@ import skrank
 from skrank._core._inner import scores_of
 from skrank.discovery import all_objects
 from skrank.exceptions import TrainingDataWarning
-from skrank.solvers import SGD, Adam
+from skrank.solvers import SGD, Adam, ProjectedGradient
 
 _ONE_QUERY = "a row's weight is not its repetition where rows are compared"
 _REPEATED_ROWS = {
@@ -57,7 +57,8 @@ _COUNTED_ROWS = {
     "check_sample_weight_equivalence_on_dense_data": "rows without weight have bins"
 }
 EXPECTED_FAILURES |= dict.fromkeys(
-    ("MART", "BoostedRanker", "LambdaMART", "RandomForestRanker"), _COUNTED_ROWS
+    ("MART", "BoostedRanker", "LambdaMART", "McRank", "RandomForestRanker"),
+    _COUNTED_ROWS,
 )
 # Documents are placed by comparison with the others of their query.
 _WHOLE_QUERY = {"check_methods_subset_invariance": "scores depend on the whole query"}
@@ -71,6 +72,14 @@ EXPECTED_FAILURES |= dict.fromkeys(
     _REPEATED_ROWS | _WHOLE_QUERY,
 )
 EXPECTED_FAILURES["AssociationRuleRanker"] = _COUNTED_ROWS
+# Steps of an online ranker follow each other.
+STEPS = ("PRank", "OnlineAggregatePRank")
+EXPECTED_FAILURES |= dict.fromkeys(
+    STEPS, dict.fromkeys(_REPEATED_ROWS, "a step of double length is not two steps")
+)
+# Kinks are smoothed, by a thousandth in the end.
+_KINKED = dict.fromkeys(_REPEATED_ROWS, "the minimum is not exact to 1e-7")
+EXPECTED_FAILURES["LargeMarginOrdinal"] = _KINKED
 
 
 class Case(NamedTuple):
@@ -149,6 +158,9 @@ STANDARDIZED = ("AssociationRuleRanker", "BoltzRank", "SortNet")
 CHECK_PARAMS = {
     "LogisticRanker": {"tol": 1e-10, "alpha": 1.0, "threshold": "all"},
     "EnergyPointwise": {"tol": 1e-10, "gamma": 0.0},
+    "SVMClassifierRanker": {"tol": 1e-12, "alpha": 1.0},
+    # That of L-BFGS ends where the objective does not fall any more.
+    "ThresholdOrdinal": {"alpha": 1.0, "solver": ProjectedGradient(tol=1e-12)},
 }
 # Few rows must be enough to split.
 CHECK_PARAMS |= {name: {"min_samples_leaf": 1, "n_estimators": 10} for name in TREES}
@@ -171,6 +183,9 @@ def expected_failures(estimator):
         }
     if getattr(estimator, "subsample", 1.0) < 1.0:
         return of_the_ranker | _REPEATED_ROWS
+    sizes = getattr(estimator, "hidden_layer_sizes", ())
+    if getattr(estimator, "penalty", None) == "hinge" or sizes:
+        return of_the_ranker | _KINKED
     return of_the_ranker
 
 
@@ -397,6 +412,8 @@ def same_minimum(case):
 def test_query_weights_equal_repeated_queries(case, graded):
     if case.name in STANDARDIZED:
         pytest.skip("repeated rows, unlike weights, change the scale of features")
+    if case.name in STEPS:
+        pytest.skip("a step of double length is not two steps")
     if draws(case):
         pytest.skip("what is drawn depends on the number of queries")
     X, y, groups = graded

@@ -15,6 +15,7 @@ from skrank.energies._mlp import MLPEnergy
 from skrank.energies._nadaraya_watson import NadarayaWatsonEnergy
 from skrank.energies._pairwise_potential import PairwisePotentialEnergy
 from skrank.energies._preference_weights import PreferenceWeightsEnergy
+from skrank.energies._threshold import ThresholdEnergy
 
 __all__ = [
     "AbsoluteLabelEnergy",
@@ -31,4 +32,5 @@ __all__ = [
     "ProductLabelEnergy",
     "PrototypeEnergy",
     "SquaredLabelEnergy",
+    "ThresholdEnergy",
 ]

@@ -49,6 +49,41 @@ class NonNegativeL1Ball:
         return projected
 
 
+class LowerBounds:
+    r"""Parameters none of which is below its bound.
+
+    .. math:: \{\theta : \theta_l \ge c_l\}
+
+    Solvers that keep bounds find them in ``lower_bounds``.
+
+    Parameters
+    ----------
+    lower_bounds : ndarray of shape (n_params,)
+        Bounds c; minus infinity for free parameters.
+    """
+
+    def __init__(self, lower_bounds):
+        self.lower_bounds = np.asarray(lower_bounds, dtype=np.float64)
+
+    def feasible(self, params) -> bool:
+        """Whether parameters lie in the set."""
+        return bool(np.all(params >= self.lower_bounds))
+
+    def project(self, params):
+        """Return the nearest parameters of the set.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Any parameters; left unchanged.
+
+        Returns
+        -------
+        ndarray of shape (n_params,)
+        """
+        return np.maximum(params, self.lower_bounds)
+
+
 def _onto_simplex(x, radius):
     """Nearest point with non-negative components that sum to ``radius``.
 

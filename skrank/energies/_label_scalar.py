@@ -76,6 +76,10 @@ class ScalarLabelEnergy(BaseEnergy):
         """Whether a linear f has a constant."""
         return self._base.fit_intercept
 
+    def coefficients(self, params) -> tuple[np.ndarray, float]:
+        """Return the coefficients of a linear f, and its constant."""
+        return self._base.coefficients(params)
+
     def setup(self, X, rng=None, y=None, ptr=None) -> Self:
         """Learn the set of labels, and what the base energy learns.
 

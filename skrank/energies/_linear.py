@@ -149,6 +149,25 @@ class LinearEnergy(BaseEnergy):
         mask[n_features:] = 0.0
         return mask
 
+    def coefficients(self, params) -> tuple[np.ndarray, float]:
+        """Return the coefficients of the scores, and their constant.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters.
+
+        Returns
+        -------
+        coef : ndarray
+            One coefficient for each column of ``transform(X)``.
+        intercept : float
+            Constant; 0 without ``fit_intercept``.
+        """
+        if self.fit_intercept:
+            return params[:-1], float(params[-1])
+        return params, 0.0
+
     def _threads(self, X):
         # About .4 ns for each entry.
         return n_threads_for(0.4 * X.size, self.n_jobs)

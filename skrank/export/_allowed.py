@@ -48,6 +48,7 @@ SKLEARN_CLASSES = (
     "sklearn.preprocessing.QuantileTransformer",
     "sklearn.preprocessing.RobustScaler",
     "sklearn.preprocessing.StandardScaler",
+    "sklearn.svm.LinearSVC",
     "sklearn.svm.LinearSVR",
 )
 

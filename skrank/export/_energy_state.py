@@ -21,6 +21,7 @@ from skrank.energies import (
     PreferenceWeightsEnergy,
     ProductLabelEnergy,
     PrototypeEnergy,
+    ThresholdEnergy,
 )
 from skrank.energies._label_scalar import ScalarLabelEnergy
 
@@ -78,6 +79,7 @@ STATES: dict[type, dict[str, Array | type]] = {
     PreferenceWeightsEnergy: {"energy_": BaseEnergy},
     ProductLabelEnergy: {"codes_": Array("k")},
     ScalarLabelEnergy: {"labels_": Array("k"), "base_": BaseEnergy},
+    ThresholdEnergy: {"energy_": BaseEnergy, "n_thresholds_": int},
 }
 
 

@@ -3,6 +3,7 @@
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._boltzmann import BoltzmannLoss
 from skrank.losses._bpr import BPRLoss
+from skrank.losses._categorical import CategoricalLoss
 from skrank.losses._cdn import CDNLoss
 from skrank.losses._energy_listwise import ListwiseEnergyLoss
 from skrank.losses._explicit_pairs import ExplicitPairsLoss
@@ -16,6 +17,7 @@ from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
 from skrank.losses._magnitude import MagnitudePreservingLoss
+from skrank.losses._ordinal import SumOfMarginsLoss, ThresholdLoss
 from skrank.losses._owpc import OWPCLoss
 from skrank.losses._p_norm_push import PNormPushLoss
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
@@ -36,6 +38,7 @@ __all__ = [
     "BoltzmannLoss",
     "BradleyTerryLoss",
     "CDNLoss",
+    "CategoricalLoss",
     "EnergyLoss",
     "ExplicitPairsLoss",
     "ExponentialLoss",
@@ -63,6 +66,8 @@ __all__ = [
     "SquareSquareLoss",
     "SquaredHingeLoss",
     "SquaredLoss",
+    "SumOfMarginsLoss",
+    "ThresholdLoss",
     "ThurstoneMostellerLoss",
 ]
 

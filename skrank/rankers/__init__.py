@@ -13,15 +13,19 @@ from skrank.rankers._gerank import GERank
 from skrank.rankers._ir_svm import IRSVM
 from skrank.rankers._lambdamart import LambdaMART
 from skrank.rankers._lambdarank import LambdaRank
+from skrank.rankers._large_margin_ordinal import LargeMarginOrdinal
 from skrank.rankers._listmle import ListMLE
 from skrank.rankers._listnet import ListNet
 from skrank.rankers._logistic_ranker import LogisticRanker
 from skrank.rankers._magnitude_preserving_ranker import MagnitudePreservingRanker
 from skrank.rankers._mart import MART
+from skrank.rankers._mcrank import McRank
 from skrank.rankers._multiple_hyperplane import MultipleHyperplaneRanker
 from skrank.rankers._nested_ranker import NestedRanker
+from skrank.rankers._online_aggregate_prank import OnlineAggregatePRank
 from skrank.rankers._owpc import OWPC
 from skrank.rankers._p_norm_push import PNormPush
+from skrank.rankers._prank import PRank
 from skrank.rankers._preference_ordering import PreferenceOrdering
 from skrank.rankers._qbrank import QBRank
 from skrank.rankers._random_forest_ranker import RandomForestRanker
@@ -35,6 +39,8 @@ from skrank.rankers._sigmoid_ranker import SigmoidRanker
 from skrank.rankers._sortnet import SortNet
 from skrank.rankers._structrank import StructRank
 from skrank.rankers._subset_regression import SubsetRegression
+from skrank.rankers._svm_classifier_ranker import SVMClassifierRanker
+from skrank.rankers._threshold_ordinal import ThresholdOrdinal
 
 __all__ = [
     "IRSVM",
@@ -52,13 +58,17 @@ __all__ = [
     "GERank",
     "LambdaMART",
     "LambdaRank",
+    "LargeMarginOrdinal",
     "ListMLE",
     "ListNet",
     "LogisticRanker",
     "MagnitudePreservingRanker",
+    "McRank",
     "MultipleHyperplaneRanker",
     "NestedRanker",
+    "OnlineAggregatePRank",
     "PNormPush",
+    "PRank",
     "PreferenceOrdering",
     "QBRank",
     "RandomForestRanker",
@@ -68,8 +78,10 @@ __all__ = [
     "RankSVM",
     "RobustSparseRanker",
     "Rocchio",
+    "SVMClassifierRanker",
     "SigmoidRanker",
     "SortNet",
     "StructRank",
     "SubsetRegression",
+    "ThresholdOrdinal",
 ]

@@ -199,7 +199,9 @@ class Boosting(AdditiveRun):
 
     def _shift(self):
         """Begin at the constant that a Newton step finds, such as the mean grade."""
-        if self.loss.shift_invariant or not self.loss.has_hessian:
+        # One number for all scores of a document may be lost on the loss, several not.
+        idle = self.loss.shift_invariant and self.n_outputs == 1
+        if idle or not self.loss.has_hessian:
             return
         _, gradient, hessian = self._derivatives()
         weight = hessian.sum(axis=0)

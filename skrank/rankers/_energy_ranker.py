@@ -216,9 +216,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
             self._store_coef(energy)
 
     def _store_coef(self, energy):
-        n_coef = len(self.params_) - bool(energy.fit_intercept)
-        self.coef_ = self.params_[:n_coef]
-        self.intercept_ = float(self.params_[-1]) if energy.fit_intercept else 0.0
+        self.coef_, self.intercept_ = energy.coefficients(self.params_)
 
     def _predict(self, X, ptr=None):
         energy, loss = self.energy_, self.loss_

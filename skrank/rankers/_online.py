@@ -17,11 +17,16 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
 
     A subclass implements `_begin`, `_pass`, `_current` and `_scores_at`. `fit` makes
     several passes in random order; `partial_fit` makes one, in the order of the rows.
+    A stream takes constant memory: of its queries, the last 10,000 are remembered.
 
     Parameters
     ----------
     max_iter : int, default=20
         Number of passes over the training rows at most.
+    shuffle : bool, default=True
+        Whether each pass of `fit` goes over the rows in an order of its own. Without
+        it, a pass goes over the queries in the order of their ids, and over the rows of
+        a query in their own; one pass is then what `partial_fit` makes of such rows.
 
     Attributes
     ----------
@@ -35,11 +40,19 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         Mean loss met during each pass.
     validation_curve_ : ndarray
         Validation measure after each pass, if there were validation queries.
+    query_ids_ : ndarray of shape (n_queries,)
+        Ids of the training queries; after `partial_fit`, of the last 10,000 of them.
+    query_sizes_ : ndarray of shape (n_queries,)
+        Number of rows seen of each of these queries.
     """
 
     __metadata_request__partial_fit = {"groups": True}
 
     max_iter: PositiveInt = 20
+    shuffle: bool = True
+
+    #: Longest memory of queries that `partial_fit` leaves.
+    _n_remembered = 10_000
 
     #: What a pass goes over, one after the other.
     _steps_over: Literal["documents", "queries"] = "documents"
@@ -67,6 +80,10 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         over_queries = self._steps_over == "queries"
         return data.n_queries if over_queries else data.n_documents
 
+    def _order(self, data, rng) -> np.ndarray:
+        n = self._n_steps(data)
+        return rng.permutation(n) if self.shuffle else np.arange(n)
+
     def _fit(self, data, validation):
         rng = check_random_state(self.random_state)
         data, validation = self._hold_out(data, validation, rng)
@@ -79,7 +96,7 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         monitor.start(self._current())
         curve: list[float] = []
         while len(curve) < self.max_iter:
-            curve.append(self._pass(data, rng.permutation(self._n_steps(data))))
+            curve.append(self._pass(data, self._order(data, rng)))
             stop = monitor(self._current(), len(curve), curve[-1])
             if stop or curve[-1] == 0.0:
                 break

@@ -197,6 +197,21 @@ class BaseSolver(Parameters, BaseEstimator):
         """Constructor arguments that the contract tests run over."""
         return [{}]
 
+    def keeps(self, constraint: Any) -> bool:
+        """Return whether parameters are kept in a set.
+
+        Parameters
+        ----------
+        constraint : object
+            With methods ``feasible(params)`` and ``project(params)`` and, if it is
+            nothing but lower bounds, an array ``lower_bounds``.
+
+        Returns
+        -------
+        bool
+        """
+        return self.keeps_constraints
+
     def check(self, objective: Any) -> None:
         """Check the parameters, and that the objective offers what is needed.
 
@@ -217,7 +232,8 @@ class BaseSolver(Parameters, BaseEstimator):
         missing = [name for name in self.requires if not hasattr(objective, name)]
         if missing:
             raise TypeError(self._why_unsuitable(objective, missing))
-        if constraint_of(objective) is not None and not self.keeps_constraints:
+        constraint = constraint_of(objective)
+        if constraint is not None and not self.keeps(constraint):
             raise TypeError(
                 f"{type(self).__name__} does not keep parameters within the constraint "
                 "of this energy; use ProjectedGradient, ConstrainedSGD, Adam or SGD"

@@ -80,6 +80,10 @@ class SmoothingHomotopy(BaseSolver):
         """Whether the solver of the smooth problems keeps constraints."""
         return (LBFGS() if self.solver is None else self.solver).keeps_constraints
 
+    def keeps(self, constraint) -> bool:
+        """Return whether the inner solver keeps parameters in a set."""
+        return (LBFGS() if self.solver is None else self.solver).keeps(constraint)
+
     def _check_parameters(self):
         super()._check_parameters()
         if self.final_width > self.width:

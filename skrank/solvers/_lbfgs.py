@@ -4,7 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._parameters import NonNegative, PositiveInt
@@ -12,6 +12,7 @@ from skrank.solvers._base import (
     BaseSolver,
     SolverResult,
     announce_start,
+    constraint_of,
     finite_value_gradient,
 )
 
@@ -32,7 +33,9 @@ class LBFGS(BaseSolver):
     from the last ``memory`` differences of gradients and :math:`\eta_t` by a line
     search. Where scores are linear in the parameters, :math:`v = R w` with
     :math:`R^T R \approx X^T X / n`, so that badly conditioned features cost tens of
-    evaluations instead of hundreds. Every evaluation reads the data once.
+    evaluations instead of hundreds. Every evaluation reads the data once. Lower bounds
+    of parameters, such as those of the steps between ordered thresholds, are kept;
+    other constraints are not.
 
     Parameters
     ----------
@@ -69,6 +72,10 @@ class LBFGS(BaseSolver):
     def _variants(cls) -> list[dict[str, Any]]:
         return [{"tol": 1e-9}, {"tol": 1e-9, "whiten": False, "memory": 3}]
 
+    def keeps(self, constraint) -> bool:
+        """Return whether a set is nothing but lower bounds, which are kept."""
+        return hasattr(constraint, "lower_bounds")
+
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
@@ -81,6 +88,7 @@ class LBFGS(BaseSolver):
             start,
             jac=True,
             method="L-BFGS-B",
+            bounds=_bounds(constraint_of(objective), frame),
             callback=run.after_iteration,
             options={
                 "maxiter": self.max_iter,
@@ -122,6 +130,19 @@ class LBFGS(BaseSolver):
             "objective; for a loss with kinks use SmoothingHomotopy or a stochastic "
             "solver such as Adam, otherwise raise tol, or scale the features"
         )
+
+
+def _bounds(constraint, frame) -> Bounds | None:
+    """Return the bounds of the coordinates, in which bounded parameters are as is."""
+    if constraint is None:
+        return None
+    lower = constraint.lower_bounds
+    if frame is not None:
+        bounded = np.isfinite(lower)
+        where = frame.from_params(bounded.astype(np.float64)) == 1.0
+        values = frame.from_params(np.where(bounded, lower, 0.0))
+        lower = np.where(where, values, -np.inf)
+    return Bounds(lower, np.inf)
 
 
 class LbfgsRun:

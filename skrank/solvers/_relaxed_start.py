@@ -59,6 +59,10 @@ class RelaxedStart(BaseSolver):
         """Whether the solver of the two problems keeps constraints."""
         return (Adam() if self.solver is None else self.solver).keeps_constraints
 
+    def keeps(self, constraint) -> bool:
+        """Return whether the inner solver keeps parameters in a set."""
+        return (Adam() if self.solver is None else self.solver).keeps(constraint)
+
     def check(self, objective) -> None:
         """Check also that the inner solver can minimise the second problem."""
         super().check(objective)

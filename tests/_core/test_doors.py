@@ -67,6 +67,18 @@ VOTES = {"places": f8(N, D), "weight": f8(D), "ptr": PTR, "n_threads": 1}
 LINES = {"y": f8(N), "qids": [b"q"] * N, "tails": [b""] * N}
 TEXT = b"1 2\n3 4\n"
 
+LESSON = {
+    "place": i4(0, 2, 1, 0, 2),
+    "weight": f8(N),
+    "order": np.array([4, 0, 1, 2]),
+    "params": f8(2, D + 2),
+    "n_thresholds": 2,
+    "share": 0.5,
+    "seed": 0,
+    "first": 0,
+    "n_threads": 1,
+}
+
 CASES = {
     "_boltzmann.draw": {
         "y": Y,
@@ -299,6 +311,14 @@ CASES = {
     "_majority.sort_by_majority": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
     "_majority.local_kemeny": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
     "_majority.kendall_distance": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_rank_perceptrons.learn_dense": {**LESSON, "X": f8(N, D)},
+    "_rank_perceptrons.learn_sparse": {
+        **LESSON,
+        "data": f8(4),
+        "indices": i4(0, 2, 1, 2),
+        "indptr": np.array([0, 1, 1, 3, 3, 4]),
+        "n_features": D,
+    },
     "_segments.segment_sum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_cumsum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_softmax": {"x": f8(N), "ptr": PTR},
@@ -373,6 +393,10 @@ FREE = {
     ("_linear.matvec", "X"): {"shorter", "longer"},
     ("_linear.rmatvec", "X"): {"narrower", "wider"},
     ("_pair_losses.owa_hinge", "alpha"): {"longer"},
+    ("_rank_perceptrons.learn_dense", "order"): {"shorter", "longer", "None"},
+    ("_rank_perceptrons.learn_dense", "params"): {"shorter", "longer"},
+    ("_rank_perceptrons.learn_sparse", "order"): {"shorter", "longer", "None"},
+    ("_rank_perceptrons.learn_sparse", "params"): {"shorter", "longer"},
 }
 OPTIONAL = {"factors", "weight", "second", "stage_weight", "key", "scores"}
 
@@ -479,6 +503,30 @@ def test_labels_and_rows_that_do_not_exist():
             FUNCTIONS["_letor.parse_numbers"](
                 TEXT, np.array([start]), np.array([length])
             )
+
+
+@pytest.mark.parametrize("name", ["learn_dense", "learn_sparse"])
+def test_places_rows_and_columns_of_perceptrons_exist(name):
+    learn = FUNCTIONS[f"_rank_perceptrons.{name}"]
+    arguments = CASES[f"_rank_perceptrons.{name}"]
+    for wrong in (-1, 3):
+        places = i4(0, 2, 1, wrong, 2)
+        with pytest.raises(ValueError, match=f"place must be from 0 to 2, got {wrong}"):
+            learn(**{**arguments, "place": places})
+    for wrong in (-1, N):
+        with pytest.raises(ValueError, match=f"order must be below {N}, got {wrong}"):
+            learn(**{**arguments, "order": np.array([0, wrong])})
+    short = {"n_thresholds": -1, "params": f8(2, D - 1)}
+    with pytest.raises(ValueError, match="n_thresholds must be at least 0, got -1"):
+        learn(**{**arguments, **short})
+    if name == "learn_dense":
+        return
+    for indptr in ([0, 3, 2, 3, 3, 4], [1, 1, 1, 3, 3, 4], [0, 1, 1, 3, 3, 5]):
+        with pytest.raises(ValueError, match="must be those of a CSR matrix"):
+            learn(**{**arguments, "indptr": np.array(indptr)})
+    for wrong in (-1, D):
+        with pytest.raises(ValueError, match="must be those of a CSR matrix"):
+            learn(**{**arguments, "indices": i4(0, wrong, 1, 2)})
 
 
 def test_rows_of_a_tree_ascend():

@@ -33,6 +33,11 @@ def is_pointwise(loss):
     return getattr(loss, "reading", None) == "pointwise"
 
 
+def columns(loss):
+    """Number of scores of a document."""
+    return len(LABELS) if is_pointwise(loss) else loss.n_outputs
+
+
 def draws(loss):
     """Whether what is drawn, or given, depends on the rows that are prepared."""
     if isinstance(loss, losses.ListNetLoss):
@@ -46,7 +51,8 @@ def draws(loss):
 
 def overflows(loss):
     """Whether differences of scores in the hundreds are more than a double can hold."""
-    return isinstance(loss, (losses.ExponentialLoss, losses.PNormPushLoss))
+    exponential = isinstance(loss, (losses.ExponentialLoss, losses.PNormPushLoss))
+    return exponential or getattr(loss, "penalty", None) == "exponential"
 
 
 def reads_row_numbers(loss):
@@ -70,9 +76,13 @@ class Data:
         self.scores = rng.permutation(n) * 0.21 + rng.uniform(0, 0.1, n) - 2.0
         self.weight = rng.uniform(0.2, 2.0, n)
         self.labels_raw = rng.normal(size=(n, 4))
+        self.columns_raw = rng.normal(size=(n, 9))
 
     def raw(self, loss):
-        return self.labels_raw if is_pointwise(loss) else self.scores
+        if is_pointwise(loss):
+            return self.labels_raw
+        n_outputs = loss.n_outputs
+        return self.scores if n_outputs == 1 else self.columns_raw[:, :n_outputs].copy()
 
     def prepare(self, loss, weight=None, **options):
         if is_pointwise(loss):
@@ -155,8 +165,9 @@ def test_hessian_is_offered_exactly_where_announced_and_true(loss, data):
     both((values, gradient), prepared.value_gradient(raw), rtol=1e-14)
     if getattr(loss, "normalize", False) or getattr(loss, "damping", None):
         return
-    for i in range(len(raw)):
-        e = 1e-4 * (np.arange(len(raw)) == i)
+    for i in np.ndindex(raw.shape):
+        e = np.zeros_like(raw)
+        e[i] = 1e-4
         up, down, far_up, far_down = (
             prepared.value_gradient(raw + k * e)[1][i] for k in (1, -1, 2, -2)
         )
@@ -275,7 +286,7 @@ class RawScores(BaseEnergy):
             return slopes.ravel()
 
         raw = table[rows]
-        return (raw[:, 0] if self.labels_ is None else raw), vjp
+        return (raw[:, 0] if self.columns == 1 else raw), vjp
 
 
 # The long query has too many lists of three to sum, and too many ties to enumerate.
@@ -302,8 +313,9 @@ def test_batches_average_to_the_whole(loss, weighted, labelled):
         data.ptr,
         sample_weight=data.weight if weighted else None,
     )
-    raw = data.labels_raw if labelled else data.scores
-    energy = RawScores(4 if labelled else 1, LABELS if labelled else None)
+    raw = data.labels_raw if labelled else data.raw(loss)
+    n_columns = 4 if labelled else loss.n_outputs
+    energy = RawScores(n_columns, LABELS if labelled else None)
     objective = Objective(energy, loss, rows, alpha=0.0)
     if objective.prepared.draws_anew:
         return
@@ -408,7 +420,8 @@ def test_smoothed_and_relaxed_are_what_they_say(loss, data):
         smooth = loss.smoothed(0.01)
         found = data.prepare(smooth).value_gradient(raw)[0].sum()
         if getattr(loss, "width", 0.0) == 0.0:
-            assert abs(found - values) <= 0.005 * prepared.total_weight + 1e-12
+            terms = prepared.total_weight * loss.n_outputs
+            assert abs(found - values) <= 0.005 * terms + 1e-12
         assert type(smooth) is type(loss)
     if hasattr(loss, "relaxed"):
         relaxed = loss.relaxed()
@@ -459,7 +472,7 @@ def test_a_query_has_its_value_whatever_scores_stand_beside_it(loss, huge):
     rng = np.random.default_rng(3)
     ptr = np.array([0, 5, 14, 18])
     y = np.array([0, 1, 2, 3, 0, 1, 0, 2, 3, 1, 1, 0, 0, 2, 3, 2, 1, 0.0])
-    raw = rng.normal(size=(18, 4) if is_pointwise(loss) else 18)
+    raw = rng.normal(size=18 if columns(loss) == 1 else (18, columns(loss)))
     beside = np.zeros(18, dtype=bool)
     beside[ptr[huge] : ptr[huge + 1]] = True
     if isinstance(loss, losses.ExplicitPairsLoss):

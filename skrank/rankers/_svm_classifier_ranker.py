@@ -1,0 +1,143 @@
+"""Support vector machines for ranking."""
+
+from dataclasses import field
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.svm import LinearSVC
+
+from skrank._core._informative import warn_of_data
+from skrank._core._parameters import Positive, PositiveInt, Seed, invalid_parameter
+from skrank._core._threads import others_after_fork
+from skrank._rows import GroupedRows
+from skrank.base import BaseRanker
+
+
+class SVMClassifierRanker(BaseRanker):
+    r"""Support vector machine: documents are ranked by how surely they are relevant.
+
+    .. math:: \min_w \frac{\alpha}{2} \lVert w \rVert^2 + \frac{1}{n} \sum_{j=1}^{n}
+              \max(0, 1 - z_j f(x_j))^p, \qquad f(x) = w^T x + c
+
+    with :math:`p = 2` (squared hinge) or :math:`p = 1`, and :math:`z_j = 1` for
+    documents whose grade reaches the threshold and −1 for others; :math:`\alpha` is
+    :math:`1 / (\lambda n)` for the :math:`\lambda` of the book. The score is the
+    decision function of scikit-learn's machine. Training costs a few dozen passes over
+    the rows for the squared hinge, and up to thousands for the other; scale the
+    features.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Any classifier of scikit-learn with a decision function, such as
+        ``SVC(kernel="rbf")``; it must take ``sample_weight`` if there are weights. None
+        means `sklearn.svm.LinearSVC` with the parameters below, whose constant c is
+        part of the penalty, as if it were the coefficient of a feature that is 1.
+    alpha : float, default=1e-4
+        Strength of the L2 penalty of the default machine, relative to the mean loss.
+    hinge : {"squared", "linear"}, default="squared"
+        Power of the hinge of the default machine. "linear" is that of the book;
+        "squared", the default of scikit-learn, is smooth and faster.
+    threshold : float, default=1.0
+        Lowest grade that counts as relevant.
+    max_iter : int, default=10000
+        Largest number of passes of the default machine.
+    tol : float, default=1e-4
+        Tolerance of the default machine.
+    random_state : int, RandomState or None, default=None
+        Source of the order in which the default machine goes over the documents.
+
+    Attributes
+    ----------
+    estimator_ : estimator or None
+        Fitted classifier; None if all documents were relevant, or none, after which all
+        scores are equal.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients of the classifier, where it has any.
+    intercept_ : float
+        Constant of the classifier, where it has coefficients.
+    query_ids_ : ndarray of shape (n_queries,)
+        Ids of the training queries.
+    n_queries_without_preference_ : int
+        Number of training queries whose documents all have the same grade.
+
+    References
+    ----------
+    [Liu2011]_, section 2.3.1, eq. 2.2; [Nallapati2004]_.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import SVMClassifierRanker
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = SVMClassifierRanker(alpha=0.01, random_state=0).fit(X, y, groups)
+    >>> ranker.score(X, y, groups) > 0.7
+    True
+    """
+
+    approach = "pointwise"
+
+    estimator: BaseEstimator | None = field(default=None, kw_only=False)
+    alpha: Positive = 1e-4
+    hinge: Literal["squared", "linear"] = "squared"
+    threshold: float = 1.0
+    max_iter: PositiveInt = 10_000
+    tol: Positive = 1e-4
+    random_state: Seed = None
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"hinge": "linear", "alpha": 1e-2, "threshold": 2.0}]
+
+    def _machine(self, total_weight) -> Any:
+        """Return the classifier to fit, whose strength is that of a sum."""
+        if self.estimator is not None:
+            return clone(self.estimator)
+        squared = self.hinge == "squared"
+        strength = 1.0 / (self.alpha * total_weight)
+        return LinearSVC(
+            loss="squared_hinge" if squared else "hinge",
+            C=strength,
+            dual="auto" if squared else True,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
+        relevant = np.asarray(data.y) >= self.threshold
+        weight = data.sample_weight
+        counted = relevant if weight is None else relevant[weight > 0]
+        model = self._machine(len(relevant) if weight is None else weight.sum())
+        if not hasattr(model, "fit") or not hasattr(model, "decision_function"):
+            accepted = "a classifier with fit and decision_function"
+            raise invalid_parameter(self, "estimator", accepted, self.estimator)
+        self.estimator_ = None
+        for name in ("coef_", "intercept_"):
+            vars(self).pop(name, None)
+        if counted.all() or not counted.any():
+            self._warn_of_one_class(data, "all" if counted.all() else "none")
+            self.coef_, self.intercept_ = np.zeros(data.X.shape[1]), 0.0
+            return
+        given = {} if weight is None else {"sample_weight": weight}
+        with others_after_fork():
+            self.estimator_ = model.fit(data.X, relevant.astype(np.intp), **given)
+        if hasattr(self.estimator_, "coef_"):
+            self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
+            self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
+
+    def _warn_of_one_class(self, data, how_many) -> None:
+        y = np.asarray(data.y)
+        if y.min() < y.max() and data.has_preference().any():
+            warn_of_data(
+                f"{type(self).__name__}: {how_many} of the documents reach "
+                f"threshold={self.threshold:g}, so that there is nothing to tell "
+                f"apart; choose one above {y.min():g} and up to {y.max():g}"
+            )
+
+    def _predict(self, X) -> np.ndarray:
+        if self.estimator_ is None:
+            return np.zeros(X.shape[0])
+        with others_after_fork():
+            return np.asarray(self.estimator_.decision_function(X), dtype=np.float64)

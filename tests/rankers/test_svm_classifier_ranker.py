@@ -1,0 +1,76 @@
+"""Support vector machines for ranking: scikit-learn's machine, and bad input."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.linear_model import Ridge
+from sklearn.svm import SVC, LinearSVC
+
+from skrank.datasets import make_ranking
+from skrank.exceptions import TrainingDataWarning
+from skrank.export import load_model, save_model
+from skrank.rankers import SVMClassifierRanker
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=12, n_features=4, n_informative=3, random_state=0)
+
+
+def test_scores_are_those_of_the_machine(data):
+    X, y, groups = data
+    ranker = SVMClassifierRanker(alpha=0.01, threshold=2.0, random_state=0)
+    ranker.fit(X, y, groups)
+    peer = LinearSVC(C=1 / (0.01 * len(y)), random_state=0).fit(X, y >= 2)
+    assert_allclose(ranker.predict(X), peer.decision_function(X), rtol=1e-6)
+    assert_allclose(ranker.predict(X), X @ ranker.coef_ + ranker.intercept_)
+
+
+@pytest.mark.parametrize(("hinge", "power"), [("squared", 2), ("linear", 1)])
+def test_the_objective_is_that_of_the_docstring(data, hinge, power):
+    X, y, groups = (part[:40] for part in data)
+    ranker = SVMClassifierRanker(alpha=0.05, hinge=hinge, tol=1e-9, random_state=0)
+    ranker.set_params(max_iter=1_000_000).fit(X, y, groups)
+    z = np.where(y >= 1, 1.0, -1.0)
+
+    def objective(v):
+        loss = np.maximum(0.0, 1.0 - z * (X @ v[:-1] + v[-1])) ** power
+        return 0.025 * v @ v + loss.mean()
+
+    found = np.r_[ranker.coef_, ranker.intercept_]
+    best = minimize(objective, found, method="Nelder-Mead", options={"maxiter": 2000})
+    assert objective(found) <= best.fun + 1e-6
+
+
+def test_other_classifiers_and_bad_ones(data, tmp_path):
+    X, y, groups = data
+    ranker = SVMClassifierRanker(SVC(kernel="rbf")).fit(X, y, groups)
+    assert_array_equal(
+        ranker.predict(X), SVC(kernel="rbf").fit(X, y >= 1).decision_function(X)
+    )
+    assert not hasattr(ranker, "coef_")
+    with pytest.raises(
+        ValueError, match="estimator must be a classifier with fit and d"
+    ):
+        SVMClassifierRanker(Ridge()).fit(X, y, groups)
+    with pytest.raises(TypeError, match="SVC"):
+        save_model(ranker, tmp_path / "model.json")
+    ranker = SVMClassifierRanker(random_state=0).fit(X, y, groups)
+    save_model(ranker, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert_array_equal(again.predict(X), ranker.predict(X))
+
+
+def test_one_class_is_warned_of(data):
+    X, y, groups = data
+    with pytest.warns(
+        TrainingDataWarning, match="none of the documents reach threshol"
+    ):
+        ranker = SVMClassifierRanker(threshold=9.0).fit(X, y, groups)
+    assert ranker.estimator_ is None
+    assert_array_equal(ranker.predict(X), 0.0)
+    with pytest.warns(
+        TrainingDataWarning, match="all of the documents reach threshold"
+    ):
+        SVMClassifierRanker(threshold=0.0).fit(X, y, groups)
