@@ -197,10 +197,10 @@ class ThresholdLoss(GradedLoss):
     --------
     >>> from skrank.losses import ThresholdLoss
     >>> loss = ThresholdLoss(penalty="hinge", grades=(0, 1, 2))
-    >>> distances = [[2.0, 0.5], [-1.5, -3.0]]  # of two documents, from b_1 and b_2
+    >>> distances = [[0.5, 0.25], [-1.5, -3.0]]  # of two documents, from b_1 and b_2
     >>> values, gradient = loss.value_gradient([1, 0], distances, [0, 2])
     >>> values.tolist(), gradient.tolist()
-    ([1.5], [[0.0, 1.0], [0.0, 0.0]])
+    ([1.75], [[-1.0, 1.0], [0.0, 0.0]])
     """
 
     short_name: ClassVar[str] = "threshold"

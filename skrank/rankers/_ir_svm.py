@@ -69,7 +69,7 @@ class IRSVM(RankSVM):
             {},
             {"hinge": "linear", "rank_pair_weights": "ndcg@1"},
             {"rank_pair_weights": "ndcg@10"},
-            {"rank_pair_weights": _difference},
+            {"rank_pair_weights": np.subtract},
             {"kernel": "rbf", "n_components": 20},
         ]
 
@@ -100,11 +100,6 @@ class IRSVM(RankSVM):
             # Data with a single grade have no pairs, and need no weights.
             loss = loss.set_params(grade_weights=weights or None)
         return super()._minimise(energy, loss, data, validation, rng)
-
-
-def _difference(better, worse):
-    """Weights by the difference of the grades, for `_variants`."""
-    return better - worse
 
 
 def _swap_losses(measure, y, ptr) -> dict[tuple[float, float], float]:

@@ -1,6 +1,6 @@
 """Rankers that learn from one document or query after another."""
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,10 +52,10 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
     shuffle: bool = True
 
     #: Longest memory of queries that `partial_fit` leaves.
-    _n_remembered = 10_000
+    _n_remembered: ClassVar[int | None] = 10_000
 
     #: What a pass goes over, one after the other.
-    _steps_over: Literal["documents", "queries"] = "documents"
+    _steps_over: ClassVar[Literal["documents", "queries"]] = "documents"
 
     def _begin(self, data: GroupedRows) -> None:
         """Forget what was learned, and make the state to start from."""

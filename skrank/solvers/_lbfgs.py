@@ -136,7 +136,7 @@ def _bounds(constraint, frame) -> Bounds | None:
     """Return the bounds of the coordinates, in which bounded parameters are as is."""
     if constraint is None:
         return None
-    lower = constraint.lower_bounds
+    lower: Any = constraint.lower_bounds  # SciPy's types have a single bound
     if frame is not None:
         bounded = np.isfinite(lower)
         where = frame.from_params(bounded.astype(np.float64)) == 1.0
