@@ -119,13 +119,15 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
         inverse_tails = stages.inverse_tails(worths)
         denominator = self.alpha + inverse_tails
         denominator = np.where(denominator > 0, denominator, 1.0)
-        new: Any = (self.alpha + stages.drawn) / denominator
+        new = np.empty_like(worths)
+        np.divide(self.alpha + stages.drawn, denominator, out=new)
         new[~stages.found] = 0.0
         # The likelihood does not change with the scale, and the prior fixes it in the
         # end: without a prior, this is the choice; with one, the end comes sooner.
         if self.alpha == 0:
             total = segment_sum(new, stages.ptr)
-            count = segment_sum(stages.found.astype(np.float64), stages.ptr)
+            found = np.asarray(stages.found, dtype=np.float64)
+            count = segment_sum(found, stages.ptr)
             new *= np.repeat(count / np.where(total > 0, total, 1.0), stages.n)
         return new
 
