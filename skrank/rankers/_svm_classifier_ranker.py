@@ -96,10 +96,11 @@ class SVMClassifierRanker(BaseRanker):
             return clone(self.estimator)
         squared = self.hinge == "squared"
         strength = 1.0 / (self.alpha * total_weight)
+        dual: Any = "auto" if squared else True
         return LinearSVC(
             loss="squared_hinge" if squared else "hinge",
             C=strength,
-            dual="auto" if squared else True,
+            dual=dual,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,

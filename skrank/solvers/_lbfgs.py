@@ -136,12 +136,13 @@ def _bounds(constraint, frame) -> Bounds | None:
     """Return the bounds of the coordinates, in which bounded parameters are as is."""
     if constraint is None:
         return None
-    lower = constraint.lower_bounds
+    lower: Any = constraint.lower_bounds
     if frame is not None:
         bounded = np.isfinite(lower)
         where = frame.from_params(bounded.astype(np.float64)) == 1.0
         values = frame.from_params(np.where(bounded, lower, 0.0))
         lower = np.where(where, values, -np.inf)
+    # The stated type of a bound is that of a single number.
     return Bounds(lower, np.inf)
 
 
