@@ -4,14 +4,19 @@ from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.svm import LinearSVC
 
+from skrank._core._finite import NotFiniteError
 from skrank._core._informative import warn_of_data
 from skrank._core._parameters import Positive, PositiveInt, Seed, invalid_parameter
 from skrank._core._threads import others_after_fork
 from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
+
+# Fourth powers of features, and their sums, must be finite.
+_LARGEST = 1e70
 
 
 class SVMClassifierRanker(BaseRanker):
@@ -121,6 +126,8 @@ class SVMClassifierRanker(BaseRanker):
             self._warn_of_one_class(data, "all" if counted.all() else "none")
             self.coef_, self.intercept_ = np.zeros(data.X.shape[1]), 0.0
             return
+        if self.estimator is None:
+            _require_moderate(data.X)
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
             self.estimator_ = model.fit(data.X, relevant.astype(np.intp), **given)
@@ -142,3 +149,14 @@ class SVMClassifierRanker(BaseRanker):
             return np.zeros(X.shape[0])
         with others_after_fork():
             return np.asarray(self.estimator_.decision_function(X), dtype=np.float64)
+
+
+def _require_moderate(X) -> None:
+    """Raise an error for features with which the solver of `LinearSVC` never ends."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > _LARGEST:
+        raise NotFiniteError(
+            f"X must hold numbers of at most {_LARGEST:g} in size, because products of "
+            f"larger ones overflow in the solver; found {largest:.2g}, so scale them"
+        )
