@@ -11,7 +11,7 @@ from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._inner import parameters_of
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt, invalid_parameter
-from skrank._core._threads import n_threads_for, others_after_fork
+from skrank._core._threads import blas_threads, n_threads_for, others_after_fork
 from skrank.energies._blocks import map_blocks, row_blocks
 from skrank.energies._linear import LinearEnergy
 
@@ -125,7 +125,8 @@ class KernelEnergy(LinearEnergy):
         )
         # The kernel is evaluated between rows that may be huge; the map is checked.
         try:
-            with quiet(), others_after_fork():
+            # The factorisation of BLAS rounds as the number of its threads has it.
+            with quiet(), others_after_fork(), blas_threads(1):
                 self.map_ = nystroem.fit(X)
             finite = np.isfinite(self.map_.normalization_).all()
         except np.linalg.LinAlgError:

@@ -99,17 +99,18 @@ class _PreparedCosine(PreparedLoss):
         direction = image / self._rows(length)
         cosine = _segments.segment_sum(self.target * direction, self.ptr)
         off = self._rows(cosine) * direction - self.target
-        scale = 0.5 * self.query_weight / length
         values = 0.5 * self.query_weight * np.clip(1.0 - cosine, 0.0, 2.0)
-        return values, self._rows(scale) * off * slope
+        # Divided last: lengths of huge scores are large, and of tiny ones small.
+        gradient = self._rows(0.5 * self.query_weight) * off * slope
+        return values, gradient / self._rows(length)
 
     def _rows(self, of_query):
         return np.repeat(of_query, self.sizes)
 
     def _lengths(self, image):
-        """Lengths of the vectors of all queries; 1 for those that are all zero."""
+        """Lengths of the vectors of all queries; 1 for those that vanish."""
         largest = self._largest(np.abs(image))
-        largest[largest == 0.0] = 1.0
+        largest[largest < 1e-290] = 1.0  # slopes of smaller ones overflow
         scaled = image / self._rows(largest)
         squares = _segments.segment_sum(scaled * scaled, self.ptr)
         return largest * np.sqrt(np.where(squares > 0.0, squares, 1.0))

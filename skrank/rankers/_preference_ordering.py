@@ -196,9 +196,9 @@ class PreferenceOrdering(BaseQueryMetaRanker):
                 "PreferenceOrdering: features='none' needs estimators to vote"
             )
 
-    def _check_rows(self, X, *, reset, needs_y=False):
+    def _check_rows(self, X, *, reset, needs_y=False, name="X"):
         # Features are compared as numbers, which those of meta rankers need not be.
-        return BaseRanker._check_rows(self, X, reset=reset, needs_y=needs_y)
+        return BaseRanker._check_rows(self, X, reset=reset, needs_y=needs_y, name=name)
 
     @property
     def _needs_groups(self) -> bool:

@@ -284,6 +284,8 @@ DECLARED = [
 # Read where the whole object is handed to a function of another module.
 HANDED_ON = {
     ("EnergyFunctional", "grade_weights"),
+    ("IteratedWeights", "max_iter"),
+    ("IteratedWeights", "tol"),
     ("RankedMeasure", "random_state"),
     ("RelaxedStart", "max_iter"),
     ("RelaxedStart", "tol"),

@@ -41,7 +41,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from sklearn.svm import LinearSVR
+from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.validation import check_is_fitted
 
 import skrank.rankers
@@ -123,7 +123,9 @@ def test_every_ranker_round_trips_exactly(ranker, data, tmp_path):
     model = fit(ranker(), data)
     loaded = round_trip(model, tmp_path)
     assert_same(model, loaded)
-    assert loaded.predict(data[0]).tobytes() == model.predict(data[0]).tobytes()
+    groups = {"groups": data[2]} if model._needs_groups else {}
+    expected = model.predict(data[0], **groups)
+    assert loaded.predict(data[0], **groups).tobytes() == expected.tobytes()
     assert repr(loaded.get_params()) == repr(model.get_params())
     assert repr(clone(loaded)) == repr(clone(model))
 
@@ -190,6 +192,7 @@ SKLEARN_MODELS = [
     RobustScaler(),
     StandardScaler(),
     LinearSVR(),
+    LinearSVC(),
 ]
 
 
