@@ -8,7 +8,7 @@ against their annotations, in the words that `Parameters` has for those of class
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
+from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError, _rule
 
@@ -274,16 +275,10 @@ def as_ids(
     """
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
-    if isinstance(groups, (list, tuple)):
-        if any(isinstance(value, (tuple, frozenset)) for value in groups):
-            ids = np.empty(len(groups), dtype=object)
-            ids[:] = groups
-            return ids
-        kinds = {type(value) for value in groups}
-        if len(kinds) > 1 and str in kinds:  # NumPy would turn 1 and "1" into one id
-            return np.array(groups, dtype=object)
+    if _is_column_of_lists(groups):
+        groups = [row[0] for row in typing.cast(list, groups)]
     try:
-        ids = np.asarray(groups)
+        ids = id_array(groups) if _is_plain(groups) else np.asarray(groups)
     except ValueError:  # lists of different lengths
         raise ValueError(
             f"{name} must be one-dimensional with one {what} per row, got "
@@ -297,6 +292,21 @@ def as_ids(
             + (f"an array of shape {ids.shape}" if ids.ndim else shown(groups))
         )
     return ids
+
+
+def _is_plain(values: Any) -> bool:
+    """Return whether these are Python objects in a list, a tuple or the like."""
+    return (
+        isinstance(values, Sequence)
+        and not isinstance(values, (str, bytes, bytearray, memoryview))
+        and not hasattr(values, "__array__")
+    )
+
+
+def _is_column_of_lists(values: Any) -> bool:
+    return isinstance(values, (list, tuple)) and all(
+        type(row) is list and len(row) == 1 for row in values
+    )
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
@@ -521,15 +531,34 @@ def check_groups(
             f"{n_samples} rows.{_sizes_hint(groups, n_samples)}"
         )
     check_no_missing_id(ids, name)
-    if ids.dtype == object:
-        for value in ids:
-            try:
-                hash(value)
-            except TypeError:
-                raise TypeError(
-                    f"{name} must hold hashable ids, got {shown(value)}"
-                ) from None
+    check_hashable(ids, name)
     return ids
+
+
+def check_hashable(ids: np.ndarray, name: str) -> None:
+    """Check that ids are hashable, which lists are not.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_samples,)
+        Ids of any type.
+    name : str
+        Name of the argument in error messages.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not.
+    """
+    if ids.dtype != object:
+        return
+    for value in ids:
+        try:
+            hash(value)
+        except TypeError:
+            raise TypeError(
+                f"{name} must hold hashable ids, got {shown(value)}"
+            ) from None
 
 
 def resolve_groups(

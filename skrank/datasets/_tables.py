@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._id_arrays import id_array
 from skrank._core._messages import shortened, shown
 from skrank._core._parameters import InvalidParameterError, PositiveInt
 from skrank._core._paths import checked_path
@@ -27,7 +28,6 @@ from skrank.datasets._container import (
     RankingData,
     float_dtype,
     import_pandas,
-    string_ids,
 )
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
@@ -260,5 +260,5 @@ def _ids(column: Any) -> np.ndarray:
     """Return ids as an array, in which numbers stay numbers and text becomes str."""
     ids = column.to_numpy()
     if ids.dtype == object and all(isinstance(value, str) for value in ids):
-        return string_ids(ids.tolist())
+        return id_array(ids.tolist())
     return ids

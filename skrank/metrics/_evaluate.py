@@ -10,6 +10,7 @@ from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     as_ids,
     check_grades,
+    check_hashable,
     check_no_missing_id,
     check_options,
     check_scores,
@@ -98,6 +99,7 @@ def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | N
             f"{n_samples} rows"
         )
     check_no_missing_id(ids, "docids", "document id")
+    check_hashable(ids, "docids")
     return ids
 
 
