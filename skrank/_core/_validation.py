@@ -62,8 +62,13 @@ def check_arguments(function: Callable, **given) -> None:
         If an argument is of the wrong type or out of range; both a ValueError and a
         TypeError.
     """
+    _check_arguments(function, None, given)
+
+
+def _check_arguments(function: Callable, caller: str | None, given: Mapping) -> None:
     function = getattr(function, "__func__", function)
-    spoken = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    own = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    spoken = own if caller is None else caller
     for name, value in given.items():
         accepts, accepted = _argument_rule(function, name)
         if not accepts(value):
@@ -72,7 +77,9 @@ def check_arguments(function: Callable, **given) -> None:
             )
 
 
-def check_options(function: Callable, given: Mapping[str, Any]) -> None:
+def check_options(
+    function: Callable, given: Mapping[str, Any], *, caller: str | None = None
+) -> None:
     """Check all options of a function, which is how it begins.
 
     Parameters
@@ -82,6 +89,9 @@ def check_options(function: Callable, given: Mapping[str, Any]) -> None:
     given : mapping of str to object
         Its arguments, which are ``locals()`` where nothing else has been assigned.
         Options that hold data, one entry for each row, are checked with the rows.
+    caller : str, default=None
+        Name of the function that the user called, for error messages. None stands for
+        ``function`` itself.
 
     Raises
     ------
@@ -89,7 +99,8 @@ def check_options(function: Callable, given: Mapping[str, Any]) -> None:
         If an option is of the wrong type or out of range.
     """
     function = getattr(function, "__func__", function)
-    check_arguments(function, **{name: given[name] for name in _options(function)})
+    options = {name: given[name] for name in _options(function)}
+    _check_arguments(function, caller, options)
 
 
 @cache

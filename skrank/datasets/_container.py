@@ -164,9 +164,13 @@ class RankingData:
             If pandas is not installed.
         """
         pd = import_pandas("as_frame=True")
-        index = pd.MultiIndex.from_arrays(
-            [self.groups, np.arange(len(self.groups))], names=[QID_LEVEL, "row"]
-        )
+        rows, names = np.arange(len(self.groups)), [QID_LEVEL, "row"]
+        try:
+            index = pd.MultiIndex.from_arrays([self.groups, rows], names=names)
+        except UnicodeEncodeError:
+            # Strings of Arrow cannot hold the surrogates of bytes that are not UTF-8.
+            qids = pd.Index(self.groups, dtype=object)
+            index = pd.MultiIndex.from_arrays([qids, rows], names=names)
         if hasattr(self.X, "tocsr"):
             X = pd.DataFrame.sparse.from_spmatrix(self.X, index, self.feature_names)
         else:

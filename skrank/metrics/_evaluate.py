@@ -187,7 +187,7 @@ def evaluate_for(
     n_jobs: NThreads = None,
 ) -> float | np.ndarray:
     """Evaluate a measure for a function, which error messages name as the caller."""
-    check_options(evaluate_for, locals())
+    check_options(evaluate_for, locals(), caller=caller)
     y = check_judgements(y_true, name="y_true")
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))
