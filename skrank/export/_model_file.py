@@ -65,7 +65,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     ------
     TypeError
         If the model or an attribute has no safe form, such as a function given as
-        ``callback``; the message names the attribute.
+        ``callback``; the message names the attribute. If ``path`` is neither a path
+        nor a file object.
     OSError
         If the file cannot be written.
 
@@ -86,7 +87,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     """
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
         raise TypeError(f"model must be an estimator, got {shown(model)}")
-    if isinstance(path, (str, os.PathLike)):
+    takes_bytes = callable(getattr(path, "write", None))
+    if not takes_bytes or isinstance(path, (str, os.PathLike)):
         check_writable(path)
     encoder = Encoder()
     document = {
@@ -97,7 +99,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     }
     # All is encoded before the file is touched: what has no safe form leaves it alone.
     text = json.dumps(document, indent=1, allow_nan=False)
-    if isinstance(path, (str, os.PathLike)):
+    if not takes_bytes or isinstance(path, (str, os.PathLike)):
         with atomic_write(path, "wb") as file:
             _write_archive(file, text, encoder.arrays)
     else:
