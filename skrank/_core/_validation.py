@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
 from skrank._core._id_arrays import id_array
-from skrank._core._messages import shown
+from skrank._core._messages import shown, words_of
 from skrank._core._parameters import InvalidParameterError, _rule
 
 QID_LEVEL = "qid"
@@ -143,7 +143,7 @@ def naming(
             f"{name} must hold numbers of at most 1.8e308 in size"
         ) from None
     except (TypeError, ValueError) as error:
-        message = " ".join(str(error).split())
+        message = words_of(error)
         named = rf"(?<!\w){re.escape(name)}(?!\w)"
         if message == str(error) and (
             re.search(named, message)
@@ -178,8 +178,22 @@ def calling(name: str) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        message = " ".join(str(error).split())
+        message = words_of(error)
         raise kind(f"the function {name} failed: {message}") from error
+
+
+def called(name: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of the user's; name the argument if it does not take the call.
+
+    Errors that arise within the function are its own and stay as they are.
+    """
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"the function {name} failed: {words_of(error)}") from error
 
 
 def n_rows(array: Any, name: str = "X") -> int:

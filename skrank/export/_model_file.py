@@ -16,7 +16,7 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
-from skrank._core._messages import problem_in, shortened, shown
+from skrank._core._messages import problem_in, shortened, shown, words_of
 from skrank._core._parameters import PositiveInt
 from skrank._core._reading import (
     ENDLESS,
@@ -168,7 +168,7 @@ def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEst
     except (Warning, LimitError):  # the user may have made errors of warnings
         raise
     except zipfile.BadZipFile as error:
-        problem = shortened(str(error), _LENGTH)
+        problem = shortened(words_of(error), _LENGTH)
         raise ValueError(f"{name} is damaged or not a model file: {problem}") from None
     except RecursionError:
         message = f"{name} is not a valid model file: it is nested too deeply"
