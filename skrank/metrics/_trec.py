@@ -217,7 +217,8 @@ def _as_dicts(table, what, layout):
             documents = documents.setdefault(key, {})
         if document in documents:
             raise ValueError(
-                f"{what} holds document {document!r} twice for query {keys[0]!r}"
+                f"{what} holds document {shown(document)} twice for query "
+                f"{shown(keys[0])}"
             )
         documents[document] = value
     return result
@@ -258,7 +259,9 @@ def _checked_numbers(values, what, name, where=""):
 
 def _numbers_of(documents, what, name, qid):
     """Numbers of the documents of a query in their order."""
-    return _checked_numbers(list(documents.values()), what, name, f" for query {qid!r}")
+    return _checked_numbers(
+        list(documents.values()), what, name, f" for query {shown(qid)}"
+    )
 
 
 def _ranked_documents(scores, qid, *, last_id_first=True):
