@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._core._messages import problem_in, shortened, shown, words_of
 from skrank._core._parameters import PositiveInt
+from skrank._core._paths import checked_path
 from skrank._core._reading import (
     ENDLESS,
     LimitError,
@@ -87,8 +88,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     """
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
         raise TypeError(f"model must be an estimator, got {shown(model)}")
-    takes_bytes = callable(getattr(path, "write", None))
-    if not takes_bytes or isinstance(path, (str, os.PathLike)):
+    if not callable(getattr(path, "write", None)):
+        checked_path(path, purpose="write")
+    if isinstance(path, (str, os.PathLike)):
         check_writable(path)
     encoder = Encoder()
     document = {
@@ -99,7 +101,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     }
     # All is encoded before the file is touched: what has no safe form leaves it alone.
     text = json.dumps(document, indent=1, allow_nan=False)
-    if not takes_bytes or isinstance(path, (str, os.PathLike)):
+    if isinstance(path, (str, os.PathLike)):
         with atomic_write(path, "wb") as file:
             _write_archive(file, text, encoder.arrays)
     else:
