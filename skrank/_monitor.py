@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._validation import called
+
 
 class Monitor:
     """Observer that measures validation queries, keeps the best state and reports.
@@ -98,7 +100,7 @@ class Monitor:
         if state is not None:
             info["params"] = state
         # A list, because any() alone would skip the reports after the first True.
-        answers = [report(info) for report in self.report]
+        answers = [called("callback", report, info) for report in self.report]
         return any(isinstance(a, bool | np.bool_) and bool(a) for a in answers)
 
     def _validate(self, value, state, n_iter) -> float:

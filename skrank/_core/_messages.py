@@ -36,7 +36,7 @@ def shown(value: Any, length: int = _LENGTH) -> str:
             text = " ".join(repr(value).splitlines())  # arrays take several lines
     except Exception:
         text = f"<{type(value).__name__}>"
-    return shortened(text, length)
+    return shortened(on_one_line(text), length)
 
 
 def problem_in(error: Exception) -> str:
@@ -50,7 +50,12 @@ def problem_in(error: Exception) -> str:
         return f"it lacks {shown(error.name)} where that belongs"
     if isinstance(error, _OF_CODE) and not isinstance(error, ValueError):
         return "its parts are not of the kind that belongs there"
-    return shortened(" ".join(str(error).split()), 200)
+    return shortened(words_of(error), 200)
+
+
+def words_of(error: Exception) -> str:
+    """Return the message of an error of another library, on one line."""
+    return on_one_line(" ".join(str(error).split()))
 
 
 def shortened(text: str, length: int = _LENGTH) -> str:

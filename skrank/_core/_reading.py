@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from skrank._core._messages import on_one_line, shortened, shown
+from skrank._core._messages import on_one_line, shortened, shown, words_of
 from skrank._core._paths import checked_path, named_errors
 
 # Text that people pack shrinks to a tenth, seldom to a fiftieth. Deflate can shrink it
@@ -325,7 +325,7 @@ def damage_named(name: str, *more: type[Exception]) -> Iterator[None]:
 
 
 def _damaged(name, error):
-    problem = shortened(" ".join(str(error).split()), _LENGTH)
+    problem = shortened(words_of(error), _LENGTH)
     return ValueError(f"{name} is damaged: {problem or type(error).__name__}")
 
 

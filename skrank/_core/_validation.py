@@ -8,7 +8,7 @@ against their annotations, in the words that `Parameters` has for those of class
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -19,7 +19,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
-from skrank._core._messages import shown
+from skrank._core._id_arrays import id_array
+from skrank._core._messages import shown, words_of
 from skrank._core._parameters import InvalidParameterError, _rule
 
 QID_LEVEL = "qid"
@@ -61,8 +62,13 @@ def check_arguments(function: Callable, **given) -> None:
         If an argument is of the wrong type or out of range; both a ValueError and a
         TypeError.
     """
+    _check_arguments(function, None, given)
+
+
+def _check_arguments(function: Callable, caller: str | None, given: Mapping) -> None:
     function = getattr(function, "__func__", function)
-    spoken = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    own = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    spoken = own if caller is None else caller
     for name, value in given.items():
         accepts, accepted = _argument_rule(function, name)
         if not accepts(value):
@@ -71,7 +77,9 @@ def check_arguments(function: Callable, **given) -> None:
             )
 
 
-def check_options(function: Callable, given: Mapping[str, Any]) -> None:
+def check_options(
+    function: Callable, given: Mapping[str, Any], *, caller: str | None = None
+) -> None:
     """Check all options of a function, which is how it begins.
 
     Parameters
@@ -81,6 +89,9 @@ def check_options(function: Callable, given: Mapping[str, Any]) -> None:
     given : mapping of str to object
         Its arguments, which are ``locals()`` where nothing else has been assigned.
         Options that hold data, one entry for each row, are checked with the rows.
+    caller : str, default=None
+        Name of the function that the user called, for error messages. None stands for
+        ``function`` itself.
 
     Raises
     ------
@@ -88,7 +99,8 @@ def check_options(function: Callable, given: Mapping[str, Any]) -> None:
         If an option is of the wrong type or out of range.
     """
     function = getattr(function, "__func__", function)
-    check_arguments(function, **{name: given[name] for name in _options(function)})
+    options = {name: given[name] for name in _options(function)}
+    _check_arguments(function, caller, options)
 
 
 @cache
@@ -131,7 +143,7 @@ def naming(
             f"{name} must hold numbers of at most 1.8e308 in size"
         ) from None
     except (TypeError, ValueError) as error:
-        message = " ".join(str(error).split())
+        message = words_of(error)
         named = rf"(?<!\w){re.escape(name)}(?!\w)"
         if message == str(error) and (
             re.search(named, message)
@@ -166,8 +178,22 @@ def calling(name: str) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        message = " ".join(str(error).split())
+        message = words_of(error)
         raise kind(f"the function {name} failed: {message}") from error
+
+
+def called(name: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of the user's; name the argument if it does not take the call.
+
+    Errors that arise within the function are its own and stay as they are.
+    """
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"the function {name} failed: {words_of(error)}") from error
 
 
 def n_rows(array: Any, name: str = "X") -> int:
@@ -274,16 +300,10 @@ def as_ids(
     """
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
-    if isinstance(groups, (list, tuple)):
-        if any(isinstance(value, (tuple, frozenset)) for value in groups):
-            ids = np.empty(len(groups), dtype=object)
-            ids[:] = groups
-            return ids
-        kinds = {type(value) for value in groups}
-        if len(kinds) > 1 and str in kinds:  # NumPy would turn 1 and "1" into one id
-            return np.array(groups, dtype=object)
+    if _is_column_of_lists(groups):
+        groups = [row[0] for row in typing.cast(list, groups)]
     try:
-        ids = np.asarray(groups)
+        ids = id_array(groups) if _is_plain(groups) else np.asarray(groups)
     except ValueError:  # lists of different lengths
         raise ValueError(
             f"{name} must be one-dimensional with one {what} per row, got "
@@ -297,6 +317,21 @@ def as_ids(
             + (f"an array of shape {ids.shape}" if ids.ndim else shown(groups))
         )
     return ids
+
+
+def _is_plain(values: Any) -> bool:
+    """Return whether these are Python objects in a list, a tuple or the like."""
+    return (
+        isinstance(values, Sequence)
+        and not isinstance(values, (str, bytes, bytearray, memoryview))
+        and not hasattr(values, "__array__")
+    )
+
+
+def _is_column_of_lists(values: Any) -> bool:
+    return isinstance(values, (list, tuple)) and all(
+        type(row) is list and len(row) == 1 for row in values
+    )
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
@@ -521,15 +556,34 @@ def check_groups(
             f"{n_samples} rows.{_sizes_hint(groups, n_samples)}"
         )
     check_no_missing_id(ids, name)
-    if ids.dtype == object:
-        for value in ids:
-            try:
-                hash(value)
-            except TypeError:
-                raise TypeError(
-                    f"{name} must hold hashable ids, got {shown(value)}"
-                ) from None
+    check_hashable(ids, name)
     return ids
+
+
+def check_hashable(ids: np.ndarray, name: str) -> None:
+    """Check that ids are hashable, which lists are not.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_samples,)
+        Ids of any type.
+    name : str
+        Name of the argument in error messages.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not.
+    """
+    if ids.dtype != object:
+        return
+    for value in ids:
+        try:
+            hash(value)
+        except TypeError:
+            raise TypeError(
+                f"{name} must hold hashable ids, got {shown(value)}"
+            ) from None
 
 
 def resolve_groups(

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._id_arrays import id_array
 from skrank._core._ids import join_ids, sort_ties_by_id
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
@@ -365,7 +366,7 @@ def _array(values: list) -> np.ndarray:
 def _objects(queries: list, kind) -> np.ndarray:
     """Return query ids as an array, as compact as the type of the ids allows."""
     if kind == "run" and all(isinstance(query, str) for query in queries):
-        return np.array(queries, dtype=np.str_)
+        return id_array(queries)
     return _array(queries)
 
 

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from skrank._core._messages import shortened
+from skrank._core._messages import shortened, words_of
 from skrank._core._paths import named_errors
 from skrank.cli._errors import CommandError, printable
 from skrank.cli._options import STANDARD, STDOUT, InputPath, OutputPath, paths
@@ -121,7 +121,7 @@ def _one_line(error):
 
 
 def _internal(error):
-    text = shortened(" ".join(str(error).split()), _LINE)
+    text = shortened(words_of(error), _LINE)
     return f"internal error: {type(error).__name__}: {text} (see --debug)"
 
 

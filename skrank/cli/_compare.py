@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_scores, report, source
 from skrank.cli._options import STANDARD, refuse_unused
 from skrank.datasets import judge_run, load_qrels, load_run
-from skrank.datasets._container import string_ids
 from skrank.metrics import compare
 
 
@@ -174,4 +174,4 @@ def _union(qrels, judged):
     y = np.fromiter(grades.values(), np.float64, len(grades))
     # A negative judgement means pooled but not judged, which is not relevant.
     y = np.ma.MaskedArray(np.maximum(y, 0.0), mask=y < 0)
-    return rows, y, string_ids([query for query, _ in grades])
+    return rows, y, id_array([query for query, _ in grades])

@@ -1,7 +1,7 @@
 """The container that readers return: features, grades, queries, names and comments."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -13,10 +13,6 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._validation import QID_LEVEL, as_ids
-
-# Strings of fixed width may take this many characters, or this many times as many as
-# the strings have.
-_FIXED_WIDTH, _WASTE = 1 << 24, 8
 
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
@@ -168,9 +164,13 @@ class RankingData:
             If pandas is not installed.
         """
         pd = import_pandas("as_frame=True")
-        index = pd.MultiIndex.from_arrays(
-            [self.groups, np.arange(len(self.groups))], names=[QID_LEVEL, "row"]
-        )
+        rows, names = np.arange(len(self.groups)), [QID_LEVEL, "row"]
+        try:
+            index = pd.MultiIndex.from_arrays([self.groups, rows], names=names)
+        except UnicodeEncodeError:
+            # Strings of Arrow cannot hold the surrogates of bytes that are not UTF-8.
+            qids = pd.Index(self.groups, dtype=object)
+            index = pd.MultiIndex.from_arrays([qids, rows], names=names)
         if hasattr(self.X, "tocsr"):
             X = pd.DataFrame.sparse.from_spmatrix(self.X, index, self.feature_names)
         else:
@@ -191,42 +191,14 @@ def float_dtype(dtype: Any) -> np.dtype:
     return named
 
 
-def entries_of(values: Any, name: str, n_rows: int) -> list:
+def entries_of(values: Any, name: str, n_rows: int, what: str = "entry") -> list:
     """Return an argument that must hold one entry per row as a list."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must hold one entry per row, got {shown(values)}")
-    entries = as_ids(values, name).tolist()
+    entries = as_ids(values, name, what).tolist()
     if len(entries) != n_rows:
         raise ValueError(f"{name} has {len(entries)} entries for {n_rows} rows")
     return entries
-
-
-def string_ids(ids: Sequence[str]) -> np.ndarray:
-    """Return ids as an array in which each of them keeps apart from the others.
-
-    NumPy gives every string the width of the longest, so that one long id among many
-    rows would take all memory, and it drops characters NUL at the end, so that two ids
-    could become one.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        One id per row.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Of dtype str, or object if an id ends in NUL or the longest id is much longer
-        than the others.
-    """
-    lengths = [len(value) for value in ids]
-    size = max(lengths, default=0) * len(lengths)
-    too_wide = size > max(_FIXED_WIDTH, _WASTE * sum(lengths))
-    if not too_wide and not any(value.endswith("\0") for value in ids):
-        return np.array(ids, dtype=str)
-    array = np.empty(len(ids), dtype=object)
-    array[:] = ids
-    return array
 
 
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import shortened, shown, words_of
 
 # Modules that are tests, build tools or deprecated, that change global state when they
 # are imported, or that hold hundreds of generated wrappers.
@@ -101,7 +101,7 @@ def imported(package: str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except (ImportError, TypeError, ValueError) as error:  # names that are none, too
-        reason = str(error) or type(error).__name__
+        reason = words_of(error) or type(error).__name__
         raise ImportError(
             f"packages: {shown(package)} cannot be imported: {shortened(reason)}"
         ) from None

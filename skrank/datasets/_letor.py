@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse as sp
 
+from skrank._core._id_arrays import id_array
 from skrank._core._letor import (
     ParseError,
     format_dense,
@@ -41,7 +42,6 @@ from skrank.datasets._container import (
     as_text_list,
     entries_of,
     float_dtype,
-    string_ids,
 )
 
 _BLOCK_ROWS = 2048  # number of rows whose text is in memory at once
@@ -187,7 +187,7 @@ def _query_ids(parsed, text) -> np.ndarray:
     ids = _span_bytes(text, parsed.qid_start, parsed.qid_length)
     # The rows of a query share one string.
     strings = {value: value.decode(errors="surrogateescape") for value in set(ids)}
-    return string_ids([strings[value] for value in ids])
+    return id_array([strings[value] for value in ids])
 
 
 def _check_inferred_size(text, n_rows: int, width: int, sparse: bool) -> None:

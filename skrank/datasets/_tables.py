@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skrank._core._messages import shortened, shown
+from skrank._core._id_arrays import id_array
+from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._parameters import InvalidParameterError, PositiveInt
 from skrank._core._paths import checked_path
 from skrank._core._reading import (
@@ -27,7 +28,6 @@ from skrank.datasets._container import (
     RankingData,
     float_dtype,
     import_pandas,
-    string_ids,
 )
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
@@ -113,7 +113,7 @@ def _check_columns(frame: Any, name: str, wanted: dict[str, Any]) -> None:
     columns = list(frame.columns)
     for argument, column in wanted.items():
         if column not in columns:
-            found = shortened(", ".join(map(str, columns[:20])), 500)
+            found = shortened(on_one_line(", ".join(map(str, columns[:20]))), 500)
             raise ValueError(
                 f"{argument}: {name} has no column {shown(column)}; its columns are: "
                 f"{found}"
@@ -260,5 +260,5 @@ def _ids(column: Any) -> np.ndarray:
     """Return ids as an array, in which numbers stay numbers and text becomes str."""
     ids = column.to_numpy()
     if ids.dtype == object and all(isinstance(value, str) for value in ids):
-        return string_ids(ids.tolist())
+        return id_array(ids.tolist())
     return ids

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._id_arrays import id_array, in_order
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
@@ -31,7 +32,7 @@ from skrank._core._validation import (
     naming,
 )
 from skrank._core._writing import check_writable, packed_write
-from skrank.datasets._container import as_text_list, entries_of, string_ids
+from skrank.datasets._container import as_text_list, entries_of
 from skrank.datasets._letor import line_of
 
 _QRELS = "query iteration document grade"
@@ -116,7 +117,7 @@ def _read(
         queries = _strings(text, starts[:, 0], lengths[:, 0])
         docids = _objects(_strings(text, starts[:, 2], lengths[:, 2]))
         tag = _strings(text, starts[:1, -1], lengths[:1, -1])[0]
-        groups = string_ids(queries)
+        groups = id_array(queries)
         duplicate = _first_duplicate(groups, docids)
         if duplicate is not None:
             line = line_of(text, int(starts[duplicate, 0]))
@@ -268,8 +269,8 @@ def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     """Return query ids and document ids as strings that can be written."""
     columns = []
     for values, name in ((groups, "groups"), (docids, "docids")):
-        entries = entries_of(values, name, n_rows)
         what = "query id" if name == "groups" else "document id"
+        entries = entries_of(values, name, n_rows, what)
         check_no_missing_id(as_ids(values, name), name, what)
         as_text_list(entries, name, r"\s|^$|^#")
         columns.append([str(value) for value in entries])
@@ -634,13 +635,13 @@ def judge_run(
     judged, ranked = replace(judged, y=grades), replace(ranked, scores=scores)
     judged_rows = _rows_by_query(judged.groups, "qrels.groups")
     run_rows = _rows_by_query(ranked.groups, "run.groups")
-    common = sorted(judged_rows.keys() & run_rows.keys())
+    common = in_order(judged_rows.keys() & run_rows.keys())
     if not common:
         raise ValueError(
             "no query is both in the qrels and in the run: the qrels have "
             f"{_sample(judged_rows)}, the run has {_sample(run_rows)}"
         )
-    queries = sorted(judged_rows) if complete else common
+    queries = in_order(judged_rows) if complete else common
     none = np.empty(0, np.intp)
     parts = [
         _join(judged, judged_rows[query], ranked, run_rows.get(query, none), depth)
@@ -648,14 +649,14 @@ def judge_run(
     ]
     sizes = [len(part.grades) for part in parts]
     return JudgedRun(
-        queries=string_ids(queries),
+        queries=id_array(queries),
         ptr=np.cumsum([0, *sizes], dtype=np.intp),
         y=np.ma.concatenate([part.grades for part in parts]),
         scores=np.concatenate([part.scores for part in parts]),
-        groups=np.repeat(string_ids(queries), sizes),
+        groups=id_array(queries, np.array(sizes)),
         docids=np.concatenate([part.docids for part in parts]),
-        unjudged_queries=string_ids(sorted(run_rows.keys() - judged_rows.keys())),
-        unretrieved_queries=string_ids(sorted(judged_rows.keys() - run_rows.keys())),
+        unjudged_queries=id_array(in_order(run_rows.keys() - judged_rows.keys())),
+        unretrieved_queries=id_array(in_order(judged_rows.keys() - run_rows.keys())),
     )
 
 
@@ -679,7 +680,7 @@ def _as_kind(table: Any, name: str, kind: type) -> Any:
 
 
 def _sample(rows: dict) -> str:
-    names = sorted(rows)[:3]
+    names = in_order(rows)[:3]
     return ", ".join(map(shown, names)) + (", ..." if len(rows) > 3 else "")
 
 

@@ -38,7 +38,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import shortened, shown, words_of
 from skrank._core._parameters import NThreads, Parameters
 from skrank._core._threads import effective_n_threads
 from skrank._version import __version__
@@ -283,7 +283,7 @@ def from_json(text: str) -> FrozenRanker:
             "text is not a scoring function: it is nested too deeply"
         ) from None
     except (TypeError, ValueError) as error:
-        problem = shortened(str(error), 200)
+        problem = shortened(words_of(error), 200)
         raise ValueError(f"text is not a scoring function: {problem}") from None
     _check_header(document)
     kind = document.get("kind")

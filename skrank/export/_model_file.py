@@ -16,8 +16,9 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
-from skrank._core._messages import problem_in, shortened, shown
+from skrank._core._messages import problem_in, shortened, shown, words_of
 from skrank._core._parameters import PositiveInt
+from skrank._core._paths import checked_path
 from skrank._core._reading import (
     ENDLESS,
     LimitError,
@@ -65,7 +66,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     ------
     TypeError
         If the model or an attribute has no safe form, such as a function given as
-        ``callback``; the message names the attribute.
+        ``callback``; the message names the attribute. If ``path`` is neither a path
+        nor a file object.
     OSError
         If the file cannot be written.
 
@@ -86,6 +88,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
     """
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
         raise TypeError(f"model must be an estimator, got {shown(model)}")
+    if not callable(getattr(path, "write", None)):
+        checked_path(path, purpose="write")
     if isinstance(path, (str, os.PathLike)):
         check_writable(path)
     encoder = Encoder()
@@ -166,7 +170,7 @@ def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEst
     except (Warning, LimitError):  # the user may have made errors of warnings
         raise
     except zipfile.BadZipFile as error:
-        problem = shortened(str(error), _LENGTH)
+        problem = shortened(words_of(error), _LENGTH)
         raise ValueError(f"{name} is damaged or not a model file: {problem}") from None
     except RecursionError:
         message = f"{name} is not a valid model file: it is nested too deeply"

@@ -6,6 +6,7 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._inner import accepts, without_searches
+from skrank._core._messages import shown
 from skrank._core._validation import naming
 
 
@@ -22,9 +23,16 @@ def last_step(estimator: Any) -> Any:
     -------
     estimator
     """
-    estimator = without_searches(estimator)
+    estimator = without_searches(check_is_estimator(estimator))
     while hasattr(estimator, "steps"):
         estimator = estimator[-1]
+    return estimator
+
+
+def check_is_estimator(estimator: Any) -> Any:
+    """Return an argument; raise a TypeError unless it is an estimator."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator must be an estimator, got {shown(estimator)}")
     return estimator
 
 

@@ -214,7 +214,7 @@ class RankingCurveDisplay:
         )
         scores = {}
         for name, estimator in _named(estimators, "estimators").items():
-            check_predicts(estimator, f"estimators[{name!r}]")
+            check_predicts(estimator, f"estimators[{shown(name)}]")
             check_query_leakage(estimator, groups)
             scores[name] = scores_of(estimator, X, groups, response_method="predict")
         return cls.from_predictions(
@@ -323,7 +323,7 @@ class _Judged:
 
     def per_query(self, measures, y_score, name) -> np.ndarray:
         """Return the values of the measures, of shape (n_queries, n_cutoffs)."""
-        scores = check_scores(y_score, len(self.y), name=f"y_scores[{name!r}]")
+        scores = check_scores(y_score, len(self.y), name=f"y_scores[{shown(name)}]")
         scores = self.index.take(scores)
         columns = [m.per_query(self.y, scores, self.index.ptr) for m in measures]
         return np.column_stack(columns)

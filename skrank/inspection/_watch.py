@@ -18,8 +18,18 @@ from sklearn.base import clone
 
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
-from skrank._core._validation import check_grades, check_groups, naming, resolve_groups
-from skrank.inspection._pipelines import last_step, rows_of_last_step
+from skrank._core._validation import (
+    called,
+    check_grades,
+    check_groups,
+    naming,
+    resolve_groups,
+)
+from skrank.inspection._pipelines import (
+    check_is_estimator,
+    last_step,
+    rows_of_last_step,
+)
 
 
 @dataclass
@@ -102,7 +112,7 @@ class TrainingWatch:
         record: _Record | None = None,
     ):
         with naming("estimator"):
-            self.estimator: Any = clone(estimator)
+            self.estimator: Any = clone(check_is_estimator(estimator))
         self.ranker = last_step(self.estimator)
         if not hasattr(self.ranker, "energies"):
             raise TypeError(
@@ -181,7 +191,7 @@ class TrainingWatch:
 
     def _after_iteration(self, callback):
         def listening(info):
-            stop = None if callback is None else callback(info)
+            stop = None if callback is None else called("callback", callback, info)
             self._note(**info)
             return stop
 

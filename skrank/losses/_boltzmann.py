@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core import _boltzmann, _segments
+from skrank._core._messages import shown
 from skrank._core._parameters import (
     Interval,
     Positive,
@@ -16,6 +17,7 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._queries import rows_of_queries
+from skrank._core._validation import as_numbers, calling
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics import get_measure
 from skrank.metrics._registry import MeasureLike
@@ -170,10 +172,22 @@ def energy_table(m: int, g="linear", scale: float = 1.0):
     """
     if m < 2:
         return np.zeros(m)
-    weight = RANK_WEIGHTS[g] if isinstance(g, str) else g
     x = np.arange(1.0, m)
-    total = np.concatenate(([0.0], np.cumsum(weight(x, m))))
+    weights = RANK_WEIGHTS[g](x, m) if isinstance(g, str) else _own_weights(g, x, m)
+    total = np.concatenate(([0.0], np.cumsum(weights)))
     return 2.0 * scale / (m * (m - 1)) * (total - total[::-1])
+
+
+def _own_weights(g, x, m):
+    """Weights of the differences of ranks by a function of the user's."""
+    with calling("g"):
+        weights = as_numbers(g(x.copy(), m), "its result")
+    if weights.shape != x.shape or not np.isfinite(weights).all():
+        raise ValueError(
+            "the function g must return one finite number for each of "
+            f"{len(x)} differences, returned {shown(weights)}"
+        )
+    return weights
 
 
 def _nothing():

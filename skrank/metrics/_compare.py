@@ -185,17 +185,21 @@ def _check_runs(runs, reference):
     if len({str(name) for name in runs}) < len(runs):
         raise ValueError(f"names of runs must differ as text, got {list(runs)}")
     if reference is not None and reference not in [str(name) for name in runs]:
-        raise ValueError(f"reference {reference!r} is not among runs: {list(runs)}")
+        raise ValueError(
+            f"reference {shown(reference)} is not among runs: {shown(list(runs))}"
+        )
 
 
 def _scores_of(name, run, X, groups, n_samples):
     """Scores of a run, or of a ranker's predictions for X."""
     if hasattr(run, "predict"):
         if X is None:
-            raise ValueError(f"runs[{name!r}] is a ranker, which needs X to predict")
+            raise ValueError(
+                f"runs[{shown(name)}] is a ranker, which needs X to predict"
+            )
         check_query_leakage(run, groups, stacklevel=4)
         run = scores_of(run, X, groups, response_method="predict")
-    return check_scores(run, n_samples, name=f"runs[{name!r}]")
+    return check_scores(run, n_samples, name=f"runs[{shown(name)}]")
 
 
 def _resolve(measures, preset):

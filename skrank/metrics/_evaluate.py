@@ -10,6 +10,7 @@ from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     as_ids,
     check_grades,
+    check_hashable,
     check_no_missing_id,
     check_options,
     check_scores,
@@ -98,6 +99,7 @@ def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | N
             f"{n_samples} rows"
         )
     check_no_missing_id(ids, "docids", "document id")
+    check_hashable(ids, "docids")
     return ids
 
 
@@ -185,7 +187,7 @@ def evaluate_for(
     n_jobs: NThreads = None,
 ) -> float | np.ndarray:
     """Evaluate a measure for a function, which error messages name as the caller."""
-    check_options(evaluate_for, locals())
+    check_options(evaluate_for, locals(), caller=caller)
     y = check_judgements(y_true, name="y_true")
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))

@@ -21,11 +21,12 @@ TiesOrThreshold = Literal[
 
 def _docid_key(docids):
     """Key that puts the last id of the alphabet first, as trec_eval does."""
-    docids = np.asarray(docids)
     try:
         _, codes = np.unique(docids, return_inverse=True)
     except TypeError:  # ids that do not compare, such as 1 and "a"; trec_eval has text
-        _, codes = np.unique(docids.astype(str), return_inverse=True)
+        texts = np.empty(len(docids), dtype=object)
+        texts[:] = [str(docid) for docid in docids]
+        _, codes = np.unique(texts, return_inverse=True)
     return -codes.astype(np.float64)
 
 

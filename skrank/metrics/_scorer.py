@@ -15,8 +15,10 @@ from sklearn.utils.metadata_routing import (
 )
 
 from skrank._core._inner import RESPONSES, parameters_of, scores_of
+from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
+    called,
     check_arguments,
     check_grades,
     check_scores,
@@ -58,14 +60,24 @@ class _FunctionMeasure:
             extra = {"groups": groups}
             if sample_weight is not None:
                 extra["sample_weight"] = sample_weight
-            return float(self.function(y, scores, **extra, **self.kwargs))
+            return self._value(y, scores, extra)
         return self._mean_over_queries(y, scores, groups, sample_weight)
+
+    def _value(self, y, scores, extra) -> float:
+        found = called("measure", self.function, y, scores, **extra, **self.kwargs)
+        try:
+            return float(found)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"the function measure, {self.name}, must return a number, returned "
+                f"{shown(found)}"
+            ) from None
 
     def _mean_over_queries(self, y, scores, groups, sample_weight):
         index = QueryIndex.from_groups(groups)
         y, scores = index.take(y), index.take(scores)
         values = [
-            self.function(y[start:stop], scores[start:stop], **self.kwargs)
+            self._value(y[start:stop], scores[start:stop], {})
             for start, stop in zip(index.ptr[:-1], index.ptr[1:])
         ]
         weights = query_weights(index.take(sample_weight), index.ptr)

@@ -182,6 +182,7 @@ def _as_dicts(table, what, layout):
     """Nested dictionaries from nested mappings or from one array per field."""
     names = _LAYOUTS[layout]
     if isinstance(table, Mapping):
+        _check_nesting(table, what, names, names)
         return table
     numbers = "scores" if what == "run" else "y"
     if _is_loaded(table, numbers) and len(names) == 3:
@@ -192,9 +193,7 @@ def _as_dicts(table, what, layout):
     except (TypeError, ValueError):
         arrays = []
     if len(arrays) != len(names) or any(column.ndim != 1 for column in arrays):
-        nested = names[-1]
-        for name in reversed(names[:-1]):
-            nested = f"{{{name}: {nested}}}"
+        nested = _nested(names)
         fields = ", ".join("queries" if n == "query" else f"{n}s" for n in names)
         is_path = isinstance(table, (str, os.PathLike))
         raise TypeError(
@@ -218,10 +217,31 @@ def _as_dicts(table, what, layout):
             documents = documents.setdefault(key, {})
         if document in documents:
             raise ValueError(
-                f"{what} holds document {document!r} twice for query {keys[0]!r}"
+                f"{what} holds document {shown(document)} twice for query "
+                f"{shown(keys[0])}"
             )
         documents[document] = value
     return result
+
+
+def _nested(names):
+    """Name what nested mappings hold, such as ``{query: {document: grade}}``."""
+    text = names[-1]
+    for name in reversed(names[:-1]):
+        text = f"{{{name}: {text}}}"
+    return text
+
+
+def _check_nesting(table, what, names, left):
+    """Refuse anything but mappings above the documents; ``left`` are lower names."""
+    for key, inner in table.items():
+        if not isinstance(inner, Mapping):
+            raise TypeError(
+                f"{what} must be a mapping {_nested(names)}; {left[0]} {shown(key)} "
+                f"has {shown(inner)} instead of {_nested(left[1:])}"
+            )
+        if len(left) > 3:
+            _check_nesting(inner, what, names, left[1:])
 
 
 def _checked_numbers(values, what, name, where=""):
@@ -239,7 +259,9 @@ def _checked_numbers(values, what, name, where=""):
 
 def _numbers_of(documents, what, name, qid):
     """Numbers of the documents of a query in their order."""
-    return _checked_numbers(list(documents.values()), what, name, f" for query {qid!r}")
+    return _checked_numbers(
+        list(documents.values()), what, name, f" for query {shown(qid)}"
+    )
 
 
 def _ranked_documents(scores, qid, *, last_id_first=True):

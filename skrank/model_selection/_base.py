@@ -85,12 +85,13 @@ def queries_of(X: Any, y: Any, groups: npt.ArrayLike | None, caller: str) -> Que
     return Queries(groups)
 
 
-def check_enough_queries(n_queries: int, needed: int, splitter: str) -> None:
-    """Raise an error if there are fewer queries than folds."""
+def check_enough_queries(n_queries: int, splitter: Any) -> None:
+    """Raise an error if there are fewer queries than a splitter makes folds."""
+    needed = splitter.n_splits
     if n_queries < needed:
         raise ValueError(
-            f"{splitter} needs at least {needed} queries, one for each fold; "
-            f"groups holds {n_queries}"
+            f"{type(splitter).__name__}(n_splits={needed}) needs at least {needed} "
+            f"queries, one for each fold; groups holds {n_queries}"
         )
 
 

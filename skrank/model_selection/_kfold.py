@@ -59,7 +59,7 @@ class QueryKFold(BaseQuerySplitter):
         return [{}, {"n_splits": 2, "shuffle": True, "random_state": 0}]
 
     def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
-        check_enough_queries(len(queries), self.n_splits, repr(self))
+        check_enough_queries(len(queries), self)
         order = np.arange(len(queries))
         if self.shuffle:
             check_random_state(self.random_state).shuffle(order)
@@ -89,6 +89,7 @@ class RepeatedQueryKFold(BaseQuerySplitter):
         return [{"random_state": 0}, {"n_splits": 2, "n_repeats": 3, "random_state": 0}]
 
     def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
+        check_enough_queries(len(queries), self)
         rng = check_random_state(self.random_state)
         fold = QueryKFold(self.n_splits, shuffle=True, random_state=rng)
         for _ in range(self.n_repeats):
@@ -162,7 +163,7 @@ class StratifiedQueryKFold(BaseQuerySplitter):
         ]
 
     def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
-        check_enough_queries(len(queries), self.n_splits, repr(self))
+        check_enough_queries(len(queries), self)
         content = _contents(self.by, queries, X, y)
         rng = check_random_state(self.random_state) if self.shuffle else None
         fold_of = _balance(content, self.n_splits, rng)

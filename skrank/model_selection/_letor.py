@@ -141,7 +141,7 @@ class LetorFolds(BaseQuerySplitter):
         self, queries: Queries, X: Any
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the numbers of the queries of the three sets of every fold."""
-        check_enough_queries(len(queries), self.n_splits, type(self).__name__)
+        check_enough_queries(len(queries), self)
         parts = self._parts(queries, X)
         for fold in range(self.n_splits):
             turn = [parts[(fold + i) % self.n_splits] for i in range(self.n_splits)]

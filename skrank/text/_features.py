@@ -223,7 +223,7 @@ class LetorFeatures(Parameters, FittedToIndex):
         for name, model in (self.models or {}).items():
             if not isinstance(model, BaseTextModel):
                 raise invalid_parameter(
-                    self, f"models[{name!r}]", "a model of skrank.text", model
+                    self, f"models[{shown(name)}]", "a model of skrank.text", model
                 )
             if not isinstance(name, str) or name in _term_feature_names():
                 accepted = "a mapping whose keys are strings and name no other feature"

@@ -405,7 +405,7 @@ def _as_fields(documents) -> dict[str, list[str]]:
         documents = columns_of(documents)
     if isinstance(documents, Mapping):
         fields = {
-            name: as_texts(texts, f"documents[{name!r}]")
+            name: as_texts(texts, f"documents[{shown(name)}]")
             for name, texts in documents.items()
         }
     else:
@@ -433,6 +433,8 @@ def _as_rows(rows: Sequence[Any], n_texts: int) -> list[list[str]]:
     # The letters of a string are no terms.
     for row in rows:
         if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise _no_terms(row)
+        if isinstance(row, np.ndarray) and row.ndim != 1:
             raise _no_terms(row)
     return [row if isinstance(row, list) else list(row) for row in rows]
 

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import problem_in, shortened, shown, words_of
+from skrank._core._validation import check_scores
+from skrank.metrics import ndcg_score
+from skrank.rankers import RankSVM
+from skrank.text import LetorFeatures
 
 
 class Speechless:
@@ -41,3 +45,41 @@ def test_the_length_is_the_given_one():
 
 def test_values_of_several_lines_are_shown_on_one():
     assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
+
+
+class Unruly:
+    """An object whose representation would take over a terminal."""
+
+    def __repr__(self):
+        return "a\x1b[31m\n\x85b\x00"
+
+
+def test_control_characters_are_escaped():
+    assert shown(Unruly()) == r"a\x1b[31m  b\x00"
+    error = ValueError("Couldn't decode \x1b[2J\x00 this\r\nand that")
+    assert words_of(error) == r"Couldn't decode \x1b[2J\x00 this and that"
+    assert problem_in(error) == words_of(error)
+
+
+@pytest.mark.parametrize("value", [Speechless(), Unruly(), np.eye(30), [Speechless()]])
+def test_arguments_of_any_representation_are_refused_on_one_line(value):
+    models = {value: 5} if type(value).__hash__ else value
+    for call in (
+        lambda: ndcg_score([1, 0], [1, 0], groups=[1, 1], per_query=value),
+        lambda: ndcg_score([1, 0], [1, 0], groups=[1, 1], k=value),
+        lambda: RankSVM(margin=value)._check_parameters(),
+        lambda: LetorFeatures(models=models)._check_parameters(),
+    ):
+        with pytest.raises(ValueError, match="must") as caught:
+            call()
+        assert str(caught.value).isprintable()
+
+
+def test_errors_of_libraries_are_told_on_one_line():
+    class Odd:
+        def __array__(self, *args, **kwargs):
+            raise ValueError("bad \x1b[2J\nX")
+
+    with pytest.raises(ValueError, match="bad") as caught:
+        check_scores(Odd(), 2)
+    assert str(caught.value).isprintable()

@@ -460,3 +460,12 @@ def test_an_id_of_more_than_two_gibibytes(tmp_path):
         parsed = parse_letor(text, np.float64, False, None, 1)
     assert parsed.qid_length.tolist() == [2**31 - 6]
     assert parsed.X.tolist() == [[0.5]]
+
+
+def test_frames_of_ids_that_are_not_utf8(tmp_path):
+    path = tmp_path / "letor.txt"
+    path.write_bytes(b"1 qid:\xa0a 1:2\n0 qid:1 1:1\n")
+    data = load_letor(path, as_frame=True)
+    expected = load_letor(path).groups.tolist()
+    assert data.X.index.get_level_values("qid").tolist() == expected
+    assert data.y.tolist() == [1, 0]

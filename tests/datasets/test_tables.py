@@ -223,3 +223,17 @@ def test_damaged_parquet(tmp_path):
         else:  # no check sum covers the bytes of the values
             message = "t.parquet"
         assert "t.parquet" in message
+
+
+def test_damaged_parquet_is_told_in_one_line(tmp_path):
+    path = tmp_path / "t.parquet"
+    FRAME.to_parquet(path)
+    whole, messages = path.read_bytes(), []
+    for at in range(4, len(whole) - 8, 7):
+        path.write_bytes(whole[:at] + b"\x1b\n\x00\x07" + whole[at + 4 :])
+        try:
+            load_table(path, **NAMES)
+        except ValueError as error:
+            messages.append(str(error))
+    assert messages
+    assert [message for message in messages if not message.isprintable()] == []

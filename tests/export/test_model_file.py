@@ -534,3 +534,9 @@ def test_pipelines_with_text_columns_are_loaded(encoder, data, tmp_path):
     model = make_pipeline(columns, RankSVM()).fit(frame, y, ranksvm__groups=groups)
     loaded = round_trip(model, tmp_path)
     assert loaded.predict(frame).tobytes() == model.predict(frame).tobytes()
+
+
+@pytest.mark.parametrize("path", [None, 5, [], b"model.skrank"])
+def test_neither_a_path_nor_a_file_object(path):
+    with pytest.raises(TypeError, match=r"^path must be a path, a string or pathlib"):
+        save_model(RankSVM(), path)

@@ -291,3 +291,11 @@ def test_winning_number_with_missing_results_and_bad_tables():
         winning_number([1, 2])
     with pytest.raises(ValueError, match="finite"):
         winning_number([[np.inf], [1]])
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_messages_name_the_function(name):
+    function = FUNCTIONS[name]
+    for wrong in ({"per_query": 2}, {"n_jobs": "a"}):
+        with pytest.raises(ValueError, match=rf"^{name}: {next(iter(wrong))} must be"):
+            function([1, 0], [2, 1], groups=[1, 1], **wrong)

@@ -388,3 +388,31 @@ def test_spellings_of_trec_eval_name_measures(name, own):
 def test_spellings_that_name_no_measure(name):
     with pytest.raises(ValueError, match=f"unknown measure {name!r}"):
         get_measure(name)
+
+
+@pytest.mark.parametrize(
+    ("form", "run", "qrels", "message"),
+    [
+        ("prefs", {"q": {"a": 1.0}}, {"q": {"a": 1}}, "qrels .* group 'a' has 1 "),
+        ("prefs", {"q": {"a": 1.0}}, {"q": [1]}, r"qrels .* query 'q' has \[1\] inst"),
+        (
+            "prefs",
+            {"q": {}},
+            {"q": {"g": {"s": 1}}},
+            "qrels .* subgroup 's' has 1 inst",
+        ),
+        ("qrels_jg", {"q": {"a": 1.0}}, {"q": {"a": 1}}, "qrels .* group 'a' has 1"),
+        ("qrels_prefs", {"q": {"a": 1.0}}, {"q": {"a": 1}}, "qrels .* group 'a' has 1"),
+        (
+            "qrels",
+            {"q": {"a": 1.0}},
+            {"q": 5},
+            "qrels .* query 'q' has 5 instead",
+        ),
+        ("qrels", {"q": 5}, {"q": {"a": 1}}, "run .* query 'q' has 5 instead"),
+        ("qrels", {"q": [5]}, {"q": {"a": 1}}, r"run .* query 'q' has \[5\] instead"),
+    ],
+)
+def test_mappings_of_too_few_levels(form, run, qrels, message):
+    with pytest.raises(TypeError, match=message.replace(" .* ", " must be a .* ")):
+        trec_measures(run, qrels, judgement_format=form)

@@ -363,3 +363,12 @@ def test_train_test_query_split_reads_the_index_and_can_keep_the_order():
         train_test_query_split(X, y[:3], groups=groups)
     with pytest.raises(ValueError, match="at least one array"):
         train_test_query_split(groups=groups)
+
+
+def test_too_few_queries_are_told_in_one_line():
+    for splitter in (QueryKFold, RepeatedQueryKFold):
+        seed = {"shuffle": True} if splitter is QueryKFold else {}
+        folds = splitter(2, random_state=np.random.RandomState(0), **seed)
+        words = rf"^{splitter.__name__}\(n_splits=2\) needs at least 2 queries, .* 1$"
+        with pytest.raises(ValueError, match=words):
+            next(folds.split([[1]], [1], [0]))

@@ -1,0 +1,135 @@
+"""Ids stay apart, and take no more memory than they have characters."""
+
+import numpy as np
+import pytest
+
+from skrank._core._id_arrays import id_array, in_order
+from skrank._core._validation import as_ids
+from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run
+from skrank.metrics import compare, ndcg_score
+from skrank.model_selection import QueryKFold
+from skrank.preprocessing import grades_to_preferences
+from skrank.rankers import Rocchio
+
+GRADES, SCORES = [1, 0, 0, 1], [1, 2, 1, 2]
+TEXT = ["a", "a", "a\0", "a\0"]
+LONG = "A" * 20_000
+N = 2_000  # strings of this width, so often, take 160 MB
+
+
+def as_objects(ids):
+    array = np.empty(len(ids), dtype=object)
+    array[:] = ids
+    return array
+
+
+@pytest.fixture(
+    params=[
+        TEXT,
+        tuple(TEXT),
+        [value.encode() for value in TEXT],
+        [[value] for value in TEXT],
+        [1, 1, "1", "1"],
+        [b"1", b"1", "1", "1"],
+        [1, 1, b"1", b"1"],
+    ],
+    ids=repr,
+)
+def groups(request):
+    return request.param
+
+
+def test_ids_stay_apart(groups):
+    apart = ["a", "a", "b", "b"]
+    values = ndcg_score(GRADES, SCORES, groups=groups, per_query=True)
+    np.testing.assert_array_equal(
+        values, ndcg_score(GRADES, SCORES, groups=apart, per_query=True)
+    )
+    assert grades_to_preferences(GRADES, groups=groups).tolist() == [[0, 1], [3, 2]]
+    folds = QueryKFold(2).split(np.zeros((4, 1)), GRADES, groups)
+    assert sorted(test.tolist() for _, test in folds) == [[0, 1], [2, 3]]
+    runs = {"s": SCORES, "t": SCORES[::-1]}
+    table = compare(runs, GRADES, groups, measures=["ndcg"])
+    assert len(table.query_ids) == 2
+
+
+def test_document_ids_stay_apart(groups):
+    if isinstance(groups[0], list):
+        groups = [value for (value,) in groups]
+    options = {"groups": [1] * 4, "ties": "docid"}
+    expected = ndcg_score(GRADES, [1.0] * 4, docids=as_objects(groups), **options)
+    assert ndcg_score(GRADES, [1.0] * 4, docids=groups, **options) == expected
+
+
+def test_queries_of_mappings_stay_apart():
+    for one, other in (("a", "a\0"), (b"a", b"a\0"), (1, "1"), (b"1", "1"), (1, 2)):
+        judged = judge_run({one: {"x": 1}, other: {"y": 1}}, {one: {"x": 2}, other: {}})
+        assert judged.queries.tolist() == [one]
+        table = {one: {"x": 1}, other: {"y": 1, "y\0": 0}}
+        judged = judge_run(table, table)
+        assert set(judged.queries.tolist()) == {one, other}
+        assert len(set(judged.docids)) == 3
+        assert list(dict.fromkeys(judged.groups.tolist())) == judged.queries.tolist()
+
+
+def test_queries_of_a_ranker_stay_apart():
+    X = np.array([[1.0], [2.0], [1.5], [2.5]])
+    ranker = Rocchio().fit(X, GRADES, groups=TEXT)
+    assert ranker.query_ids_.tolist() == ["a", "a\0"]
+
+
+def test_queries_of_a_run_stay_apart(tmp_path):
+    path = tmp_path / "run"
+    dump_run(TEXT, ["1", "2", "1", "2"], SCORES, path)
+    assert load_run(path).groups.tolist() == ["a", "a", "a\0", "a\0"]
+
+
+def test_one_long_query_id():
+    run = {"q": {f"d{i}": i for i in range(N)}, LONG: {"x": 1.0}}
+    qrels = {"q": {"d1": 1}, LONG: {"x": 1}}
+    judged = judge_run(qrels, run)
+    assert judged.groups.nbytes <= 8 * (N + 1)
+    assert judged.queries.tolist() == [LONG, "q"]
+    docids = as_objects([*run["q"], "x"])
+    tables = (
+        Qrels(np.array(["q", LONG]), as_objects(["d1", "x"]), np.ones(2)),
+        Run(as_objects(["q"] * N + [LONG]), docids, np.arange(N + 1.0), "tag"),
+    )
+    again = judge_run(*tables)
+    assert again.groups.nbytes <= 8 * (N + 1)
+    assert again.docids.tolist() == judged.docids.tolist()
+
+
+def test_one_long_id_in_a_list():
+    ids = [LONG if i == 7 else str(i) for i in range(N)]
+    for values in (ids, tuple(ids), [value.encode() for value in ids]):
+        assert as_ids(values).nbytes == 8 * N
+        assert as_ids(values).tolist() == list(values)
+    assert as_ids([[value] for value in ids]).nbytes == 8 * N
+
+
+def test_ordinary_ids_keep_their_type():
+    for ids in (["q1", "q22"], [b"q1"], [1, 2], [1.5, 2], [True, False]):
+        assert as_ids(ids).dtype == np.asarray(ids).dtype
+    array = np.array(["q1", "q22"])
+    assert as_ids(array) is array
+    assert id_array([]).tolist() == []
+    assert id_array([(1, 2), (3, 4)]).tolist() == [(1, 2), (3, 4)]
+    repeated = id_array(["a", "bc"], np.array([2, 1]))
+    assert repeated.tolist() == ["a", "a", "bc"]
+    assert repeated.dtype == "<U2"
+
+
+def test_order_of_ids_that_do_not_compare():
+    assert in_order(["b", 2, "a", 1]) == [1, 2, "a", "b"]
+
+
+def test_document_ids_that_are_lists():
+    docids = as_objects([[1, 2], "a"])
+    with pytest.raises(TypeError, match=r"^docids must hold hashable ids"):
+        ndcg_score([1, 0], [1, 1], groups=[1, 1], docids=docids, ties="docid")
+
+
+def test_document_ids_in_two_dimensions(tmp_path):
+    with pytest.raises(ValueError, match=r"docids must be .* one document id per row"):
+        dump_run([1, 1], [["a", "b"], ["c", "d"]], [1, 2], tmp_path / "run")
