@@ -21,7 +21,8 @@ from skrank.cli._io import (
     source,
 )
 from skrank.cli._models import predict_scores, train_model
-from skrank.cli._options import STANDARD, STDOUT, refuse_others
+from skrank.cli._options import STANDARD, refuse_others
+from skrank.cli._stdout import print_lines, standard_output
 from skrank.datasets import load_letor_folds
 from skrank.datasets._letor import n_features_of
 from skrank.export import save_model
@@ -72,8 +73,7 @@ def run(args: argparse.Namespace) -> None:
             # The folds estimate the quality; the model to keep learns from all queries.
             model = clone(ranker)
             model = train_model(model, args.normalize, data["train"], None, progress)[0]
-        with named_errors(STDOUT if args.save == STANDARD else args.save):
-            save_model(model, sys.stdout.buffer if args.save == STANDARD else args.save)
+        _save(model, args.save)
     report(
         _text(args, ranker, measures, runs),
         _document(args, ranker, measures, runs),
@@ -81,6 +81,15 @@ def run(args: argparse.Namespace) -> None:
         args.json,
         sys.stderr if args.save == STANDARD else None,
     )
+
+
+def _save(model, path):
+    if path == STANDARD:
+        with standard_output() as stream:
+            save_model(model, stream.buffer)
+    else:
+        with named_errors(path):
+            save_model(model, path)
 
 
 def _check(args):
@@ -239,10 +248,13 @@ def _list(args):
     known = _names.rankers()
     if args.ranker is None:
         width = max(map(len, known))
-        for name, cls in known.items():
-            print(f"{name:<{width}}  {_names.approach(cls):<9}  {_names.summary(cls)}")
+        print_lines(
+            f"{name:<{width}}  {_names.approach(cls):<9}  {_names.summary(cls)}"
+            for name, cls in known.items()
+        )
         return
     cls = _names.find(args.ranker, known, "ranker")
-    print(f"{cls.__name__}: {_names.summary(cls)}\n")
+    lines = [f"{cls.__name__}: {_names.summary(cls)}", ""]
     for name, parameter in inspect.signature(cls).parameters.items():
-        print(f"  {name}={parameter.default!r}")
+        lines.append(f"  {name}={parameter.default!r}")
+    print_lines(lines)

@@ -10,6 +10,7 @@ from skrank.cli import _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import source, write_lines
 from skrank.cli._options import refuse_others, refuse_unused
+from skrank.cli._stdout import print_lines
 from skrank.datasets import Run, load_qrels, load_run
 from skrank.datasets._trec import trec_order
 
@@ -86,5 +87,4 @@ def _list():
     """Print all methods."""
     known = sorted(_names.aggregators().values(), key=lambda cls: cls.short_name)
     width = max(len(cls.short_name) for cls in known)
-    for cls in known:
-        print(f"{cls.short_name:<{width}}  {_names.summary(cls)}")
+    print_lines(f"{cls.short_name:<{width}}  {_names.summary(cls)}" for cls in known)

@@ -16,7 +16,8 @@ from skrank._core._reading import EmptyError, NamedText, open_bytes, open_text
 from skrank._core._writing import atomic_write
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
-from skrank.cli._options import STANDARD, STDOUT
+from skrank.cli._options import STANDARD
+from skrank.cli._stdout import print_lines
 from skrank.datasets import load_letor
 
 
@@ -147,10 +148,7 @@ def _score(line, path, number):
 def write_lines(lines: Iterable[str], path: str | None = None) -> None:
     """Write lines to a file, which appears only when it is complete, or print them."""
     if path is None or path == STANDARD:
-        if sys.stdout is None:
-            raise CommandError("the standard output is closed")
-        with named_errors(STDOUT):
-            sys.stdout.writelines(f"{line}\n" for line in lines)
+        print_lines(lines)
         return
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in lines)
@@ -185,8 +183,12 @@ def report(
             write_lines([content])
             return
         write_lines([content], json_path)
-    if text:
-        with named_errors(STDOUT if file is None else "<stderr>"):
+    if not text:
+        return
+    if file is None:
+        print_lines([text])
+    else:
+        with named_errors("<stderr>"):
             print(text, file=file)
 
 
