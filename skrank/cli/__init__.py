@@ -7,6 +7,7 @@ exit code is 0 for success, 2 for bad input, 130 after an interrupt, 141 if nobo
 the output, and 1 for a mistake of skrank itself.
 """
 
+import contextlib
 import importlib
 import io
 import os
@@ -97,7 +98,8 @@ def _is_standard(path):
 
 
 def _report(text):
-    print(f"skrank: {printable(text)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the exit code tells it then
+        print(f"skrank: {printable(text)}", file=sys.stderr)
 
 
 def _one_line(error):

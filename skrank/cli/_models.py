@@ -98,7 +98,9 @@ def _scaled(scaler, data):
 @contextmanager
 def _reporting(ranker, callback: Callable | None) -> Iterator[None]:
     """Set ``callback`` for one fit only, because a model file holds no functions."""
-    if callback is None or "callback" not in ranker.get_params(deep=False):
+    own = ranker.get_params(deep=False)
+    # One that is given is not replaced, so that the ranker tells what is wrong with it.
+    if callback is None or own.get("callback", callback) is not None:
         yield
         return
     ranker.set_params(callback=callback)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skrank._core._messages import shortened, shown
+from skrank._core._messages import has_control, on_one_line, shortened, shown
 
 
 class Speechless:
@@ -41,3 +41,23 @@ def test_the_length_is_the_given_one():
 
 def test_values_of_several_lines_are_shown_on_one():
     assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x00\x1f\x7f\x80\x9f", r"\x00\x1f\x7f\x80\x9f"),
+        ("\u2028\u2029", r"\u2028\u2029"),
+        ("\x1b[1m", r"\x1b[1m"),
+    ],
+)
+def test_control_characters_become_escapes(text, expected):
+    assert on_one_line(text) == expected
+    assert has_control(text)
+
+
+@pytest.mark.parametrize("text", ["", "a b~", "\xa0é日…\udcff", r"a\nb"])
+def test_other_characters_stay(text):
+    assert on_one_line(text) == text
+    assert not has_control(text)

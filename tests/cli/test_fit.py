@@ -319,6 +319,23 @@ def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
     wide.write_text("1 qid:1 1:1 #docid = a\n0 qid:1 1:1 #docid = a\n")
     assert "StandardScaler has no predict" in fails("predict", model, wide)
     save_model(SubsetRegression().fit([[1.0], [2.0]], [0, 1], [1, 1]), model)
-    assert "document 'a' occurs twice in query 1" in fails("rank", model, wide)
+    message = f"{wide}: document 'a' occurs twice in query 1"
+    assert message in fails("rank", model, wide)
     assert "-k must be at least 1" in fails("rank", model, wide, "-k", "0")
-    assert "--tag must be a word" in fails("rank", model, wide, "--tag", "a b")
+    for tag in ("a b", "", "a\x1b[31m"):
+        assert "--tag must be a word" in fails("rank", model, wide, "--tag", tag)
+
+
+@pytest.mark.parametrize("verbose", [(), ("-v",)])
+def test_a_callback_is_no_setting(run, letor, verbose):
+    command = ("fit", letor / "train.txt", "--ranker", "MART", *verbose)
+    code, out, err = run(*command, "--set", "callback=print")
+    assert (code, out) == (2, "")
+    assert "MART: callback must be" in err
+
+
+def test_no_measure_is_named_twice(fails, letor):
+    command = ("fit", letor / "train.txt", "--ranker", "RankSVM", "--metrics")
+    assert fails(*command, "map,ndcg@5, map") == "--metrics names 'map' twice"
+    message = fails(*command, "rbp(p=0.8,p=0.9)")
+    assert message == "measure 'rbp(p=0.8,p=0.9)' has the option 'p' twice"
