@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from skrank._core._messages import shortened
 from skrank.cli._errors import CommandError, printable
-from skrank.cli._options import STANDARD, InputPath, OutputPath, paths
+from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs
 from skrank.cli._parser import build_parser
 from skrank.cli._stdout import discard_stdout, flush_or_discard, lenient_stdout
@@ -87,7 +87,7 @@ def _run(args):
     several = [path for path in paths(args, InputPath) if _is_standard(path)]
     if len(several) > 1:
         raise CommandError("only one file can be the standard input")
-    check_outputs(paths(args, OutputPath))
+    check_outputs(args)
     # Only one command is imported, so that help and errors appear at once.
     importlib.import_module(f"skrank.cli._{args.command}").run(args)
 
