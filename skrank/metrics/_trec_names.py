@@ -38,9 +38,10 @@ class Family:
     """A measure of trec_eval with its parameters.
 
     ``kind`` tells how parameters are read and printed: one measure per rank cut-off
-    ("cuts") or per number ("levels"); or a single measure with one number ("number", "whole"), a
-    list of numbers ("numbers"), grade=gain pairs ("pairs"), or nothing ("none").
-    ``bounds`` holds the numbers that are accepted. ``judgements`` tells which form of judgements ``function`` takes.
+    ("cuts") or per number ("levels"); or a single measure with one number ("number"),
+    one whole number ("whole"), a list of numbers ("numbers"), grade=gain pairs
+    ("pairs"), or nothing ("none"). ``bounds`` holds the numbers that are accepted.
+    ``judgements`` tells which form of judgements ``function`` takes.
     """
 
     function: Any

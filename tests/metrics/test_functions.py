@@ -221,7 +221,7 @@ def test_names_are_parsed_and_round_trip(name, canonical):
         ("ndcg(dcg='x')", "dcg must be one of"),
         (
             "rbp(p=0.8, p=0.9)",
-            r"measure 'rbp\(p=0.8, p=0.9\)' has the option 'p' twice",
+            r"'rbp\(p=0.8, p=0.9\)' has the option 'p' twice",
         ),
         ("p(rel=1,relevance_level=2)", "has the option 'relevance_level' twice"),
         ("ndcg(dcg=log2,gain=exp2)", "has the option 'gain' twice"),
