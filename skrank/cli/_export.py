@@ -12,7 +12,7 @@ from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_lines, source, write_lines
-from skrank.cli._models import n_features_of_model, predict_scores
+from skrank.cli._models import n_features_of_model, naming_files, predict_scores
 from skrank.cli._options import STANDARD, refuse_unused
 from skrank.cli._stdout import print_lines
 from skrank.export import (
@@ -144,9 +144,10 @@ def _checked(args, model, text, names):
         n_jobs=args.jobs,
         max_bytes=args.max_bytes,
     )
-    expected = np.asarray(predict_scores(model, data), dtype=np.float64)
-    score = _FORMATS[args.format].score
-    served = score(text, data.X, names).astype(np.float64)
+    with naming_files(args.check):
+        expected = np.asarray(predict_scores(model, data), dtype=np.float64)
+        score = _FORMATS[args.format].score
+        served = score(text, data.X, names).astype(np.float64)
     index = QueryIndex.from_groups(data.groups)
     starts = index.ptr[:-1]
     # A constant that is the same for all documents of a query does not change ranks,

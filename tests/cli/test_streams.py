@@ -1,5 +1,6 @@
 """Standard streams, pipes and files of other kinds, in every place of a path."""
 
+import errno
 import gzip
 import io
 import json
@@ -204,6 +205,23 @@ def test_errors_of_reading_name_the_file(fails, files, arguments):
     assert message == "/proc/self/mem: Input/output error"
 
 
+def test_files_that_cannot_be_mapped_are_read(ok, files, monkeypatch):
+    expected = ok("predict", files["MODEL"], files["LETOR"])
+
+    def failing(number):
+        def mmap(*args, **options):
+            raise OSError(number, os.strerror(number))
+
+        return mmap
+
+    monkeypatch.setattr("skrank._core._reading.mmap.mmap", failing(errno.ENODEV))
+    assert ok("predict", files["MODEL"], files["LETOR"]) == expected
+    monkeypatch.setattr("skrank._core._reading.mmap.mmap", failing(errno.ENOMEM))
+    with pytest.raises(OSError, match="Cannot allocate") as caught:
+        load_letor(files["LETOR"])
+    assert caught.value.filename == str(files["LETOR"])
+
+
 def test_measures_of_runs_are_named_by_m(fails, files):
     message = fails("evaluate", files["RUN"], files["QRELS"], "--metrics", "map")
     assert "--metrics has no effect on a run and judgements" in message
@@ -291,6 +309,19 @@ def test_two_results_go_to_two_places(fails, files, tmp_path):
         places = [p if p == "-" else tmp_path / p for p in (save, json_)]
         options = ["--save", places[0], "--json", places[1]]
         assert "two results cannot both be written to" in fails(*base, *options)
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_paths_of_the_standard_output_mean_it(ok, fails, bytes_of, files, path):
+    base = ["fit", files["LETOR"], "--ranker", "RankSVM"]
+    for save, json_ in [("-", path), (path, "-"), (path, "/dev/stdout")]:
+        message = fails(*base, "--save", save, "--json", json_)
+        assert message == f"two results cannot both be written to {json_}"
+    command = ["evaluate", files["RUN"], files["QRELS"], "--json"]
+    assert ok(*command, path) == ok(*command, "-")
+    coef = load_model(files["MODEL"]).coef_
+    found = bytes_of(*base, "--save", path)
+    assert load_model(found).coef_.tolist() == coef.tolist()
 
 
 @pytest.fixture
