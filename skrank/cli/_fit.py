@@ -194,7 +194,7 @@ def _train(args, ranker, measures, name, sets, progress):
     return _Run(name, seconds, evaluations, model)
 
 
-def _files(args, name):
+def _files(args, name) -> dict[str, Any]:
     """Names of the files of a split, by the names of the sets."""
     if args.letor_folds is not None:
         fold = os.path.join(args.letor_folds, name)
