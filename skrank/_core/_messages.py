@@ -66,6 +66,11 @@ def shortened(text: str, length: int = _LENGTH) -> str:
     return f"{text[: length - end - 1]}…{text[len(text) - end :]}"
 
 
+def has_control(text: str) -> bool:
+    """Whether a text holds line ends or other control characters."""
+    return _CONTROL.search(text) is not None
+
+
 def on_one_line(text: str) -> str:
     """Return a text with escapes in place of line ends and other control characters."""
     return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), text)

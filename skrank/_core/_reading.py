@@ -207,10 +207,23 @@ def _mapped_or_read(file, name, max_bytes):
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode) and status.st_size:
         _check_size(status.st_size, name, max_bytes)
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            yield mapped
-    else:
-        yield _all_of(file, name, max_bytes)
+        mapped = _mapped(file, name)
+        if mapped is not None:
+            with mapped:
+                yield mapped
+            return
+    yield _all_of(file, name, max_bytes)
+
+
+def _mapped(file, name):
+    """Return the file as memory, or None where the system can only read it."""
+    with named_errors(name):
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+            return None
 
 
 def _check_size(size, name, max_bytes):

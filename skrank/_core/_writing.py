@@ -160,7 +160,7 @@ def _is_special(name, found):
     """Whether a path stands for a device, a pipe or an open descriptor."""
     if found is None:
         return False
-    return not stat.S_ISREG(found.st_mode) or _own_descriptor(name) is not None
+    return not stat.S_ISREG(found.st_mode) or own_descriptor(name) is not None
 
 
 def _check_access(name):
@@ -168,7 +168,7 @@ def _check_access(name):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
 
-def _own_descriptor(name) -> int | None:
+def own_descriptor(name) -> int | None:
     """Return the open descriptor that a path such as /dev/stdout stands for."""
     for _ in range(_MAX_LINKS):
         folder, base = os.path.split(name)
@@ -182,7 +182,7 @@ def _own_descriptor(name) -> int | None:
 
 
 def _open_special(name) -> int:
-    number = _own_descriptor(name)
+    number = own_descriptor(name)
     if number is None:
         return os.open(name, os.O_WRONLY | _CLOSED_ON_EXEC)
     # Opened anew, a file behind it would be cut, or written over from its beginning.

@@ -14,14 +14,18 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
+<<<<<<< HEAD
 from skrank._core._messages import shortened, words_of
 from skrank._core._paths import named_errors
+=======
+from skrank._core._messages import shortened
+>>>>>>> part-x3
 from skrank.cli._errors import CommandError, printable
-from skrank.cli._options import STANDARD, STDOUT, InputPath, OutputPath, paths
+from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs
 from skrank.cli._parser import build_parser
+from skrank.cli._stdout import discard_stdout, flush_or_discard, lenient_stdout
 
 __all__ = ["main"]
 
@@ -60,33 +64,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if sys.stderr is None:  # closed: messages must not get into the results
         sys.stderr = io.StringIO()
+    args = None
     try:
-        args = build_parser().parse_args(argv)
+        with warnings.catch_warnings(), lenient_stdout():
+            args = build_parser().parse_args(argv)
+            _show_warnings_as_lines()
+            _run(args)
+        return 0
     except SystemExit as exit_:
         return int(exit_.code or 0)
     except KeyboardInterrupt:
         _report("interrupted")
         return _INTERRUPTED
-    try:
-        with warnings.catch_warnings(), _lenient_stdout():
-            _show_warnings_as_lines()
-            _run(args)
-            if sys.stdout is not None:
-                with named_errors(STDOUT):
-                    sys.stdout.flush()
-        return 0
-    except KeyboardInterrupt:
-        _report("interrupted")
-        return _INTERRUPTED
     except BrokenPipeError:
-        _discard_stdout()
+        discard_stdout()
         return _BROKEN_PIPE
     except Exception as error:
-        if args.debug:
+        if args is not None and args.debug:
             raise
         known = isinstance(error, _EXPECTED)
         _report(f"error: {_one_line(error)}" if known else _internal(error))
-        _flush_or_discard()
+        flush_or_discard()
         return _BAD_INPUT if known else _INTERNAL
 
 
@@ -94,7 +92,7 @@ def _run(args):
     several = [path for path in paths(args, InputPath) if _is_standard(path)]
     if len(several) > 1:
         raise CommandError("only one file can be the standard input")
-    check_outputs(paths(args, OutputPath))
+    check_outputs(args)
     # Only one command is imported, so that help and errors appear at once.
     importlib.import_module(f"skrank.cli._{args.command}").run(args)
 
@@ -105,7 +103,8 @@ def _is_standard(path):
 
 
 def _report(text):
-    print(f"skrank: {printable(text)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the exit code tells it then
+        print(f"skrank: {printable(text)}", file=sys.stderr)
 
 
 def _one_line(error):
@@ -125,23 +124,6 @@ def _internal(error):
     return f"internal error: {type(error).__name__}: {text} (see --debug)"
 
 
-@contextlib.contextmanager
-def _lenient_stdout():
-    """Print ids and names of files that are no UTF-8 byte by byte, as they came."""
-    stream: Any = sys.stdout
-    if not hasattr(stream, "reconfigure"):
-        yield
-        return
-    errors = stream.errors
-    stream.reconfigure(errors="surrogateescape")
-    try:
-        yield
-    finally:
-        # A stream that cannot be written to cannot be flushed for this either.
-        with contextlib.suppress(OSError, ValueError):
-            stream.reconfigure(errors=errors)
-
-
 def _show_warnings_as_lines():
     if not sys.warnoptions:
         warnings.simplefilter("default")
@@ -152,18 +134,3 @@ def _show_warnings_as_lines():
         _report(f"warning: {_one_line(message)}")
 
     warnings.showwarning = show
-
-
-def _discard_stdout():
-    """Keep the interpreter from complaining about the closed pipe when it exits."""
-    # Under a test, the standard output is no real file.
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _flush_or_discard():
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except (OSError, ValueError):
-        _discard_stdout()

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+<<<<<<< HEAD
 from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown
+=======
+from skrank._core._messages import has_control, shown
+>>>>>>> part-x3
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_scores, report, source
@@ -120,6 +124,11 @@ def _named_files(texts):
         name, equals, path = text.partition("=")
         if not equals or Path(text).exists():
             name, path = Path(text).name.split(".")[0] or Path(text).name, text
+        if not name.strip() or has_control(name):
+            raise CommandError(
+                "the name of a system must not be empty nor hold control characters, "
+                f"got {shown(name)} in {shown(text)}"
+            )
         if name in systems:
             raise CommandError(
                 f"two systems are called {shown(name)}; name them, as in "

@@ -12,6 +12,7 @@ from skrank.cli._errors import CommandError
 from skrank.cli._io import Progress, rows_of
 from skrank.cli._models import predict_scores, train_model
 from skrank.cli._names import make_ranker
+from skrank.cli._stdout import print_lines
 from skrank.datasets import load_see_also
 from skrank.metrics import compare
 
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     )
     progress.clear()
     if args.format == "plain" and args.json != "-":
-        print(_introduction(train, test))
+        print_lines([_introduction(train, test)])
     print_table(_Timed(table, seconds), args, "demo", extra={"seconds": seconds})
 
 

@@ -12,8 +12,9 @@ from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_lines, source, write_lines
-from skrank.cli._models import n_features_of_model, predict_scores
+from skrank.cli._models import n_features_of_model, naming_files, predict_scores
 from skrank.cli._options import STANDARD, refuse_unused
+from skrank.cli._stdout import print_lines
 from skrank.export import (
     from_json,
     load_model,
@@ -25,7 +26,7 @@ from skrank.export import (
     to_ranklib,
     to_solr,
 )
-from skrank.export._scoring import scoring_function
+from skrank.export._scoring import check_feature_names, scoring_function
 
 
 @dataclass(frozen=True)
@@ -84,19 +85,31 @@ def run(args: argparse.Namespace) -> None:
         raise CommandError("--check prints its result, so --output FILE is needed")
     limit = args.max_bytes
     model = load_model(source(args.model, limit), max_bytes=limit)
-    names = None if args.features is None else _lines(args.features, limit)
+    names = None if args.features is None else _names_in(args.features, limit)
     if "features" in format_.options:
-        names = names or scoring_function(model).feature_names
-        if names is None and args.format != "json":
-            raise CommandError(
-                f"--features is missing: {args.format} addresses features by name, and "
-                "the model has none"
-            )
-        options["feature_names"] = names
+        names = options["feature_names"] = _feature_names(args, model, names)
     text = format_.write(model, **options)
+    # Checked before it is written, so that a bad file leaves nothing behind.
+    checked = None if args.check is None else _checked(args, model, text, names)
     write_lines(text.splitlines(), args.output)
-    if args.check is not None:
-        print(_checked(args, model, text, names))
+    if checked is not None:
+        print_lines([checked])
+
+
+def _feature_names(args, model, names):
+    """Return the names given, or else those that the model has."""
+    function = scoring_function(model)
+    try:
+        names = check_feature_names(names, function)
+    except ValueError as error:
+        file = on_one_line(args.features)
+        raise CommandError(str(error).replace("feature_names", file, 1)) from None
+    if names is None and args.format != "json":
+        raise CommandError(
+            f"--features is missing: {args.format} addresses features by name, and "
+            "the model has none"
+        )
+    return names
 
 
 def _options(args, format_):
@@ -112,11 +125,16 @@ def _options(args, format_):
     return given
 
 
-def _lines(path, max_bytes):
+def _names_in(path, max_bytes):
+    """Return the names of a file, one from each line that is not blank."""
+    lines = read_lines(path, max_bytes)
     try:
-        return [line.decode("utf-8").strip() for _, line in read_lines(path, max_bytes)]
+        names = [line.decode("utf-8").strip() for _, line in lines]
     except UnicodeDecodeError as error:
         raise CommandError(f"{on_one_line(path)} is not text: {error.reason}") from None
+    if not names:
+        raise CommandError(f"{on_one_line(path)} holds no names")
+    return names
 
 
 def _checked(args, model, text, names):
@@ -126,9 +144,10 @@ def _checked(args, model, text, names):
         n_jobs=args.jobs,
         max_bytes=args.max_bytes,
     )
-    expected = np.asarray(predict_scores(model, data), dtype=np.float64)
-    score = _FORMATS[args.format].score
-    served = score(text, data.X, names).astype(np.float64)
+    with naming_files(args.check):
+        expected = np.asarray(predict_scores(model, data), dtype=np.float64)
+        score = _FORMATS[args.format].score
+        served = score(text, data.X, names).astype(np.float64)
     index = QueryIndex.from_groups(data.groups)
     starts = index.ptr[:-1]
     # A constant that is the same for all documents of a query does not change ranks,

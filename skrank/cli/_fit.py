@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import os
 import sys
 from typing import Any, NamedTuple
 
@@ -20,8 +21,9 @@ from skrank.cli._io import (
     rows_of,
     source,
 )
-from skrank.cli._models import predict_scores, train_model
-from skrank.cli._options import STANDARD, STDOUT, refuse_others
+from skrank.cli._models import naming_files, predict_scores, train_model
+from skrank.cli._options import STANDARD, refuse_others
+from skrank.cli._stdout import print_lines, standard_output
 from skrank.datasets import load_letor_folds
 from skrank.datasets._letor import n_features_of
 from skrank.export import save_model
@@ -71,9 +73,11 @@ def run(args: argparse.Namespace) -> None:
         if args.folds is not None:
             # The folds estimate the quality; the model to keep learns from all queries.
             model = clone(ranker)
-            model = train_model(model, args.normalize, data["train"], None, progress)[0]
-        with named_errors(STDOUT if args.save == STANDARD else args.save):
-            save_model(model, sys.stdout.buffer if args.save == STANDARD else args.save)
+            with naming_files(args.train):
+                model, _ = train_model(
+                    model, args.normalize, data["train"], None, progress
+                )
+        _save(model, args.save)
     report(
         _text(args, ranker, measures, runs),
         _document(args, ranker, measures, runs),
@@ -81,6 +85,15 @@ def run(args: argparse.Namespace) -> None:
         args.json,
         sys.stderr if args.save == STANDARD else None,
     )
+
+
+def _save(model, path):
+    if path == STANDARD:
+        with standard_output() as stream:
+            save_model(model, stream.buffer)
+    else:
+        with named_errors(path):
+            save_model(model, path)
 
 
 def _check(args):
@@ -162,20 +175,32 @@ def _train(args, ranker, measures, name, sets, progress):
     ranker = clone(ranker)
     if name:
         progress(name)
+    files = _files(args, name)
     try:
-        model, seconds = train_model(
-            ranker, args.normalize, sets["train"], sets.get("validation"), progress
-        )
+        with naming_files(files["train"], files["validation"]):
+            model, seconds = train_model(
+                ranker, args.normalize, sets["train"], sets.get("validation"), progress
+            )
     except InvalidParameterError:  # names the ranker and the parameter already
         raise
     except (AttributeError, TypeError) as error:
         message = f"{_one_line(ranker)} cannot be trained: {error}"
         raise CommandError(message) from error
-    evaluations = {
-        part: _measures.evaluate(measures, data, predict_scores(model, data), args.jobs)
-        for part, data in sets.items()
-    }
+    evaluations = {}
+    for part, data in sets.items():
+        with naming_files(files[part]):
+            scores = predict_scores(model, data)
+        evaluations[part] = _measures.evaluate(measures, data, scores, args.jobs)
     return _Run(name, seconds, evaluations, model)
+
+
+def _files(args, name) -> dict[str, Any]:
+    """Names of the files of a split, by the names of the sets."""
+    if args.letor_folds is not None:
+        fold = os.path.join(args.letor_folds, name)
+        return dict.fromkeys(("train", "validation", "test"), fold)
+    test = args.train if args.test is None else args.test  # a part of it by --folds
+    return {"train": args.train, "validation": args.validation, "test": test}
 
 
 def _mean_over_runs(runs, part, measure):
@@ -239,10 +264,13 @@ def _list(args):
     known = _names.rankers()
     if args.ranker is None:
         width = max(map(len, known))
-        for name, cls in known.items():
-            print(f"{name:<{width}}  {_names.approach(cls):<9}  {_names.summary(cls)}")
+        print_lines(
+            f"{name:<{width}}  {_names.approach(cls):<9}  {_names.summary(cls)}"
+            for name, cls in known.items()
+        )
         return
     cls = _names.find(args.ranker, known, "ranker")
-    print(f"{cls.__name__}: {_names.summary(cls)}\n")
+    lines = [f"{cls.__name__}: {_names.summary(cls)}", ""]
     for name, parameter in inspect.signature(cls).parameters.items():
-        print(f"  {name}={parameter.default!r}")
+        lines.append(f"  {name}={parameter.default!r}")
+    print_lines(lines)

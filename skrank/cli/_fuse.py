@@ -3,13 +3,13 @@
 import argparse
 from typing import Any
 
-from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank.aggregation import BaseAggregator, join_runs
 from skrank.cli import _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import source, write_lines
-from skrank.cli._options import refuse_others, refuse_unused
+from skrank.cli._options import check_tag, refuse_others, refuse_unused
+from skrank.cli._stdout import print_lines
 from skrank.datasets import Run, load_qrels, load_run
 from skrank.datasets._trec import trec_order
 
@@ -40,10 +40,8 @@ def _check(args):
     for option, value in (("-k", args.k), ("--depth", args.depth)):
         if value is not None and value < 1:
             raise CommandError(f"{option} must be at least 1, got {value}")
-    if args.tag is not None and (not args.tag or any(map(str.isspace, args.tag))):
-        raise CommandError(
-            f"--tag must be a word without blanks, got {shown(args.tag)}"
-        )
+    if args.tag is not None:
+        check_tag(args.tag)
 
 
 def _aggregator(args) -> BaseAggregator:
@@ -86,5 +84,4 @@ def _list():
     """Print all methods."""
     known = sorted(_names.aggregators().values(), key=lambda cls: cls.short_name)
     width = max(len(cls.short_name) for cls in known)
-    for cls in known:
-        print(f"{cls.short_name:<{width}}  {_names.summary(cls)}")
+    print_lines(f"{cls.short_name:<{width}}  {_names.summary(cls)}" for cls in known)

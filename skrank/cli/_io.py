@@ -12,12 +12,20 @@ import numpy as np
 
 from skrank._core._messages import on_one_line, shown
 from skrank._core._paths import named_errors
-from skrank._core._reading import EmptyError, NamedText, open_bytes, open_text
+from skrank._core._reading import (
+    EmptyError,
+    NamedText,
+    open_bytes,
+    open_text,
+    source_name,
+)
 from skrank._core._writing import atomic_write
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
-from skrank.cli._options import STANDARD, STDOUT
+from skrank.cli._options import STANDARD
+from skrank.cli._stdout import print_lines
 from skrank.datasets import load_letor
+from skrank.datasets._letor import n_features_of
 
 
 class Documents(NamedTuple):
@@ -82,16 +90,25 @@ def read_letor(
     n_jobs: int | None = None,
     max_bytes: int | None = None,
 ) -> Any:
-    """Read LETOR text; it is an error if it has more than ``n_features``."""
+    """Read LETOR text; with ``n_features``, it must have some, but not more."""
     if isinstance(path, str):
         path = source(path, max_bytes)
-    return load_letor(
+    data = load_letor(
         path,
         n_features=n_features,
         sparse=sparse,
         n_jobs=n_jobs,
         max_bytes=max_bytes,
     )
+    is_zero = not (data.X.nnz if sparse else data.X.any())
+    # The file may say 0 of every feature, or nothing.
+    if (
+        n_features is not None
+        and is_zero
+        and not n_features_of(path, n_jobs, max_bytes, sparse=True)
+    ):
+        raise CommandError(f"{source_name(path)} holds no features")
+    return data
 
 
 def read_lines(
@@ -147,10 +164,7 @@ def _score(line, path, number):
 def write_lines(lines: Iterable[str], path: str | None = None) -> None:
     """Write lines to a file, which appears only when it is complete, or print them."""
     if path is None or path == STANDARD:
-        if sys.stdout is None:
-            raise CommandError("the standard output is closed")
-        with named_errors(STDOUT):
-            sys.stdout.writelines(f"{line}\n" for line in lines)
+        print_lines(lines)
         return
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in lines)
@@ -185,8 +199,12 @@ def report(
             write_lines([content])
             return
         write_lines([content], json_path)
-    if text:
-        with named_errors(STDOUT if file is None else "<stderr>"):
+    if not text:
+        return
+    if file is None:
+        print_lines([text])
+    else:
+        with named_errors("<stderr>"):
             print(text, file=file)
 
 

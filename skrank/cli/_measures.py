@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank.cli._errors import CommandError
 from skrank.cli._io import plain_number
@@ -67,6 +68,9 @@ def parse_metrics(text: str, preset: str | None) -> dict[str, BaseMeasure]:
     names = [name for name in names if name]
     if not names:
         raise CommandError("--metrics is empty; name measures, as in ndcg@10,map")
+    repeated = [name for i, name in enumerate(names) if name in names[:i]]
+    if repeated:
+        raise CommandError(f"--metrics names {shown(repeated[0])} twice")
     return {name: get_measure(name, preset) for name in names}
 
 

@@ -1,5 +1,6 @@
 """Training and applying a ranker together with the normalisation of its features."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +12,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank._core._inner import accepts, name_of, scores_of
+from skrank._core._messages import on_one_line
 from skrank.cli._errors import CommandError
 from skrank.cli._io import Documents, Progress
 from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 
+_ABOUT_DOCUMENTS = re.compile(r"(?:Input )?(?:X|y|groups)(_val)?\b")
+# What scikit-learn goes on to say, which helps who writes a program.
+_ADVICE = re.compile(r"(?<=contains NaN\.)\s.*", re.DOTALL)
 _SCALERS = {
     "query-minmax": QueryMinMaxScaler,
     "query-standard": QueryStandardScaler,
@@ -98,7 +103,9 @@ def _scaled(scaler, data):
 @contextmanager
 def _reporting(ranker, callback: Callable | None) -> Iterator[None]:
     """Set ``callback`` for one fit only, because a model file holds no functions."""
-    if callback is None or "callback" not in ranker.get_params(deep=False):
+    own = ranker.get_params(deep=False)
+    # One that is given is not replaced, so that the ranker tells what is wrong with it.
+    if callback is None or own.get("callback", callback) is not None:
         yield
         return
     ranker.set_params(callback=callback)
@@ -106,6 +113,28 @@ def _reporting(ranker, callback: Callable | None) -> Iterator[None]:
         yield
     finally:
         ranker.set_params(callback=None)
+
+
+@contextmanager
+def naming_files(train: str, validation: str | None = None) -> Iterator[None]:
+    """Name the file in an error about the documents of one, without advice.
+
+    Parameters
+    ----------
+    train : str
+        File of the documents that a model learns from or scores.
+    validation : str, default=None
+        File of the documents for early stopping.
+    """
+    try:
+        yield
+    except ValueError as error:
+        about = _ABOUT_DOCUMENTS.match(str(error))
+        if about is None:
+            raise
+        problem = _ADVICE.sub("", str(error))
+        path = validation if about[1] and validation is not None else train
+        raise CommandError(f"{on_one_line(path)}: {problem}") from error
 
 
 def predict_scores(model: BaseEstimator, data: Documents) -> np.ndarray:

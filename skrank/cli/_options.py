@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Iterable
 
+from skrank._core._messages import has_control, shown
 from skrank.cli._errors import CommandError
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -81,6 +82,15 @@ def refuse_unused(args: argparse.Namespace, mode: str, unused: Iterable[str]) ->
 def refuse_others(args: argparse.Namespace, mode: str, used: Iterable[str]) -> None:
     """Raise an error if an option was given that is not among those of this mode."""
     refuse_unused(args, mode, given(args).keys() - {*used, "debug"})
+
+
+def check_tag(tag: str) -> None:
+    """Raise an error if something can be no tag of a run."""
+    if not tag or any(map(str.isspace, tag)) or has_control(tag):
+        raise CommandError(
+            "--tag must be a word without blanks or control characters, got "
+            f"{shown(tag)}"
+        )
 
 
 def paths(args: argparse.Namespace, kind: type[str]) -> list[str]:

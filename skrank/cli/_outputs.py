@@ -3,21 +3,32 @@
 Nothing heavy is imported here, so that errors appear at once.
 """
 
+import argparse
 import os
-from collections.abc import Iterable
 
-from skrank._core._writing import check_writable
+from skrank._core._messages import on_one_line
+from skrank._core._writing import check_writable, own_descriptor
 from skrank.cli._errors import CommandError
-from skrank.cli._options import STANDARD
+from skrank.cli._options import STANDARD, OutputPath, paths
+
+_STDOUT = 1  # its descriptor
 
 
-def check_outputs(outputs: Iterable[str]) -> None:
-    """Raise an error before long work whose results could not be written."""
+def check_outputs(args: argparse.Namespace) -> None:
+    """Raise an error before long work whose results could not be written.
+
+    Paths such as /dev/stdout become "-", so that all of them mean the same.
+    """
     seen = set()
-    for path in outputs:
-        place = path if path == STANDARD else os.path.realpath(path)
-        if place in seen and place != os.path.realpath(os.devnull):
-            raise CommandError(f"two results cannot both be written to {path}")
-        seen.add(place)
+    for path in paths(args, OutputPath):
         if path != STANDARD:
             check_writable(path)
+        place = os.path.realpath(f"/dev/fd/{_STDOUT}" if path == STANDARD else path)
+        if place in seen and place != os.path.realpath(os.devnull):
+            raise CommandError(
+                f"two results cannot both be written to {on_one_line(path)}"
+            )
+        seen.add(place)
+    for name, path in vars(args).items():
+        if isinstance(path, OutputPath) and own_descriptor(path) == _STDOUT:
+            setattr(args, name, OutputPath(STANDARD))

@@ -18,6 +18,7 @@ from skrank.cli._options import (
     byte_count,
     number_list,
 )
+from skrank.cli._stdout import Version, print_lines
 
 _MAIN = """\
 examples:
@@ -128,6 +129,7 @@ _ACTIONS = {
     "store": StoreOnce,
     "store_true": StoreTrue,
     "append": Append,
+    "version": Version,
 }
 
 
@@ -138,6 +140,13 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **more)
         for name, action in _ACTIONS.items():
             self.register("action", name, action)
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help on the standard output, or in a file."""
+        if file is None:
+            print_lines(self.format_help().splitlines())
+        else:
+            super().print_help(file)
 
     def error(self, message: str) -> NoReturn:
         """Leave with a line that names the command whose help explains the usage."""
@@ -153,7 +162,12 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_MAIN,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"skrank {__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"skrank {__version__}",
+        help="show the version and leave",
+    )
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )
@@ -247,7 +261,7 @@ def _add_splits(parser):
         "--folds", metavar="K", type=int, help="cross-validate on K folds"
     )
     parser.add_argument(
-        "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, …"
+        "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, ..."
     )
 
 
@@ -503,7 +517,7 @@ def _add_measures(parser):
     parser.add_argument(
         "--preset",
         metavar="NAME",
-        help="conventions of the measures: letor3, letor4, mslr, trec_eval …",
+        help="conventions of the measures: letor3, letor4, mslr, trec_eval ...",
     )
 
 

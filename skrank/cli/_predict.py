@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skrank.cli._io import Documents, read_letor, source, write_lines
-from skrank.cli._models import n_features_of_model, predict_scores
+from skrank.cli._models import n_features_of_model, naming_files, predict_scores
 from skrank.export import load_model
 
 
@@ -22,4 +22,5 @@ def scored(args: argparse.Namespace) -> tuple[BaseEstimator, Documents, np.ndarr
     model = load_model(source(args.model, limit), max_bytes=limit)
     width = n_features_of_model(model)
     data = read_letor(args.data, width, n_jobs=args.jobs, max_bytes=limit)
-    return model, data, predict_scores(model, data)
+    with naming_files(args.data):
+        return model, data, predict_scores(model, data)

@@ -2,11 +2,12 @@
 
 import argparse
 
-from skrank._core._messages import shown
+from skrank._core._messages import on_one_line, shown
 from skrank._core._queries import QueryIndex
 from skrank.cli._errors import CommandError
 from skrank.cli._io import write_lines
 from skrank.cli._measures import document_names
+from skrank.cli._options import check_tag
 from skrank.cli._predict import scored
 from skrank.datasets._trec import trec_order
 
@@ -15,16 +16,13 @@ def run(args: argparse.Namespace) -> None:
     """Rank the documents of every query of a file."""
     if args.k is not None and args.k < 1:
         raise CommandError(f"-k must be at least 1, got {args.k}")
-    if not args.tag or any(character.isspace() for character in args.tag):
-        raise CommandError(
-            f"--tag must be a word without blanks, got {shown(args.tag)}"
-        )
+    check_tag(args.tag)
     _, data, scores = scored(args)
-    _check_names(data)
+    _check_names(data, args.data)
     write_lines(_lines(data, scores, args.tag, args.k), args.output)
 
 
-def _check_names(data):
+def _check_names(data, path):
     """Raise an error if a query has two documents of one name."""
     if data.docids is None:
         return
@@ -33,8 +31,8 @@ def _check_names(data):
         seen: set = set()
         query, name = next(p for p in pairs if p in seen or seen.add(p))
         raise CommandError(
-            f"document {shown(name)} occurs twice in query {shown(query)}; a run "
-            "cannot hold both"
+            f"{on_one_line(path)}: document {shown(name)} occurs twice in query "
+            f"{shown(query)}; a run cannot hold both"
         )
 
 

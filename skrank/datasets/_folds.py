@@ -136,8 +136,6 @@ def _fold_number(folder: Path) -> int | None:
 
 def _fold_folders(folder: Path) -> dict[int, Path]:
     """Return the folders of the folds by their numbers."""
-    if not folder.is_dir():
-        raise FileNotFoundError(on_one_line(f"{folder} is not a folder"))
     entries = sorted(folder.iterdir())
     # By number rather than by name: Fold10 comes after Fold9.
     numbers = {entry: _fold_number(entry) for entry in entries}
@@ -197,8 +195,11 @@ def load_letor_folds(
     ...     print(fold.name, X.shape)
     Fold1 (1, 1)
     """
-    folder = Path(checked_path(folder, "folder"))
+    given = checked_path(folder, "folder")
+    folder = Path(given)
     check_arguments(load_letor_folds, folds=folds)
+    if not folder.is_dir():  # named as it was given, which a Path does not keep
+        raise FileNotFoundError(f"{on_one_line(given)} is not a folder")
     numbered = _fold_folders(folder)
     wanted = list(numbered) if folds is None else list(folds)
     missing = [number for number in wanted if number not in numbered]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from skrank._core._id_arrays import id_array, in_order
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
-from skrank._core._messages import shown
+from skrank._core._messages import has_control, shown
 from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
 from skrank._core._reading import Source, open_text, source_name
@@ -386,6 +386,8 @@ def dump_run(
     if np.isinf(checked).any():
         raise ValueError("scores must be finite to be written to a run")
     as_text_list([tag], "tag", r"\s|^$")
+    if has_control(tag):
+        raise ValueError(f"tag must not hold control characters, got {shown(tag)}")
     queries, names = _check_fields(groups, docids, len(checked))
     numbers = {query: i for i, query in enumerate(dict.fromkeys(queries))}
     codes = np.array([numbers[query] for query in queries], dtype=np.intp)

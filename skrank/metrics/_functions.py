@@ -127,13 +127,18 @@ def _function(
     accepted = cls._get_param_names()
 
     def function(y_true, y_score, **arguments):
-        signature.bind(y_true, y_score, **arguments)
+        unknown = [key for key in arguments if key not in keywords]
+        if unknown:
+            raise TypeError(
+                f"{name} takes no {unknown[0]}; it takes {', '.join(keywords)}"
+            )
         own = {key: arguments.pop(key) for key in accepted if key in arguments}
         conventions = preset_options(arguments.pop("preset", None), cls)
         measure = cls(**{**conventions, **own})
         return evaluate_for(name, measure, y_true, y_score, **arguments)
 
     signature = _signature(cls)
+    keywords = list(signature.parameters)[2:]  # after the data
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     function.__doc__ = _documentation(name, cls, result, options)

@@ -74,7 +74,10 @@ def _parse_options(text, name):
                 f"options of measure {name!r} must read name=value, got {shown(item)}"
             )
         key = key.strip()
-        options[_OPTION_ALIASES.get(key, key)] = _literal(value.strip())
+        key = _OPTION_ALIASES.get(key, key)
+        if key in options or {key, *options} >= {"dcg", "gain"}:
+            raise ValueError(f"measure {shown(name)} has the option {key!r} twice")
+        options[key] = _literal(value.strip())
     if "dcg" in options:  # ir_measures' name of the gain
         form = options.pop("dcg")
         if form not in _DCG_FORMS:
@@ -124,6 +127,8 @@ def parse_measure(name: str) -> tuple[type[BaseMeasure], dict]:
         )
     options = _parse_options(match["options"] or "", name)
     if match["k"]:
+        if "k" in options:
+            raise ValueError(f"measure {shown(name)} has two cut-offs")
         options["k"] = int(match["k"])
     measure_class = names.measures[family]
     accepted = inspect.signature(measure_class).parameters

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from skrank._core._parameters import Interval
 from skrank.metrics import _trec_preferences as of_preferences
 from skrank.metrics import _trec_topic as of_topic
 
@@ -26,6 +27,9 @@ FORMATS: dict[str, Judgements] = {
 
 _CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _RECALLS = tuple(i / 10 for i in range(11))
+_FINITE = Interval(None)
+_SHARE = Interval(0, 1)
+_NOT_NEGATIVE = Interval(0)
 _MULTIPLES = tuple(i / 5 for i in range(1, 11))
 
 
@@ -34,8 +38,9 @@ class Family:
     """A measure of trec_eval with its parameters.
 
     ``kind`` tells how parameters are read and printed: one measure per rank cut-off
-    ("cuts") or per number ("levels"); or a single measure with one number ("number"), a
-    list of numbers ("numbers"), grade=gain pairs ("pairs"), or nothing ("none").
+    ("cuts") or per number ("levels"); or a single measure with one number ("number"),
+    one whole number ("whole"), a list of numbers ("numbers"), grade=gain pairs
+    ("pairs"), or nothing ("none"). ``bounds`` holds the numbers that are accepted.
     ``judgements`` tells which form of judgements ``function`` takes.
     """
 
@@ -44,10 +49,12 @@ class Family:
     default: Any = None
     summary: Summary = "mean"
     judgements: Judgements = "qrels"
+    bounds: Interval = _FINITE
 
 
-def _of_groups(function, kind="none", default=None):
-    return Family(of_topic.mean_over_groups(function), kind, default, "mean", "groups")
+def _of_groups(function, kind="none", default=None, bounds=_FINITE):
+    mean = of_topic.mean_over_groups(function)
+    return Family(mean, kind, default, judgements="groups", bounds=bounds)
 
 
 def _of_preferences(function, summary: Summary = "mean"):
@@ -65,15 +72,23 @@ FAMILIES: dict[str, Family] = {
     "Rprec": Family(of_topic.r_precision, default=1.0),
     "bpref": Family(of_topic.bpref),
     "recip_rank": Family(of_topic.reciprocal_rank),
-    "iprec_at_recall": Family(of_topic.interpolated_precision, "levels", _RECALLS),
+    "iprec_at_recall": Family(
+        of_topic.interpolated_precision, "levels", _RECALLS, bounds=_SHARE
+    ),
     "P": Family(of_topic.precision, "cuts", _CUTS),
-    "relstring": Family(of_topic.relevance_string, "number", 10, summary="none"),
+    "relstring": Family(
+        of_topic.relevance_string, "whole", 10, summary="none", bounds=_NOT_NEGATIVE
+    ),
     "recall": Family(of_topic.recall, "cuts", _CUTS),
     "infAP": Family(of_topic.inferred_ap),
     "gm_bpref": Family(of_topic.bpref, summary="geometric"),
-    "Rprec_mult": Family(of_topic.r_precision, "levels", _MULTIPLES),
+    "Rprec_mult": Family(
+        of_topic.r_precision, "levels", _MULTIPLES, bounds=_NOT_NEGATIVE
+    ),
     "utility": Family(of_topic.utility, "numbers", (1.0, -1.0, 0.0, 0.0)),
-    "11pt_avg": Family(of_topic.mean_interpolated_precision, "numbers", _RECALLS),
+    "11pt_avg": Family(
+        of_topic.mean_interpolated_precision, "numbers", _RECALLS, bounds=_SHARE
+    ),
     "binG": Family(of_topic.binary_g),
     "G": Family(of_topic.graded_g, "pairs", {}),
     "ndcg": Family(of_topic.ndcg, "pairs", {}),
@@ -87,9 +102,9 @@ FAMILIES: dict[str, Family] = {
     "set_relative_P": Family(of_topic.set_relative_precision),
     "set_recall": Family(of_topic.set_recall),
     "set_map": Family(of_topic.set_map),
-    "set_F": Family(of_topic.set_f, "number", 1.0),
+    "set_F": Family(of_topic.set_f, "number", 1.0, bounds=_NOT_NEGATIVE),
     "num_nonrel_judged_ret": Family(of_topic.num_nonrelevant_judged, summary="sum"),
-    "rbp": Family(of_topic.rbp, "number", 0.9),
+    "rbp": Family(of_topic.rbp, "number", 0.9, bounds=_SHARE),
     "rbp_resid": Family(of_topic.rbp_residual),
     "unj": Family(of_topic.unjudged_share, "cuts", (5, 10, 20)),
     "prefs_num_prefs_poss": _of_preferences(
@@ -116,7 +131,9 @@ FAMILIES: dict[str, Family] = {
     "prefs_avgjg_imp": _of_preferences(of_preferences.by_group("implied")),
     "map_avgjg": _of_groups(of_topic.average_precision),
     "P_avgjg": _of_groups(of_topic.precision, "cuts", _CUTS),
-    "Rprec_mult_avgjg": _of_groups(of_topic.r_precision, "levels", _MULTIPLES),
+    "Rprec_mult_avgjg": _of_groups(
+        of_topic.r_precision, "levels", _MULTIPLES, _NOT_NEGATIVE
+    ),
 }
 
 
@@ -281,11 +298,19 @@ def _parse_parameters(family, text, spec):
         raise ValueError(f"measure {spec!r} takes no parameters")
     try:
         value = _READERS[family.kind]([item for item in text.split(",") if item])
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         raise _parameter_error(spec, f"of the form trec_eval takes ({error})") from None
-    if family.kind == "cuts" and (not value or value[0] < 1):
-        raise _parameter_error(spec, "positive cut-offs")
+    if family.kind == "cuts" and (not value or not 1 <= value[0] <= value[-1] < 2**63):
+        raise _parameter_error(spec, "positive cut-offs below 2**63")
+    if any(number not in family.bounds for number in _numbers_in(value)):
+        raise _parameter_error(spec, f"{family.bounds}" or "finite numbers")
     return value
+
+
+def _numbers_in(value):
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _number(text):
@@ -302,6 +327,7 @@ _READERS: dict[str, Callable[[list[str]], Any]] = {
     "cuts": lambda items: sorted(int(float(item)) for item in items),
     "levels": lambda items: sorted(float(item) for item in items),
     "numbers": lambda items: tuple(float(item) for item in items),
+    "whole": lambda items: int(float(items[0])),
     "number": lambda items: _number(items[0].removeprefix("p=")),
     "pairs": _pairs,
 }

@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+<<<<<<< HEAD
 from skrank._core._messages import problem_in, shortened, shown, words_of
 from skrank._core._validation import check_scores
 from skrank.metrics import ndcg_score
 from skrank.rankers import RankSVM
 from skrank.text import LetorFeatures
+=======
+from skrank._core._messages import has_control, on_one_line, shortened, shown
+>>>>>>> part-x3
 
 
 class Speechless:
@@ -47,6 +51,7 @@ def test_values_of_several_lines_are_shown_on_one():
     assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
 
 
+<<<<<<< HEAD
 class Unruly:
     """An object whose representation would take over a terminal."""
 
@@ -83,3 +88,23 @@ def test_errors_of_libraries_are_told_on_one_line():
     with pytest.raises(ValueError, match="bad") as caught:
         check_scores(Odd(), 2)
     assert str(caught.value).isprintable()
+=======
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x00\x1f\x7f\x80\x9f", r"\x00\x1f\x7f\x80\x9f"),
+        ("\u2028\u2029", r"\u2028\u2029"),
+        ("\x1b[1m", r"\x1b[1m"),
+    ],
+)
+def test_control_characters_become_escapes(text, expected):
+    assert on_one_line(text) == expected
+    assert has_control(text)
+
+
+@pytest.mark.parametrize("text", ["", "a b~", "\xa0é日…\udcff", r"a\nb"])
+def test_other_characters_stay(text):
+    assert on_one_line(text) == text
+    assert not has_control(text)
+>>>>>>> part-x3

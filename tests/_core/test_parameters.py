@@ -386,3 +386,26 @@ def test_inherited_entries_show_the_default_of_the_class():
     assert 'hinge : {"squared", "linear"}, default="linear"' in Changed.__doc__
     assert "random_state : int, RandomState or None, default=3" in Changed.__doc__
     assert "alpha : float, default=0.5" in Changed.__doc__
+
+
+@pytest.mark.parametrize("number", [2**62, 2**63 - 1, -(2**63) + 1])
+def test_integers_without_a_bound_fit_into_arrays(number):
+    assert number in Interval(None)
+    np.array(number, dtype=np.int64)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63), 2**64, 10**30])
+def test_larger_integers_are_refused(number):
+    assert number not in Interval(None)
+
+
+def test_classes_of_users_inherit_methods():
+    """Only classes of this package get methods under their own names."""
+    from skrank.rankers import RankSVM
+
+    class Mine(RankSVM):
+        pass
+
+    assert Mine.fit is RankSVM.fit
+    assert RankSVM.fit.__qualname__ == "RankSVM.fit"
+    assert Mine.fit.__module__.startswith("skrank.")

@@ -106,6 +106,15 @@ def test_mistakes(fails, letor, scores, tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["", " ", "a\tb", "a\x1b[31m"])
+def test_systems_have_names_that_can_be_printed(fails, name):
+    message = fails("compare", f"{name}=run", "b=run", "--qrels", "qrels")
+    assert message == (
+        "the name of a system must not be empty nor hold control characters, got "
+        f"{name!r} in {name + '=run'!r}"
+    )
+
+
 @pytest.fixture
 def few_documents(monkeypatch):
     """The embedded data replaced by a made-up task of the same form."""

@@ -119,3 +119,29 @@ def test_models_without_such_a_form_are_refused(fails, letor, tmp_path):
     message = fails("export", tmp_path / "model", "--format", "json", "-o", out)
     assert "not those of its coefficients" in message
     assert not out.exists()
+
+
+def test_a_file_of_names_is_at_fault(fails, models, tmp_path):
+    file = tmp_path / "names"
+    n = len(NAMES)
+    for text, message in [
+        ("\n \n", " holds no names"),
+        (
+            "a\n",
+            f" must name the {n} features of the model in their order, got 1 names",
+        ),
+        ("a\n" * n, ": 'a' occurs more than once"),
+    ]:
+        file.write_text(text)
+        for options in [("json",), ("solr", "--name", "m")]:
+            command = ["export", models / "svm", "--format", *options]
+            assert fails(*command, "--features", file) == f"{file}{message}"
+
+
+def test_a_bad_file_to_check_leaves_nothing_behind(fails, models, tmp_path):
+    (tmp_path / "data").write_text("not LETOR\n")
+    out = tmp_path / "out"
+    for name in ("data", "absent"):
+        command = ["export", models / "svm", "--format", "json", "-o", out]
+        assert name in fails(*command, "--check", tmp_path / name)
+        assert not out.exists()

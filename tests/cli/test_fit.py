@@ -319,6 +319,87 @@ def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
     wide.write_text("1 qid:1 1:1 #docid = a\n0 qid:1 1:1 #docid = a\n")
     assert "StandardScaler has no predict" in fails("predict", model, wide)
     save_model(SubsetRegression().fit([[1.0], [2.0]], [0, 1], [1, 1]), model)
-    assert "document 'a' occurs twice in query 1" in fails("rank", model, wide)
+    message = f"{wide}: document 'a' occurs twice in query 1"
+    assert message in fails("rank", model, wide)
     assert "-k must be at least 1" in fails("rank", model, wide, "-k", "0")
-    assert "--tag must be a word" in fails("rank", model, wide, "--tag", "a b")
+    for tag in ("a b", "", "a\x1b[31m"):
+        assert "--tag must be a word" in fails("rank", model, wide, "--tag", tag)
+
+
+@pytest.mark.parametrize("verbose", [(), ("-v",)])
+def test_a_callback_is_no_setting(run, letor, verbose):
+    command = ("fit", letor / "train.txt", "--ranker", "MART", *verbose)
+    code, out, err = run(*command, "--set", "callback=print")
+    assert (code, out) == (2, "")
+    assert "MART: callback must be" in err
+
+
+def test_no_measure_is_named_twice(fails, letor):
+    command = ("fit", letor / "train.txt", "--ranker", "RankSVM", "--metrics")
+    assert fails(*command, "map,ndcg@5, map") == "--metrics names 'map' twice"
+    message = fails(*command, "rbp(p=0.8,p=0.9)")
+    assert message == "measure 'rbp(p=0.8,p=0.9)' has the option 'p' twice"
+
+
+@pytest.fixture
+def faulty(tmp_path, letor):
+    """Files with a fault in their last lines, and a model."""
+    lines = (letor / "test.txt").read_text()
+    texts = {
+        "nan": f"{lines}1 qid:x 1:nan\n0 qid:x 2:1\n",
+        "negative": f"{lines}-1 qid:x 1:1\n1 qid:x 1:2\n",
+        "bare": "1 qid:1\n0 qid:1\n",
+        "zeros": "1 qid:1 1:0\n0 qid:1\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    save_model(RankSVM().fit(*load_letor(letor / "train.txt")), tmp_path / "model")
+    return tmp_path
+
+
+def test_files_with_faults_are_named(fails, letor, faulty):
+    good, nan, negative = letor / "train.txt", faulty / "nan", faulty / "negative"
+    fit = ("fit", "--ranker", "RankSVM")
+    missing = f"{nan}: Input X contains NaN."
+    model = faulty / "model"
+    assert fails("predict", model, nan) == missing
+    assert fails("rank", model, nan) == missing
+    out = ("--format", "json", "-o", faulty / "out")
+    assert fails("export", model, *out, "--check", nan) == missing
+    assert fails(*fit, nan) == missing
+    assert fails(*fit, nan, "--folds", "2") == missing
+    assert fails(*fit, good, "--test", nan) == missing
+    tree = ("fit", "--ranker", "MART", good)
+    validation = fails("fit", "--ranker", "RankNet", good, "--validation", nan)
+    assert validation == f"{nan}: Input X_val contains NaN."
+    assert fails(*fit, negative).startswith(f"{negative}: y must hold grades >= 0; row")
+    message = fails(*tree, "--validation", negative)
+    assert message.startswith(f"{negative}: y_val must hold grades >= 0; row")
+
+
+def test_folds_with_faults_are_named(fails, letor, faulty):
+    (faulty / "Fold1").mkdir()
+    texts = {
+        "train": faulty / "nan",
+        "vali": letor / "vali.txt",
+        "test": faulty / "nan",
+    }
+    for part, path in texts.items():
+        (faulty / "Fold1" / f"{part}.txt").write_bytes(path.read_bytes())
+    message = fails("fit", "--ranker", "RankNet", "--letor-folds", faulty)
+    assert message == f"{faulty / 'Fold1'}: Input X contains NaN."
+    url = "http://x/y"
+    message = fails("fit", "--ranker", "RankNet", "--letor-folds", url)
+    assert message == f"{url} is not a folder"
+
+
+def test_a_file_without_features_is_refused(ok, fails, letor, faulty):
+    bare, good, model = faulty / "bare", letor / "train.txt", faulty / "model"
+    fit = ("fit", "--ranker", "RankSVM")
+    message = f"{bare} holds no features"
+    assert fails("predict", model, bare) == message
+    assert fails("rank", model, bare) == message
+    assert fails(*fit, bare) == message
+    assert fails(*fit, bare, "--sparse") == message
+    assert fails(*fit, good, "--test", bare) == message
+    assert ok("predict", model, faulty / "zeros") == "0.0\n0.0\n"

@@ -1,5 +1,6 @@
 """Standard streams, pipes and files of other kinds, in every place of a path."""
 
+import errno
 import gzip
 import io
 import json
@@ -204,6 +205,23 @@ def test_errors_of_reading_name_the_file(fails, files, arguments):
     assert message == "/proc/self/mem: Input/output error"
 
 
+def test_files_that_cannot_be_mapped_are_read(ok, files, monkeypatch):
+    expected = ok("predict", files["MODEL"], files["LETOR"])
+
+    def failing(number):
+        def mmap(*args, **options):
+            raise OSError(number, os.strerror(number))
+
+        return mmap
+
+    monkeypatch.setattr("skrank._core._reading.mmap.mmap", failing(errno.ENODEV))
+    assert ok("predict", files["MODEL"], files["LETOR"]) == expected
+    monkeypatch.setattr("skrank._core._reading.mmap.mmap", failing(errno.ENOMEM))
+    with pytest.raises(OSError, match="Cannot allocate") as caught:
+        load_letor(files["LETOR"])
+    assert caught.value.filename == str(files["LETOR"])
+
+
 def test_measures_of_runs_are_named_by_m(fails, files):
     message = fails("evaluate", files["RUN"], files["QRELS"], "--metrics", "map")
     assert "--metrics has no effect on a run and judgements" in message
@@ -241,10 +259,28 @@ def test_the_standard_input_may_be_closed(fails, files, monkeypatch):
     assert fails("predict", files["MODEL"], "-") == "the standard input is closed"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("predict", "MODEL", "LETOR"), ("fit", "LETOR", "--ranker=MART", "--save", "-")],
-)
+PRINTING = [
+    ("--version",),
+    ("--help",),
+    ("fit", "--help"),
+    ("fit", "--list"),
+    ("fit", "--list", "--ranker", "MART"),
+    ("fit", "LETOR", "--ranker=RankSVM"),
+    ("fit", "LETOR", "--ranker=RankSVM", "--save", "-"),
+    ("predict", "MODEL", "LETOR"),
+    ("rank", "MODEL", "LETOR"),
+    ("evaluate", "RUN", "QRELS"),
+    ("evaluate", "RUN", "QRELS", "--json", "-"),
+    ("evaluate", "--letor", "LETOR", "--scores", "SCORES"),
+    ("compare", "a=RUN", "b=RUN", "--qrels", "QRELS"),
+    ("fuse", "RUN", "RUN"),
+    ("fuse", "--list"),
+    ("export", "MODEL", "--format", "json"),
+    ("export", "MODEL", "--format", "json", "-o", "/dev/null", "--check", "LETOR"),
+]
+
+
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
 def test_the_standard_output_may_be_closed(files, monkeypatch, capsys, arguments):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)
@@ -275,12 +311,25 @@ def test_two_results_go_to_two_places(fails, files, tmp_path):
         assert "two results cannot both be written to" in fails(*base, *options)
 
 
+@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_paths_of_the_standard_output_mean_it(ok, fails, bytes_of, files, path):
+    base = ["fit", files["LETOR"], "--ranker", "RankSVM"]
+    for save, json_ in [("-", path), (path, "-"), (path, "/dev/stdout")]:
+        message = fails(*base, "--save", save, "--json", json_)
+        assert message == f"two results cannot both be written to {json_}"
+    command = ["evaluate", files["RUN"], files["QRELS"], "--json"]
+    assert ok(*command, path) == ok(*command, "-")
+    coef = load_model(files["MODEL"]).coef_
+    found = bytes_of(*base, "--save", path)
+    assert load_model(found).coef_.tolist() == coef.tolist()
+
+
 @pytest.fixture
 def bytes_of(monkeypatch):
     """Run a command that must succeed; return the bytes of its output."""
 
-    def run_command(*arguments):
-        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    def run_command(*arguments, encoding="utf-8"):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         monkeypatch.setattr(sys, "stdout", stream)
         assert main([str(argument) for argument in arguments]) == 0
         stream.flush()
@@ -362,10 +411,11 @@ def test_a_full_device_is_one_line(run, files, arguments):
     assert err == "skrank: error: /dev/full: No space left on device\n"
 
 
-def test_a_full_standard_output_is_one_line(files, monkeypatch, capsys):
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+def test_a_full_standard_output_is_one_line(files, monkeypatch, capsys, arguments):
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", full)
-        assert main(["predict", str(files["MODEL"]), str(files["LETOR"])]) == 2
+        assert main(with_paths(arguments, files, "", "-")) == 2
         # Closing the file does not fail: nothing is written once more.
     error = capsys.readouterr().err
     assert error == "skrank: error: <stdout>: No space left on device\n"
@@ -383,6 +433,26 @@ def test_names_and_ids_that_are_not_utf_8(bytes_of, files, tmp_path):
         assert file.read() == printed
     printed = bytes_of("fit", data, "--ranker", "RankSVM", "--save", out)
     assert b"/out\xfe\n" in printed
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_the_encoding_of_the_output_may_lack_characters(
+    bytes_of, monkeypatch, capsys, tmp_path, encoding
+):
+    """Help needs none of them; ids that cannot be printed as they are, are an error."""
+    commands = ["fit", "predict", "rank", "evaluate", "compare", "fuse", "export"]
+    for command in [*([name] for name in [*commands, "demo"]), []]:
+        assert b"--help" in bytes_of(*command, "--help", encoding=encoding)
+    (tmp_path / "letor").write_text("1 qid:日本 1:1\n0 qid:日本 1:0\n")
+    (tmp_path / "scores").write_text("1\n0\n")
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+    letor, scores = map(str, [tmp_path / "letor", tmp_path / "scores"])
+    assert main(["evaluate", "--letor", letor, "--scores", scores, "-q"]) == 2
+    error = capsys.readouterr().err
+    assert error == (
+        f"skrank: error: <stdout>: the encoding {encoding} lacks '日本'; with the "
+        "environment variable PYTHONIOENCODING=utf-8 it can be printed\n"
+    )
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -255,6 +255,7 @@ def test_written_run(tmp_path):
         ({"scores": [np.inf]}, "scores must be finite"),
         ({"scores": [np.nan]}, "scores contains NaN"),
         ({"tag": "my run"}, "tag must not contain"),
+        ({"tag": "\x1b[31mx"}, r"tag must not hold control .*, got '\\x1b\[31mx'"),
     ],
 )
 def test_what_cannot_be_written(tmp_path, change, message):
