@@ -162,7 +162,7 @@ def _n_columns(X) -> int:
 
 
 def _in_order(X):
-    """Return sparse rows that SciPy need not put in order first, which it does in place.
+    """Return sparse rows in the order that SciPy would bring them into in place.
 
     Other rows are returned as they are.
     """
