@@ -262,7 +262,7 @@ def test_grades_and_thresholds_are_what_was_learned(data, tmp_path):
         (LogisticRanker(threshold="all"), "coef_", lambda a: a[:, :-1]),
         (LogisticRanker(threshold="all"), "intercept_", lambda a: a[:2]),
         (MART(n_estimators=2), "baseline_", lambda a: a[:, None]),
-        (PreferenceOrdering([("a", RankSVM())]), "losses_", lambda a: a[:-1]),
+        (PreferenceOrdering([("a", RankSVM())]), "weights_", lambda a: a[:-1]),
         (RobustSparseRanker(), "first_coef_", lambda a: a[:-1]),
     ):
         fitted = ranker.fit(*data)
