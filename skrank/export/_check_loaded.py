@@ -117,6 +117,12 @@ def check_loaded(estimator: BaseEstimator) -> None:
 
 def _check_composite(composite: Any) -> None:
     """Check the parts of a pipeline or of a union, which may be anything in a file."""
+    name = "steps" if isinstance(composite, Pipeline) else "transformer_list"
+    parts = getattr(composite, name)
+    if not isinstance(parts, list) or any(
+        not isinstance(part, (tuple, list)) or len(part) != 2 for part in parts
+    ):
+        raise error_of(composite, name, "a list of pairs", parts)
     try:
         if isinstance(composite, Pipeline):
             composite._validate_steps()
@@ -218,8 +224,12 @@ def _check_trees(trees: TreeEnsemble) -> None:
     n_sets = len(array_of(trees, "categories_", [np.uint64], (None, 4)))
     _check_numbers(trees)
     _check_nodes(trees, n_nodes, n_sets)
-    if not np.isfinite(trees.value_).all():
-        raise error_of(trees, "value_", "finite", trees.value_)
+    for name in ("value_", "gain_", "weight_"):
+        if not np.isfinite(vars(trees)[name]).all():
+            raise error_of(trees, name, "finite", vars(trees)[name])
+    # Infinity parts off missing values; nothing is below its negative.
+    if np.isneginf(trees.threshold_).any():
+        raise error_of(trees, "threshold_", "above -inf", trees.threshold_)
 
 
 def _check_nodes(trees, n_nodes, n_sets) -> None:

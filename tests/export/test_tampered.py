@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
 from sklearn.base import clone
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
     PowerTransformer,
@@ -271,3 +272,29 @@ def test_grades_and_thresholds_are_what_was_learned(data, tmp_path):
         path = edited(fitted, tmp_path / "m", array=(name, other))
         with pytest.raises(ValueError, match=name):
             load_model(path)
+
+
+@pytest.mark.parametrize("kind", ["Pipeline", "FeatureUnion"])
+def test_parts_of_pipelines_come_in_pairs(kind, tmp_path):
+    def lengthen(document):
+        params = document["model"]["params"]
+        parts = params["steps" if kind == "Pipeline" else "transformer_list"]
+        parts[0]["items"].append(parts[0]["items"][1])
+
+    parts = [("a", StandardScaler()), ("b", MinMaxScaler())]
+    model = {"Pipeline": Pipeline, "FeatureUnion": FeatureUnion}[kind](parts).fit(X, Y)
+    path = edited(model, tmp_path / "m", lengthen)
+    with pytest.raises(ValueError, match=f"{kind}: .* must be a list of pairs, got"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"), [("gain_", np.inf), ("weight_", np.inf), ("threshold_", -np.inf)]
+)
+def test_numbers_of_trees_are_finite(name, odd, data, tmp_path):
+    trees = MART(n_estimators=2).fit(*data).ensemble_
+    numbers = getattr(trees, name).copy()
+    numbers[trees.roots_[0]] = odd
+    path = edited(trees, tmp_path / "m", array=(name, numbers))
+    with pytest.raises(ValueError, match=f"TreeEnsemble: {name} must be"):
+        load_model(path)
