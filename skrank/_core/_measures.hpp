@@ -370,7 +370,9 @@ inline Selection select_top(const double* v, Index m, Index k, double* top, Inde
 inline double gain_of(double grade, bool exp2) {
     if (!exp2) return grade;
     const int whole = grade < 62 ? int(grade) : -1;  // a shift is cheaper than exp2
-    return whole == grade ? double((std::int64_t(1) << whole) - 1) : std::exp2(grade) - 1;
+    if (whole == grade) return double((std::int64_t(1) << whole) - 1);
+    // 1 + grade loses the last digits of a small grade.
+    return grade < 0.5 ? std::expm1(grade * 0.6931471805599453) : std::exp2(grade) - 1;
 }
 
 // Mean gain over all documents whose score equals `score`, in the list or below it.

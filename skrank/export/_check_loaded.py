@@ -20,11 +20,19 @@ from sklearn.impute import MissingIndicator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
-from skrank._core._messages import problem_in, shown
+from skrank._core._messages import problem_in
 from skrank._core._parameters import Parameters
 from skrank.base import BaseRanker
 from skrank.energies import BaseEnergy, KernelEnergy
+from skrank.export._attributes import array_of, attribute, error_of, missing
 from skrank.export._energy_state import Array, state_of
+from skrank.export._ranker_state import (
+    NUMBER,
+    RECORDS,
+    check_queries,
+    check_scalar,
+    state_of_ranker,
+)
 from skrank.losses import BaseLoss
 from skrank.trees import BinMapper, TreeEnsemble
 
@@ -48,8 +56,6 @@ _REFUSING = (
     OrdinalEncoder,
     MissingIndicator,
 )
-# Records of training, which no prediction reads. NaN may stand in them.
-_RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
 
 _NODE_ARRAYS = {
     "feature_": np.int32,
@@ -111,6 +117,12 @@ def check_loaded(estimator: BaseEstimator) -> None:
 
 def _check_composite(composite: Any) -> None:
     """Check the parts of a pipeline or of a union, which may be anything in a file."""
+    name = "steps" if isinstance(composite, Pipeline) else "transformer_list"
+    parts = getattr(composite, name)
+    if not isinstance(parts, list) or any(
+        not isinstance(part, (tuple, list)) or len(part) != 2 for part in parts
+    ):
+        raise error_of(composite, name, "a list of pairs", parts)
     try:
         if isinstance(composite, Pipeline):
             composite._validate_steps()
@@ -125,40 +137,6 @@ def _is_fitted_name(name):
     return name.endswith("_") and not name.startswith("_")
 
 
-def _error(owner, name, accepted, value):
-    return ValueError(
-        f"{type(owner).__name__}: {name} must be {accepted}, got {shown(value)}"
-    )
-
-
-def _missing(owner, name):
-    return ValueError(f"{type(owner).__name__}: the attribute {name} is missing")
-
-
-def _attribute(owner, name, kind: type, accepted: str) -> Any:
-    """Return a fitted attribute that must be there and of some kind."""
-    if name not in vars(owner):
-        raise _missing(owner, name)
-    value = vars(owner)[name]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise _error(owner, name, accepted, value)
-    return value
-
-
-def _array(owner, name, dtypes, shape) -> np.ndarray:
-    """Return an array that must have one of some dtypes; None stands for any length."""
-    accepted = f"an array of {' or '.join(np.dtype(d).name for d in dtypes)}"
-    array = _attribute(owner, name, np.ndarray, accepted)
-    fits = len(shape) == array.ndim and all(
-        n is None or n == found for n, found in zip(shape, array.shape)
-    )
-    if array.dtype not in dtypes or not fits:
-        lengths = ", ".join("n" if n is None else str(n) for n in shape)
-        found = f"{array.dtype} of shape {array.shape}"
-        raise _error(owner, name, f"{accepted} of shape ({lengths})", found)
-    return array
-
-
 def _check_numbers(owner) -> None:
     """Refuse NaN among the numbers that an estimator has learned."""
     for name, value in vars(owner).items():
@@ -167,26 +145,28 @@ def _check_numbers(owner) -> None:
         if (
             isinstance(value, (np.ndarray, np.floating, float))
             and np.asarray(value).dtype.kind in "fc"
-            and name not in _RECORDS
+            and name not in RECORDS
             and _is_fitted_name(name)
             and np.isnan(value).any()
         ):
-            raise _error(owner, name, "without NaN", value)
+            raise error_of(owner, name, "without NaN", value)
 
 
 def _check_categories(encoder) -> None:
     """Check categories, whose places scikit-learn uses as columns without a look."""
-    categories = _attribute(encoder, "categories_", list, "a list of arrays")
+    categories = attribute(encoder, "categories_", list, "a list of arrays")
     if len(categories) != getattr(encoder, "n_features_in_", None) or not categories:
-        raise _error(encoder, "categories_", "one array per feature", categories)
+        raise error_of(encoder, "categories_", "one array per feature", categories)
     for known in categories:
         if not isinstance(known, np.ndarray) or known.ndim != 1 or not len(known):
-            raise _error(encoder, "categories_", "arrays of one dimension", categories)
+            raise error_of(
+                encoder, "categories_", "arrays of one dimension", categories
+            )
         # It searches them by halving, unless they are objects; NaN comes last.
         if known.dtype != object and not np.all(known[1:-1] > known[:-2]):
-            raise _error(encoder, "categories_", "ascending", categories)
+            raise error_of(encoder, "categories_", "ascending", categories)
         if known.dtype != object and len(known) > 1 and known[-1] <= known[-2]:
-            raise _error(encoder, "categories_", "ascending", categories)
+            raise error_of(encoder, "categories_", "ascending", categories)
     with _tried(encoder, "transform"):
         # Other attributes say which column a category has: all of them are tried. A
         # sparse result can be checked, where a dense one would be written blindly.
@@ -212,40 +192,44 @@ def _rows_of_categories(encoder) -> np.ndarray:
 
 
 def _check_classes(classifier) -> None:
-    classes = _attribute(classifier, "classes_", np.ndarray, "an array")
-    rows = len(_attribute(classifier, "coef_", np.ndarray, "a matrix"))
+    classes = attribute(classifier, "classes_", np.ndarray, "an array")
+    rows = len(attribute(classifier, "coef_", np.ndarray, "a matrix"))
     if classes.shape != (2 if rows == 1 else rows,):
-        raise _error(classifier, "classes_", "one per row of coef_, or two", classes)
+        raise error_of(classifier, "classes_", "one per row of coef_, or two", classes)
 
 
 def _check_polynomials(polynomials) -> None:
     """Check the width of the result, which is memory that must be filled entirely."""
-    n = _attribute(polynomials, "n_features_in_", int, "a whole number >= 1")
+    n = attribute(polynomials, "n_features_in_", int, "a whole number >= 1")
     if not 1 <= n <= _MANY_FEATURES:
-        raise _error(polynomials, "n_features_in_", "a whole number >= 1", n)
+        raise error_of(polynomials, "n_features_in_", "a whole number >= 1", n)
     # What is learned depends on nothing but the number of features.
     for name, expected in vars(clone(polynomials).fit(np.zeros((1, n)))).items():
         if name not in vars(polynomials):
-            raise _missing(polynomials, name)
+            raise missing(polynomials, name)
         found = vars(polynomials)[name]
         if type(found) is not type(expected) or found != expected:
-            raise _error(polynomials, name, repr(expected), found)
+            raise error_of(polynomials, name, repr(expected), found)
 
 
 def _check_trees(trees: TreeEnsemble) -> None:
     # Types first: the compiled code takes them as given.
-    n_nodes = len(_array(trees, "feature_", [np.int32], (None,)))
+    n_nodes = len(array_of(trees, "feature_", [np.int32], (None,)))
     for name, dtype in _NODE_ARRAYS.items():
-        _array(trees, name, [dtype], (n_nodes,))
-    n_trees = len(_array(trees, "roots_", [np.int64], (None,)))
-    outputs = _array(trees, "output_", [np.int32], (n_trees,))
+        array_of(trees, name, [dtype], (n_nodes,))
+    n_trees = len(array_of(trees, "roots_", [np.int64], (None,)))
+    outputs = array_of(trees, "output_", [np.int32], (n_trees,))
     if not np.isin(outputs, np.arange(trees.n_outputs)).all():
-        raise _error(trees, "output_", f"numbers below {trees.n_outputs}", outputs)
-    n_sets = len(_array(trees, "categories_", [np.uint64], (None, 4)))
+        raise error_of(trees, "output_", f"numbers below {trees.n_outputs}", outputs)
+    n_sets = len(array_of(trees, "categories_", [np.uint64], (None, 4)))
     _check_numbers(trees)
     _check_nodes(trees, n_nodes, n_sets)
-    if not np.isfinite(trees.value_).all():
-        raise _error(trees, "value_", "finite", trees.value_)
+    for name in ("value_", "gain_", "weight_"):
+        if not np.isfinite(vars(trees)[name]).all():
+            raise error_of(trees, name, "finite", vars(trees)[name])
+    # Infinity parts off missing values; nothing is below its negative.
+    if np.isneginf(trees.threshold_).any():
+        raise error_of(trees, "threshold_", "above -inf", trees.threshold_)
 
 
 def _check_nodes(trees, n_nodes, n_sets) -> None:
@@ -253,25 +237,25 @@ def _check_nodes(trees, n_nodes, n_sets) -> None:
     roots = trees.roots_
     bounds = np.append(roots, n_nodes)
     if len(roots) and (roots[0] != 0 or np.any(bounds[1:] <= bounds[:-1])):
-        raise _error(trees, "roots_", "ascending numbers of nodes from 0", roots)
+        raise error_of(trees, "roots_", "ascending numbers of nodes from 0", roots)
     if not len(roots) and n_nodes:
-        raise _error(trees, "roots_", "the first nodes of the trees", roots)
+        raise error_of(trees, "roots_", "the first nodes of the trees", roots)
     inner = np.flatnonzero(trees.feature_ >= 0)
     # As int64, because the right child, the next node, may be beyond what int32 holds.
     left = trees.left_[inner].astype(np.int64)
     end = bounds[np.searchsorted(roots, inner, side="right")]
     if np.any((left <= inner) | (left + 1 >= end)):
-        raise _error(trees, "left_", "later nodes of the same tree", trees.left_)
+        raise error_of(trees, "left_", "later nodes of the same tree", trees.left_)
     if len(inner) and trees.category_[inner].max() >= n_sets:
-        raise _error(trees, "category_", f"numbers below {n_sets}", trees.category_)
+        raise error_of(trees, "category_", f"numbers below {n_sets}", trees.category_)
 
 
 def _check_bins(bins: BinMapper) -> None:
-    thresholds = _array(bins, "thresholds_", [np.float32, np.float64], (None, 255))
-    _array(bins, "is_categorical_", [np.bool_], (len(thresholds),))
-    n_bins = _array(bins, "n_bins_", [np.int32, np.int64], (len(thresholds),))
+    thresholds = array_of(bins, "thresholds_", [np.float32, np.float64], (None, 255))
+    array_of(bins, "is_categorical_", [np.bool_], (len(thresholds),))
+    n_bins = array_of(bins, "n_bins_", [np.int32, np.int64], (len(thresholds),))
     if len(n_bins) and not 0 <= n_bins.min() <= n_bins.max() <= 256:
-        raise _error(bins, "n_bins_", "numbers from 0 to 256", n_bins)
+        raise error_of(bins, "n_bins_", "numbers from 0 to 256", n_bins)
     _check_numbers(bins)
 
 
@@ -280,37 +264,37 @@ def _check_energy(energy: BaseEnergy) -> None:
     lengths: dict[str, int] = {}
     for name, kind in state_of(energy).items():
         if isinstance(kind, Array):
-            _check_energy_array(energy, name, kind, lengths)
+            _check_learned_array(energy, name, kind, lengths)
         elif not (name == "encoder_" and vars(energy).get(name) == "identity"):
-            part = _attribute(energy, name, kind, f"a {kind.__name__}")
+            part = attribute(energy, name, kind, f"a {kind.__name__}")
             if isinstance(part, BaseEnergy):
                 # Without any attribute it looked as if it had not been fitted.
                 for needed in state_of(part).keys() - vars(part).keys():
-                    raise _missing(part, needed)
+                    raise missing(part, needed)
     for name, kind in state_of(energy).items():
         if isinstance(kind, Array) and kind.below:
             places, n = vars(energy)[name], lengths.get(kind.below)
             n = vars(energy)[kind.below] if n is None else n
             if len(places) and not 0 <= places.min() <= places.max() < n:
-                raise _error(energy, name, f"numbers below {n}", places)
+                raise error_of(energy, name, f"numbers below {n}", places)
     for name in ("scale_", "range_"):
         # Features are divided by them.
         scale = vars(energy).get(name)
         if scale is not None and not (scale > 0).all():
-            raise _error(energy, name, "numbers > 0", scale)
+            raise error_of(energy, name, "numbers > 0", scale)
     if isinstance(energy, KernelEnergy):
-        n = _attribute(energy.map_, "n_features_in_", int, "a whole number >= 1")
+        n = attribute(energy.map_, "n_features_in_", int, "a whole number >= 1")
         lengths["d"] = n
     if 1 <= lengths.get("d", 0) <= _MAX_DENSE:
         _score_with(energy, lengths["d"])
 
 
-def _check_energy_array(energy, name, kind: Array, lengths: dict[str, int]) -> None:
+def _check_learned_array(owner, name, kind: Array, lengths: dict[str, int]) -> None:
     """Check an array; the lengths that it has are those that later arrays must have."""
-    if kind.optional and vars(energy).get(name, ...) is None:
+    if kind.optional and vars(owner).get(name, ...) is None:
         return
-    array = _array(
-        energy, name, kind.dtypes, [lengths.get(letter) for letter in kind.shape]
+    array = array_of(
+        owner, name, kind.dtypes, [lengths.get(letter) for letter in kind.shape]
     )
     lengths.update(zip(kind.shape, array.shape))
 
@@ -341,17 +325,25 @@ def _tried(estimator, what: str, errors: Any = Exception):
 
 
 def _check_ranker(ranker: BaseRanker) -> None:
-    n = _attribute(ranker, "n_features_in_", int, "a whole number >= 1")
+    n = attribute(ranker, "n_features_in_", int, "a whole number >= 1")
     if not 1 <= n <= _MAX_FEATURES:
-        raise _error(ranker, "n_features_in_", "a whole number >= 1", n)
+        raise error_of(ranker, "n_features_in_", "a whole number >= 1", n)
     if "feature_names_in_" in vars(ranker):
-        names = _array(ranker, "feature_names_in_", [np.dtype(object)], (n,))
+        names = array_of(ranker, "feature_names_in_", [np.dtype(object)], (n,))
         if not all(isinstance(name, str) for name in names):
-            raise _error(ranker, "feature_names_in_", "strings", names)
+            raise error_of(ranker, "feature_names_in_", "strings", names)
     _check_numbers(ranker)
+    check_queries(ranker)
+    lengths = {"d": n, "q": len(ranker.query_ids_), "2": 2}
+    for name, kind in state_of_ranker(ranker).items():
+        if isinstance(kind, Array):
+            _check_learned_array(ranker, name, kind, lengths)
+        else:
+            check_scalar(ranker, name, kind)
+    _check_grades(ranker)
     for name, kind in (("energy_", BaseEnergy), ("loss_", BaseLoss)):
         if name in vars(ranker):
-            _attribute(ranker, name, kind, f"a {kind.__name__}")
+            attribute(ranker, name, kind, f"a {kind.__name__}")
     if "energy_" in vars(ranker):
         _check_params(ranker)
     trees = getattr(ranker, "ensemble_", None)
@@ -360,34 +352,58 @@ def _check_ranker(ranker: BaseRanker) -> None:
         if "alphas_" in vars(ranker):  # weak rankers that are not trees
             _check_weak_rankers(ranker)
         else:
-            _attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
-        _attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
+            attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
+        attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
+        if "baseline_" in vars(ranker):
+            outputs = getattr(trees, "n_outputs", 1)
+            baseline = array_of(ranker, "baseline_", [np.float64], (outputs,))
+            if not np.isfinite(baseline).all():
+                raise error_of(ranker, "baseline_", "finite", baseline)
     _try_out(ranker)
 
 
 def _check_weak_rankers(ranker) -> None:
     """Check the arrays over weak rankers, of which each looks at one feature."""
-    n = len(_array(ranker, "alphas_", [np.float64], (None,)))
-    features = _array(ranker, "features_", [np.int32], (n,))
+    n = len(array_of(ranker, "alphas_", [np.float64], (None,)))
+    features = array_of(ranker, "features_", [np.int32], (n,))
     if n and not 0 <= features.min() <= features.max() < ranker.n_features_in_:
         accepted = f"numbers below {ranker.n_features_in_}"
-        raise _error(ranker, "features_", accepted, features)
+        raise error_of(ranker, "features_", accepted, features)
     for name in ("lows_", "highs_", "missing_ranks_", "gains_"):
-        _array(ranker, name, [np.float64], (n,))
+        array_of(ranker, name, [np.float64], (n,))
 
 
 def _check_params(ranker) -> None:
     """Check the parameters of an energy, and the coefficients that repeat them."""
-    params = _array(ranker, "params_", [np.float64], (None,))
+    params = array_of(ranker, "params_", [np.float64], (None,))
     if not np.isfinite(params).all():
-        raise _error(ranker, "params_", "finite", params)
+        raise error_of(ranker, "params_", "finite", params)
+    if not ranker.energy_.linear:
+        return
+    fresh = copy.copy(ranker)
+    with _tried(ranker, "score"):
+        fresh._store_coef(ranker.energy_)
     for name in ("coef_", "intercept_"):
-        # A ranker that stores them keeps them where it keeps the parameters.
-        if (
-            name in vars(ranker)
-            and not np.isfinite(np.asarray(vars(ranker)[name], dtype=np.float64)).all()
-        ):
-            raise _error(ranker, name, "finite", vars(ranker)[name])
+        _check_repeats(ranker, name, vars(fresh).get(name))
+
+
+def _check_repeats(ranker, name: str, expected: Any) -> None:
+    """Check that an attribute is what follows from the parameters."""
+    if isinstance(expected, np.ndarray):
+        found = array_of(ranker, name, [np.float64], expected.shape)
+    else:
+        found = check_scalar(ranker, name, NUMBER)
+    if not np.allclose(found, expected, rtol=1e-6, atol=0.0):
+        raise error_of(ranker, name, "that of params_", found)
+
+
+def _check_grades(ranker) -> None:
+    """Check that the grades of a ranker, if it knows them, ascend."""
+    grades = vars(ranker).get("grades_")
+    if grades is not None and not (
+        np.isfinite(grades).all() and (grades[1:] > grades[:-1]).all()
+    ):
+        raise error_of(ranker, "grades_", "finite and ascending", grades)
 
 
 def _try_out(estimator) -> None:
@@ -398,7 +414,7 @@ def _try_out(estimator) -> None:
     if name is None or n_features is None or _has_text_within(estimator):
         return
     if not isinstance(n_features, int) or not 1 <= n_features <= _MAX_FEATURES:
-        raise _error(estimator, "n_features_in_", "a whole number >= 1", n_features)
+        raise error_of(estimator, "n_features_in_", "a whole number >= 1", n_features)
     if n_features > _MAX_DENSE and not getattr(estimator, "_accepts_sparse", False):
         return
     method = getattr(estimator, name)

@@ -20,7 +20,7 @@ from skrank.export._server_trees import (
     sum_of_products,
     without_missing,
 )
-from skrank.export._texts import reads_text
+from skrank.export._texts import finite_single, reads_text
 
 XGBOOST, RANKLIB, LINEAR = "model/xgboost+json", "model/ranklib", "model/linear"
 _SERVER = "Elasticsearch"
@@ -214,7 +214,7 @@ def score_elasticsearch(
         columns = columns_of(content, feature_names, X if hasattr(X, "shape") else rows)
         weights = np.zeros(rows.shape[1])
         for name, weight in content.items():
-            weights[columns[name]] = weight
+            weights[columns[name]] = finite_single(weight, "weight")
         return sum_of_products(without_missing(rows), weights)
     if inner["type"] != XGBOOST:
         raise ValueError(f"type {shown(inner['type'])} is unknown")
@@ -234,7 +234,7 @@ def score_elasticsearch(
             goes_left,
             is_leaf=lambda node: "leaf" in node,
             children=lambda node: node["children"],
-            value=lambda node: node["leaf"],
+            value=lambda node: finite_single(node["leaf"], "leaf"),
         )
     return total
 

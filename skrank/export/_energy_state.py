@@ -38,16 +38,19 @@ class Array(NamedTuple):
         for other numbers.
     optional : bool
         Whether None may stand in its place.
+    whole : bool
+        Whether the numbers are whole.
     """
 
     shape: str
     below: str = ""
     optional: bool = False
+    whole: bool = False
 
     @property
     def dtypes(self) -> list[type]:
         """Accepted types of the elements."""
-        return [np.int32, np.int64] if self.below else [np.float64]
+        return [np.int32, np.int64] if self.below or self.whole else [np.float64]
 
 
 _VECTORS = {"labels_": Array("k"), "origin_": Array("kc"), "encoder_": BaseEnergy}

@@ -15,7 +15,7 @@ from skrank.export._server_trees import (
     single_rows,
     without_missing,
 )
-from skrank.export._texts import FeatureError, reads_text
+from skrank.export._texts import FeatureError, finite_single, reads_text
 
 _TREES, _LINEAR = "## LambdaMART", "## Linear Regression"
 
@@ -171,10 +171,10 @@ def score_ranklib(text: str, X: npt.ArrayLike) -> np.ndarray:
             goes_left,
             is_leaf=lambda node: node[0].tag == "output",
             children=lambda node: (node[2], node[3]),
-            value=lambda node: np.float32(node[0].text),
+            value=lambda node: finite_single(node[0].text, "output"),
         )
         # RankLib multiplies in double precision and keeps the sum in single precision.
-        weight = np.float64(np.float32(tree.attrib["weight"]))
+        weight = np.float64(finite_single(tree.attrib["weight"], "weight"))
         total = (total + values * weight).astype(np.float32)
     return total
 
@@ -193,9 +193,10 @@ def _column(number, n_features):
 
 def _score_linear(body, rows):
     terms = dict(term.split(":") for term in body.split())
+    for number, weight in terms.items():
+        finite_single(weight, f"the weight of feature {number}")
     total = np.full(len(rows), float(terms.pop("0")))
     for number, weight in terms.items():
-        total += float(weight) * rows[:, _column(number, rows.shape[1])].astype(
-            np.float64
-        )
+        column = rows[:, _column(number, rows.shape[1])]
+        total += float(weight) * column.astype(np.float64)
     return total.astype(np.float32)

@@ -21,7 +21,7 @@ from skrank.export._server_trees import (
     sum_of_products,
     without_missing,
 )
-from skrank.export._texts import reads_text
+from skrank.export._texts import finite_single, reads_text
 
 _PACKAGE = "org.apache.solr.ltr.model."
 _TREES, _LINEAR = _PACKAGE + "MultipleAdditiveTreesModel", _PACKAGE + "LinearModel"
@@ -269,7 +269,7 @@ def score_solr(
     rows = _normalized(rows, document["features"])
     params = document["params"]
     if document["class"] == _LINEAR:
-        weights = [params["weights"][name] for name in names]
+        weights = [finite_single(params["weights"][n], "weight") for n in names]
         return sum_of_products(without_missing(rows), weights)
     if document["class"] != _TREES:
         raise ValueError(f"class {shown(document['class'])} is unknown")
@@ -284,13 +284,13 @@ def score_solr(
 
     total = np.zeros(len(rows), dtype=np.float32)
     for tree in params["trees"]:
-        total += np.float32(tree["weight"]) * leaf_values(
+        total += finite_single(tree["weight"], "weight") * leaf_values(
             tree["root"],
             len(rows),
             goes_left,
             is_leaf=lambda node: "feature" not in node,
             children=lambda node: (node["left"], node["right"]),
-            value=lambda node: np.float32(node["value"]),
+            value=lambda node: finite_single(node["value"], "value"),
         )
     return total
 

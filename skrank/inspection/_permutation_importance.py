@@ -16,6 +16,7 @@ from skrank._core._validation import (
     n_rows,
     resolve_groups,
 )
+from skrank._rows import read_only
 from skrank.metrics import BaseMeasure, get_measure, query_weights
 
 
@@ -100,6 +101,7 @@ def query_permutation_importance(
     check_predicts(estimator, "estimator")
     rng = check_random_state(random_state)
     judged = _Judged(estimator, X, y, groups, get_measure(measure), sample_weight)
+    X = _in_order(X)
     baseline = judged.measure_of(X)
     n_features = _n_columns(X)
     importances = np.empty((n_features, n_repeats))
@@ -159,6 +161,19 @@ def _n_columns(X) -> int:
     return X.shape[1] if hasattr(X, "shape") else len(X[0])
 
 
+def _in_order(X):
+    """Return sparse rows in the order that SciPy would bring them into in place.
+
+    Other rows are returned as they are.
+    """
+    if not hasattr(X, "tocsr"):
+        return X
+    X = read_only(X.tocsr())
+    if not X.has_canonical_format:  # a copy by now
+        X.sum_duplicates()
+    return X
+
+
 def _with_column(X, j, rows):
     """Copy of the rows with the values of one feature taken from other rows."""
     if hasattr(X, "iloc"):
@@ -168,7 +183,7 @@ def _with_column(X, j, rows):
     if hasattr(X, "tocsc"):
         # CSR rows cannot be written to in place without moving all entries behind.
         changed = X.tolil(copy=True)
-        changed[:, [j]] = X.tocsr()[rows][:, [j]]
+        changed[:, [j]] = X[rows][:, [j]]
         return changed.tocsr()
     changed = np.array(X)
     changed[:, j] = changed[rows, j]

@@ -1,5 +1,6 @@
 """Gains of grades and discounts of ranks."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -56,9 +57,30 @@ def _mapped_gain(mapping, y):
     return np.array([mapping[g] for g in grades.tolist()], dtype=np.float64)[codes]
 
 
+def exp2_minus_1(y: np.ndarray) -> np.ndarray:
+    """Return ``2^y - 1`` to full precision, for grades near 0, too.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_documents,)
+        Grades >= 0.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+    """
+    gains = np.exp2(y) - 1
+    # 1 + y loses the last digits of a small y, and a tiny one altogether. From 1/2 on,
+    # the difference has all digits, and is exact for integers.
+    small = (y > 0) & (y < 0.5)
+    if small.any():
+        gains[small] = np.expm1(y[small] * math.log(2.0))
+    return gains
+
+
 def _exp2_gain(y):
     check_exp2_gain(y)
-    return np.exp2(y) - 1
+    return exp2_minus_1(y)
 
 
 def _linear_gain(y):
@@ -89,7 +111,7 @@ _INSTEAD_OF_EXP2 = (
 
 
 def check_exp2_gain(y: np.ndarray, instead: str = _INSTEAD_OF_EXP2) -> None:
-    """Raise an error if sums of ``2^y - 1`` overflow for the highest grade.
+    """Raise an error if sums of ``2^y - 1`` overflow, or lose precision near 0.
 
     Parameters
     ----------
@@ -101,10 +123,18 @@ def check_exp2_gain(y: np.ndarray, instead: str = _INSTEAD_OF_EXP2) -> None:
     Raises
     ------
     ValueError
-        If a grade is too high.
+        If a grade is too high, or too close to 0 without being 0.
     """
-    if len(y) and y.max() > _LARGEST_EXP2_GRADE:
+    if not len(y):
+        return
+    if y.max() > _LARGEST_EXP2_GRADE:
         raise ValueError(f"gain='exp2' overflows for grade {y.max():g}; {instead}")
+    tiny = y < 2 * _SMALLEST_GAIN
+    if np.count_nonzero(tiny) > np.count_nonzero(y == 0):
+        raise ValueError(
+            f"gain='exp2' needs grades that are 0 or at least {2 * _SMALLEST_GAIN:g}, "
+            f"got {y[tiny & (y > 0)][0]:g}; scale the grades"
+        )
 
 
 def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:

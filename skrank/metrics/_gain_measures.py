@@ -13,6 +13,7 @@ from skrank.metrics._gain import (
     Gain,
     check_exp2_gain,
     discount_of_ranks,
+    exp2_minus_1,
     gain_of_grades,
 )
 from skrank.metrics._ranked_documents import expected_values, positions
@@ -284,7 +285,7 @@ class ERR(CutOffMixin, RankedMeasure):
                 f"y holds grade {y.max():g} above max_grade={self.max_grade:g}; set "
                 "max_grade to the highest grade of the scale"
             )
-        return (np.exp2(y) - 1) / 2.0**self.max_grade
+        return exp2_minus_1(y) / 2.0**self.max_grade
 
     def _values(self, documents):
         stop = self._stop(documents.y)

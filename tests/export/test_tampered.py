@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
 from sklearn.base import clone
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
     PowerTransformer,
@@ -20,7 +21,17 @@ from sklearn.preprocessing import (
 
 from skrank.energies import PairwisePotentialEnergy
 from skrank.export import load_model, save_model
-from skrank.rankers import MART, BoltzRank, GERank, RankSVM
+from skrank.rankers import (
+    MART,
+    BoltzRank,
+    GERank,
+    LogisticRanker,
+    McRank,
+    PRank,
+    PreferenceOrdering,
+    RankSVM,
+    RobustSparseRanker,
+)
 
 _PROGRAM = Path(__file__).parents[1] / "_tamper.py"
 
@@ -192,4 +203,98 @@ def test_generators_go_on_within_their_numbers(generator, place, end, wrong, tmp
     model = RankSVM(kernel_params={"generator": generator})
     path = edited(model, tmp_path / "m", change)
     with pytest.raises(ValueError, match=f"whole number from 0 to {end}, got "):
+        load_model(path)
+
+
+_NAN = {"type": "float", "value": "nan"}
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        *(("query_ids_", other) for other in (5, "abc", [[1]], _NAN, None)),
+        *(("query_sizes_", other) for other in (5, [], ...)),
+        *(("n_queries_without_preference_", other) for other in (-1, "x", ...)),
+        *(("n_iter_", other) for other in (1.5, -1, ...)),
+        *(("best_iteration_", other) for other in (True, ...)),
+        *(("loss_curve_", other) for other in (3, [1.0], ...)),
+        *(("validation_curve_", other) for other in ("x", ...)),
+        *(("n_features_in_", other) for other in (0, "x")),
+        *(("intercept_", other) for other in (10**30, "x", [], 7.5, ...)),
+        ("converged_", "x"),
+    ],
+)
+def test_records_of_training_are_what_they_are_documented_to_be(
+    name, other, data, tmp_path
+):
+    path = tmp_path / "a model.skrank"
+    save_model(RankSVM().fit(*data), path)
+    document, members = read(path)
+    state = document["model"]["state"]
+    state.pop(name) if other is ... else state.update({name: other})
+    write(path, document, members)
+    with pytest.raises(ValueError, match=rf"a model\.skrank.*\b{name}\b") as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_records_of_training_have_their_shapes(data, tmp_path):
+    ranker = RankSVM().fit(*data)
+    odd = {
+        "query_ids_": ranker.query_ids_[None],
+        "query_sizes_": ranker.query_sizes_[:-1],
+        "loss_curve_": ranker.loss_curve_[:, None],
+        "coef_": np.append(ranker.coef_, 0.0),
+    }
+    for name, array in odd.items():
+        path = edited(ranker, tmp_path / "m", array=(name, array))
+        with pytest.raises(ValueError, match=f"RankSVM: {name} must be an array"):
+            load_model(path)
+    path = edited(ranker, tmp_path / "m", array=("coef_", ranker.coef_ * 2))
+    with pytest.raises(ValueError, match="coef_ must be that of params_"):
+        load_model(path)
+
+
+def test_grades_and_thresholds_are_what_was_learned(data, tmp_path):
+    for ranker, name, change in (
+        (PRank(max_iter=2), "grades_", lambda a: a[::-1].copy()),
+        (PRank(max_iter=2), "params_", lambda a: a[0]),
+        (McRank(n_estimators=2), "grades_", lambda a: a * np.inf),
+        (LogisticRanker(threshold="all"), "coef_", lambda a: a[:, :-1]),
+        (LogisticRanker(threshold="all"), "intercept_", lambda a: a[:2]),
+        (MART(n_estimators=2), "baseline_", lambda a: a[:, None]),
+        (PreferenceOrdering([("a", RankSVM())]), "weights_", lambda a: a[:-1]),
+        (RobustSparseRanker(), "first_coef_", lambda a: a[:-1]),
+    ):
+        fitted = ranker.fit(*data)
+        with np.errstate(invalid="ignore"):
+            other = change(getattr(fitted, name))
+        path = edited(fitted, tmp_path / "m", array=(name, other))
+        with pytest.raises(ValueError, match=name):
+            load_model(path)
+
+
+@pytest.mark.parametrize("kind", ["Pipeline", "FeatureUnion"])
+def test_parts_of_pipelines_come_in_pairs(kind, tmp_path):
+    def lengthen(document):
+        params = document["model"]["params"]
+        parts = params["steps" if kind == "Pipeline" else "transformer_list"]
+        parts[0]["items"].append(parts[0]["items"][1])
+
+    parts = [("a", StandardScaler()), ("b", MinMaxScaler())]
+    model = {"Pipeline": Pipeline, "FeatureUnion": FeatureUnion}[kind](parts).fit(X, Y)
+    path = edited(model, tmp_path / "m", lengthen)
+    with pytest.raises(ValueError, match=f"{kind}: .* must be a list of pairs, got"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"), [("gain_", np.inf), ("weight_", np.inf), ("threshold_", -np.inf)]
+)
+def test_numbers_of_trees_are_finite(name, odd, data, tmp_path):
+    trees = MART(n_estimators=2).fit(*data).ensemble_
+    numbers = getattr(trees, name).copy()
+    numbers[trees.roots_[0]] = odd
+    path = edited(trees, tmp_path / "m", array=(name, numbers))
+    with pytest.raises(ValueError, match=f"TreeEnsemble: {name} must be"):
         load_model(path)

@@ -1,8 +1,10 @@
 """Texts of models that are damaged: one clear error, whatever is wrong with them."""
 
 import json
+import math
 import random
 
+import numpy as np
 import pytest
 
 from skrank.datasets import make_ranking
@@ -103,3 +105,52 @@ def test_rows_that_do_not_fit_are_not_blamed_on_the_text():
         score_solr(text, [["a", "b", "c"]], feature_names=NAMES)
     with pytest.raises(ValueError, match=r"^the model asks for feature 'c'"):
         score_solr(text, X, feature_names=["a", "b", "d"])
+
+
+_TREE = (
+    "## LambdaMART\n<ensemble><tree id='1' weight='{weight}'><split>"
+    "<output>{value}</output></split></tree></ensemble>"
+)
+
+
+def _solr(weight, value):
+    tree = {"weight": weight, "root": {"value": value}}
+    return _of_solr("MultipleAdditiveTreesModel", {"trees": [tree]})
+
+
+def _of_solr(kind, params):
+    features = [{"name": "a"}]
+    path = f"org.apache.solr.ltr.model.{kind}"
+    return json.dumps({"class": path, "features": features, "params": params})
+
+
+def _elasticsearch(kind, definition):
+    inner = {"type": kind, "definition": json.dumps(definition)}
+    return json.dumps({"model": {"model": inner}})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, 1e308])
+def test_models_of_numbers_that_are_not_finite_are_refused(odd):
+    X = np.ones((3, 1))
+    for score, text in (
+        (score_ranklib, f"## Linear Regression\n0:0.0 1:{odd}"),
+        (score_ranklib, f"## Linear Regression\n0:{odd} 1:1.0"),
+        (score_ranklib, _TREE.format(weight=odd, value=1.0)),
+        (score_ranklib, _TREE.format(weight=1.0, value=odd)),
+        (score_solr, _solr(odd, 1.0)),
+        (score_solr, _solr(1.0, odd)),
+        (score_solr, _of_solr("LinearModel", {"weights": {"a": odd}})),
+        (score_elasticsearch, _elasticsearch("model/linear", {"a": odd})),
+        (score_elasticsearch, _elasticsearch("model/xgboost+json", [{"leaf": odd}])),
+    ):
+        more = {} if score is score_ranklib else {"feature_names": ["a"]}
+        with pytest.raises(ValueError, match=r"must be a finite number, got '?-?[ni1]"):
+            score(text, X, **more)
+
+
+@pytest.mark.filterwarnings("error")
+def test_sums_of_served_models_that_overflow_are_refused():
+    text = "## Linear Regression\n0:3e38 1:3e38"
+    with pytest.raises(ValueError, match="X: the score of row 1 is inf"):
+        score_ranklib(text, [[0.0], [1.0]])

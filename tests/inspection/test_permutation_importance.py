@@ -124,6 +124,32 @@ def test_input_of_any_kind(ragged):
         np.testing.assert_allclose(result.importances, expected.importances)
 
 
+def halved_and_reversed(X, kind):
+    """Return sparse rows with every value in two halves, and columns from the last."""
+    rows = sparse.csr_array(X[:, ::-1])
+    columns = X.shape[1] - 1 - np.repeat(rows.indices, 2)
+    parts = (np.repeat(rows.data / 2, 2), columns, 2 * rows.indptr)
+    return kind(parts, shape=X.shape)
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_sparse_rows_stay_as_they_are(ragged, kind, writeable):
+    X, y, groups = ragged
+    ranker = RankSVM().fit(X, y, groups)
+    rows = halved_and_reversed(X, kind)
+    parts = (rows.data, rows.indices, rows.indptr)
+    before = [part.copy() for part in parts]
+    for part in parts:
+        part.flags.writeable = writeable
+    options = {"n_repeats": 1, "random_state": 3}
+    result = query_permutation_importance(ranker, rows, y, groups, **options)
+    expected = query_permutation_importance(ranker, X, y, groups, **options)
+    np.testing.assert_allclose(result.importances, expected.importances)
+    for part, was in zip((rows.data, rows.indices, rows.indptr), before):
+        np.testing.assert_array_equal(part, was)
+
+
 def test_pipelines_and_missing_values(ragged):
     X, y, groups = ragged
     pipeline = make_pipeline(StandardScaler(), MART(min_samples_leaf=3))

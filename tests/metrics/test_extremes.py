@@ -4,6 +4,8 @@ Expected values come from invariances: only the order of scores counts, only rat
 weights and of linear gains, and relevance is a matter of a level.
 """
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from _labels import label
@@ -19,10 +21,12 @@ from skrank.metrics import (
     bootstrap_interval,
     compare,
     dcg_score,
+    err_score,
     evaluate_measure,
     fisher_randomization_test,
     get_measure,
     make_ranking_scorer,
+    mean_ndcg_score,
     ndcg_score,
     paired_t_test,
     query_mean_squared_error,
@@ -280,3 +284,47 @@ def test_one_query_that_carries_information_is_enough():
     assert values("map(empty_query=0)", y=y)[0] == 0
     # The value of a single query that is without information was given by the user.
     assert average_precision([0, 0], [1, 2], groups=[0, 0], empty_query=0.5) == 0.5
+
+
+@pytest.mark.parametrize("ties", ["average", "stable"])
+@pytest.mark.parametrize("k", [3, None])
+def test_gains_of_small_grades_have_all_digits(k, ties):
+    # 2^y - 1 is y ln 2 but for terms that are below the last digit.
+    y, scores = np.array([1e-17, 2e-17, 0.0]), [3.0, 2.0, 1.0]
+    groups = np.zeros(3)
+    discount = 1 / np.log2([2, 3, 4])
+    found = dcg_score(y, scores, groups=groups, k=k, ties=ties)
+    assert found == pytest.approx(np.log(2) * (y @ discount), rel=1e-15)
+    expected = (y @ discount) / (np.sort(y)[::-1] @ discount)
+    found = ndcg_score(y, scores, groups=groups, k=k, ties=ties)
+    assert found == pytest.approx(expected, rel=1e-15)
+    if ties == "average" and k is None:
+        means = np.cumsum(y * discount) / np.cumsum(np.sort(y)[::-1] * discount)
+        found = mean_ndcg_score(y, scores, groups=groups)
+        assert found == pytest.approx(means.mean(), rel=1e-15)
+        found = err_score(y, scores, groups=groups, max_grade=1)
+        assert found == pytest.approx(
+            np.log(2) * (y @ [1 / 2, 1 / 4, 1 / 6]), rel=1e-15
+        )
+
+
+def test_gains_of_small_grades_are_those_of_long_arithmetic():
+    log2 = Decimal(2).ln()
+    for y in (3e-9, 1e-3, 0.1, 0.3, 0.4999999999999999, 0.5, 0.7, 1.5):
+        expected = float((Decimal(y) * log2).exp() - 1)
+        for k in (1, None, 100):  # selected, sorted by the kernel, ranked before
+            found = dcg_score([y], [1.0], groups=[0], k=k)
+            assert found == pytest.approx(expected, rel=6e-16), (y, k)
+
+
+def test_gains_of_whole_grades_are_exact():
+    grades = np.arange(53.0)
+    found = dcg_score(grades, grades, groups=np.arange(53), per_query=True)
+    np.testing.assert_array_equal(found[1:], 2.0 ** grades[1:] - 1)
+
+
+def test_grades_whose_gains_lose_digits_near_zero_are_refused():
+    message = r"needs grades that are 0 or at least 2e-290, got 1e-300; scale the"
+    for score in (ndcg_score, dcg_score, mean_ndcg_score):
+        with pytest.raises(ValueError, match=message):
+            score([1e-300, 0.0, 3.0], [1.0, 2.0, 3.0], groups=[0, 0, 0])

@@ -1,0 +1,180 @@
+"""What every ranker has learned: kinds, types and shapes of its fitted attributes.
+
+What the score is computed from is mostly tried out; here stands what no prediction
+reads, and what leads elsewhere astray: in exports, in further training, in displays.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skrank._core._messages import problem_in
+from skrank.base import BaseRanker
+from skrank.export._attributes import array_of, attribute, error_of
+from skrank.export._energy_state import Array
+from skrank.rankers import (
+    AssociationRuleRanker,
+    LogisticRanker,
+    MultipleHyperplaneRanker,
+    NestedRanker,
+    OnlineAggregatePRank,
+    PRank,
+    PreferenceOrdering,
+    RobustSparseRanker,
+    Rocchio,
+    SVMClassifierRanker,
+)
+
+
+class Scalar(NamedTuple):
+    """An attribute that is no array.
+
+    Attributes
+    ----------
+    kind : type or tuple of types
+        Accepted types.
+    accepted : str
+        What is accepted, for the error message.
+    """
+
+    kind: Any
+    accepted: str
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+NUMBER = Scalar((float, int), "a finite number")
+_COUNT = Scalar(int, "a whole number >= 0")
+_FLAG = Scalar((bool, np.bool_), "True or False")
+_LIST = Scalar(list, "a list")
+
+#: Records of training, which no prediction reads. NaN may stand in them.
+RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
+_PROGRESS: dict[str, Array | Scalar] = {
+    "n_iter_": _COUNT,
+    "best_iteration_": _COUNT,
+    "loss_curve_": Array("i"),
+    "validation_curve_": Array("v"),
+}
+_ONLINE: dict[str, Array | Scalar] = {
+    "grades_": Array("g"),
+    "params_": Array("mp"),
+    "n_documents_seen_": _COUNT,
+}
+_STATES: dict[type, dict[str, Array | Scalar]] = {
+    AssociationRuleRanker: {
+        "grades_": Array("g"),
+        "prior_": Array("g"),
+        "itemsets_": Array("rs", whole=True),
+        "support_": Array("rg"),
+        "confidence_": Array("rg"),
+    },
+    LogisticRanker: {"thresholds_": Array("t")},
+    MultipleHyperplaneRanker: {
+        "estimators_": _LIST,
+        "pairs_": Array("h2"),
+        "weights_": Array("h"),
+    },
+    NestedRanker: {"estimators_": _LIST},
+    OnlineAggregatePRank: _ONLINE | {"seed_": _COUNT},
+    PRank: _ONLINE,
+    PreferenceOrdering: {
+        "estimators_": _LIST,
+        "losses_": Array("h"),
+        "weights_": Array("h"),
+    },
+    RobustSparseRanker: {"first_coef_": Array("d")},
+    Rocchio: {"vectors_": Array("qd"), "mean_vector_": Array("d")},
+    SVMClassifierRanker: {"coef_": Array("d"), "intercept_": NUMBER},
+}
+
+
+def state_of_ranker(ranker: BaseRanker) -> dict[str, Array | Scalar]:
+    """Return what the attributes of a fitted ranker must be, by name.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        Any ranker.
+
+    Returns
+    -------
+    dict
+        Those that tell how training went, if there are any, and those of its class.
+    """
+    state: dict[str, Array | Scalar] = {}
+    if "n_iter_" in vars(ranker) or "best_iteration_" in vars(ranker):
+        state |= _PROGRESS
+    for cls in reversed(type(ranker).__mro__):
+        state |= _STATES.get(cls, {})
+    if "energy_" not in vars(ranker) and "coef_" in vars(ranker):
+        state |= {"coef_": Array("d"), "intercept_": NUMBER}
+    known = vars(ranker)
+    state |= {k: v for k, v in _IF_THERE.items() if k in known and k not in state}
+    return state
+
+
+#: Attributes that several classes have, some of them only sometimes.
+_IF_THERE: dict[str, Array | Scalar] = {
+    "loss_curve_": Array("i"),
+    "converged_": _FLAG,
+    "grades_": Array("g"),
+    "start_weight_": NUMBER,
+}
+
+
+def check_queries(ranker: BaseRanker) -> None:
+    """Check the record of the queries that a ranker was trained with.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        A fitted ranker.
+
+    Raises
+    ------
+    ValueError
+        If a part of the record is missing, or of the wrong kind or shape.
+    """
+    ids = attribute(ranker, "query_ids_", np.ndarray, "an array of query ids")
+    if ids.ndim != 1:
+        raise error_of(ranker, "query_ids_", "an array of one dimension", ids)
+    try:
+        set(ids.tolist())
+    except TypeError as error:
+        raise error_of(
+            ranker, "query_ids_", f"ids that can be hashed ({problem_in(error)})", ids
+        ) from None
+    sizes = array_of(ranker, "query_sizes_", [np.int32, np.int64], (len(ids),))
+    if len(sizes) and sizes.min() < 0:
+        raise error_of(ranker, "query_sizes_", "numbers >= 0", sizes)
+    check_scalar(ranker, "n_queries_without_preference_", _COUNT)
+
+
+def check_scalar(ranker: BaseRanker, name: str, kind: Scalar) -> Any:
+    """Return an attribute that is no array, after a check.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        A fitted ranker.
+    name : str
+        Name of the attribute.
+    kind : Scalar
+        What it must be.
+
+    Returns
+    -------
+    object
+        The attribute.
+
+    Raises
+    ------
+    ValueError
+        If it is missing, of the wrong kind, negative or not finite.
+    """
+    value = attribute(ranker, name, kind.kind, kind.accepted)
+    if (kind is NUMBER and not abs(value) <= _LARGEST) or (
+        kind is _COUNT and value < 0
+    ):
+        raise error_of(ranker, name, kind.accepted, value)
+    return value
