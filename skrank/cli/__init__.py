@@ -15,12 +15,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-<<<<<<< HEAD
 from skrank._core._messages import shortened, words_of
 from skrank._core._paths import named_errors
-=======
-from skrank._core._messages import shortened
->>>>>>> part-x3
 from skrank.cli._errors import CommandError, printable
 from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-<<<<<<< HEAD
 from skrank._core._id_arrays import id_array
-from skrank._core._messages import shown
-=======
 from skrank._core._messages import has_control, shown
->>>>>>> part-x3
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_scores, report, source

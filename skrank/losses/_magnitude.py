@@ -206,6 +206,7 @@ class _PreparedTwoHinges(PreparedPairs):
             self.one_side = PreparedHinge(*rows, margin=-free, squared=True)
         else:
             self.one_side = PreparedRamp(*rows, shape=shape)
+        self.one_side.loss_name = type(loss).__name__
         super().__init__(*rows)
 
     def value_gradient(self, raw):

@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
-from skrank._core._messages import problem_in, shortened, shown, words_of
+from skrank._core._messages import (
+    has_control,
+    on_one_line,
+    problem_in,
+    shortened,
+    shown,
+    words_of,
+)
 from skrank._core._validation import check_scores
 from skrank.metrics import ndcg_score
 from skrank.rankers import RankSVM
 from skrank.text import LetorFeatures
-=======
-from skrank._core._messages import has_control, on_one_line, shortened, shown
->>>>>>> part-x3
 
 
 class Speechless:
@@ -51,7 +54,6 @@ def test_values_of_several_lines_are_shown_on_one():
     assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
 
 
-<<<<<<< HEAD
 class Unruly:
     """An object whose representation would take over a terminal."""
 
@@ -88,7 +90,8 @@ def test_errors_of_libraries_are_told_on_one_line():
     with pytest.raises(ValueError, match="bad") as caught:
         check_scores(Odd(), 2)
     assert str(caught.value).isprintable()
-=======
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -107,4 +110,3 @@ def test_control_characters_become_escapes(text, expected):
 def test_other_characters_stay(text):
     assert on_one_line(text) == text
     assert not has_control(text)
->>>>>>> part-x3
