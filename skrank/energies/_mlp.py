@@ -223,7 +223,7 @@ class MLPEnergy(BaseEnergy):
             sizes = shown(self.hidden_layer_sizes)
             raise ValueError(
                 f"hidden_layer_sizes={sizes} makes a network of {n:.3g} parameters for "
-                f"{n_features} features, which do not fit into memory; use smaller layers"
+                f"{n_features} features, which do not fit into memory; use fewer units"
             ) from None
 
     def penalty_mask(self, n_features: int):
