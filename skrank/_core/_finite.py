@@ -71,7 +71,10 @@ def unsafe_range(name: str, array: Any) -> str | None:
     dtype = getattr(values, "dtype", None)
     if dtype is None or dtype.kind not in "fiu" or not values.size:
         return None
-    largest = max(float(np.nanmax(values)), -float(np.nanmin(values)))
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return None
+    largest = max(float(values.max()), -float(values.min()))
     limit = largest_safe(dtype)
     if largest > limit:
         return (

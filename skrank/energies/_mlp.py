@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, NThreads, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
@@ -203,7 +204,7 @@ class MLPEnergy(BaseEnergy):
     def init_params(self, n_features: int, rng):
         """Return random weights and zero biases, shape (n_params,)."""
         sizes = self._layer_sizes(n_features)
-        params = np.zeros(self.n_params(n_features))
+        params = self._filled_params(n_features, 0.0)
         layers = _views(params, sizes)
         for weight, _ in layers[:-1]:
             variance = _ACTIVATIONS[self.activation].variance(*weight.shape)
@@ -214,9 +215,20 @@ class MLPEnergy(BaseEnergy):
         )
         return params
 
+    def _filled_params(self, n_features, value):
+        n = self.n_params(n_features)
+        try:
+            return np.full(n, value)
+        except (MemoryError, ValueError):  # the latter beyond what an array can have
+            sizes = shown(self.hidden_layer_sizes)
+            raise ValueError(
+                f"hidden_layer_sizes={sizes} makes a network of {n:.3g} parameters for "
+                f"{n_features} features, which do not fit into memory; use fewer units"
+            ) from None
+
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""
-        mask = np.ones(self.n_params(n_features))
+        mask = self._filled_params(n_features, 1.0)
         for _, bias in _views(mask, self._layer_sizes(n_features)):
             bias[...] = 0.0
         return mask

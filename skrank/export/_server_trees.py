@@ -7,7 +7,7 @@ A search engine holds features and thresholds as 32-bit floats. For such a featu
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, SupportsFloat, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -248,7 +248,7 @@ def leaf_values(
     return found
 
 
-def sum_of_products(X: np.ndarray, weights: Iterable[float]) -> np.ndarray:
+def sum_of_products(X: np.ndarray, weights: Iterable[SupportsFloat]) -> np.ndarray:
     """Return sums of products in single precision, added column by column."""
     # Servers add one product after another. NumPy would add in pairs, which rounds
     # otherwise.

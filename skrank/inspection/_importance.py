@@ -11,6 +11,8 @@ from skrank._core._validation import as_ids, check_options
 from skrank.inspection._axes import axes_or_new, check_display
 from skrank.inspection._pipelines import fitted_last_step
 
+_LARGEST = 1e300  # matplotlib multiplies lengths by numbers such as 1.05
+
 
 class FeatureImportanceDisplay:
     """Importances of features, drawn as bars with the greatest on top.
@@ -86,10 +88,22 @@ class FeatureImportanceDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        ValueError
+            If the data have other shapes, or numbers that cannot be drawn.
         """
         shape = ("n_features",)
         data = check_display(self, importances=shape, deviations=shape)
         importances = data["importances"]
+        for name, values in data.items():
+            if (np.abs(values) > _LARGEST).any():
+                raise ValueError(
+                    f"{name} must hold numbers of at most {_LARGEST:g} in size, which "
+                    f"can be drawn, got {np.nanmax(np.abs(values)):g}"
+                )
+        if "deviations" in data and (data["deviations"] < 0).any():
+            raise ValueError(
+                f"deviations must hold numbers >= 0, got {data['deviations'].min():g}"
+            )
         names = _names_of(self.feature_names, len(importances))
         ax = axes_or_new(ax, "FeatureImportanceDisplay.plot")
         # Of equal importances, the feature with the lower number is drawn on top:

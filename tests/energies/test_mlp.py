@@ -367,3 +367,12 @@ def test_bad_hyper_parameters(params, error, message):
 def test_scores_before_setup():
     with pytest.raises(NotFittedError, match="call setup"):
         MLPEnergy().scores(np.zeros(3 * 64 + 65), np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("ask", ["init_params", "penalty_mask"])
+def test_networks_that_do_not_fit_into_memory_are_refused(ask):
+    energy = MLPEnergy(hidden_layer_sizes=[10**17])
+    rng = [np.random.RandomState(0)] if ask == "init_params" else []
+    message = r"hidden_layer_sizes=\[1.*\] makes a network of 7e\+17 parameters for 5 f"
+    with pytest.raises(ValueError, match=message):
+        getattr(energy, ask)(5, *rng)

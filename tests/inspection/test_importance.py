@@ -97,3 +97,16 @@ def test_missing_matplotlib_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"skrank\[plot\]"):
         FeatureImportanceDisplay(importances=[1.0]).plot()
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, 1e308])
+def test_numbers_that_cannot_be_drawn_are_refused(odd):
+    values = [odd, 1.0, 2.0, 0.0, 3.0]
+    with pytest.raises(
+        ValueError, match=r"importances must hold numbers of at most 1e"
+    ):
+        FeatureImportanceDisplay(importances=values).plot()
+    with pytest.raises(ValueError, match=r"deviations must hold numbers"):
+        FeatureImportanceDisplay(importances=[1.0], deviations=[-abs(odd)]).plot()
+    with pytest.raises(ValueError, match=r"deviations must hold numbers >= 0, got -1"):
+        FeatureImportanceDisplay(importances=[1.0], deviations=[-1.0]).plot()
