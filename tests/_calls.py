@@ -11,6 +11,7 @@ from joblib import parallel_backend
 from sklearn.linear_model import Ridge
 
 from skrank import (
+    aggregation,
     config_context,
     datasets,
     discovery,
@@ -41,6 +42,7 @@ TEXTS = ["red fish", "blue fish", "one red bird", "two"]
 VALUES = np.array([0.5, 0.7, 0.9, 0.4])
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "c": 2}}
 RUN = {"1": {"a": 0.5, "b": 0.4}, "2": {"a": 0.1, "c": 0.2}}
+OTHER_RUN = {"1": {"b": 0.9, "a": 0.4}, "2": {"c": 0.3, "d": 0.2}}
 
 _ROWS = {"X": X, "y": GRADES, "groups": GROUPS}
 _FIT = {
@@ -123,6 +125,30 @@ def _letor():
     return text.LetorFeatures().fit(TEXTS)
 
 
+def _joined():
+    return aggregation.join_runs([RUN, OTHER_RUN])
+
+
+def _ordinal():
+    return rankers.ThresholdOrdinal(max_iter=2).fit(**_ROWS)
+
+
+def _mcrank():
+    return rankers.McRank(n_estimators=2, min_samples_leaf=1).fit(**_ROWS)
+
+
+def _nested():
+    return rankers.NestedRanker(rankers.SubsetRegression()).fit(**_ROWS)
+
+
+def _sortnet():
+    return rankers.SortNet(max_iter=1, random_state=0).fit(**_ROWS)
+
+
+def _rules():
+    return rankers.AssociationRuleRanker().fit(**_ROWS)
+
+
 def _index():
     return text.InvertedIndex().fit(TEXTS)
 
@@ -141,6 +167,9 @@ def functions():
     }
     two = {"a": VALUES, "b": VALUES[::-1]}
     return measures | {
+        "aggregation.aggregate": call(aggregation.aggregate, runs=[RUN, OTHER_RUN]),
+        "aggregation.get_aggregator": call(aggregation.get_aggregator, method="rrf"),
+        "aggregation.join_runs": call(aggregation.join_runs, runs=[RUN, OTHER_RUN]),
         "config_context": Call(
             lambda **given: config_context(**given).__enter__() and None,
             lambda: {"assume_single_query": False},
@@ -300,7 +329,11 @@ READ_AND_WRITE = {
     *("datasets.load_run", "datasets.load_see_also", "datasets.load_table"),
     *("export.load_model", "export.save_model"),
 }
-WITHOUT_ARGUMENTS = ("get_config", "metrics.known_measures")
+WITHOUT_ARGUMENTS = (
+    "aggregation.known_aggregators",
+    "get_config",
+    "metrics.known_measures",
+)
 
 
 @cache
@@ -342,6 +375,44 @@ def methods():
         "BaseMetaRanker.predict": method(
             lambda: PeerRanker(WithSizes()).fit(**_ROWS), "predict", X=X, groups=GROUPS
         ),
+        "BaseQueryMetaRanker.predict": method(
+            _nested, "predict", X=X, groups=GROUPS
+        ),
+        "BaseOnlineRanker.partial_fit": method(
+            rankers.PRank, "partial_fit", **_ROWS, sample_weight=np.ones(12)
+        ),
+        "AssociationRuleRanker.describe": method(_rules, "describe"),
+        "McRank.predict_grades": method(_mcrank, "predict_grades", X=X),
+        "McRank.predict_proba": method(_mcrank, "predict_proba", X=X),
+        "PreferenceOrdering.get_params": method(
+            rankers.PreferenceOrdering, "get_params"
+        ),
+        "PreferenceOrdering.set_params": method(
+            rankers.PreferenceOrdering, "set_params", beta=0.5, estimators=()
+        ),
+        "Rocchio.predict": method(
+            lambda: rankers.Rocchio().fit(**_ROWS), "predict", X=X, groups=GROUPS
+        ),
+        "SortNet.compare": method(_sortnet, "compare", X=X, X_other=X[::-1]),
+        "ThresholdOrdinal.predict_proba": method(_ordinal, "predict_proba", X=X),
+        "ThresholdsMixin.predict_grades": method(_ordinal, "predict_grades", X=X),
+        "BaseAggregator.fit": method(
+            aggregation.RRF, "fit", runs=[RUN, OTHER_RUN], y=QRELS
+        ),
+        "BaseAggregator.aggregate": method(
+            aggregation.RRF, "aggregate", runs=[RUN, OTHER_RUN]
+        ),
+        "BaseAggregator.predict": method(
+            aggregation.RRF, "predict", X=X, groups=GROUPS
+        ),
+        "BaseAggregator.score": method(
+            aggregation.RRF, "score", **_ROWS, sample_weight=np.ones(12)
+        ),
+        "JoinedRuns.rows_of": method(_joined, "rows_of", run=0),
+        "JoinedRuns.top": method(_joined, "top", depth=1),
+        "Kemeny.lower_bound": method(
+            aggregation.Kemeny, "lower_bound", runs=[RUN, OTHER_RUN]
+        ),
         "FrozenRanker.fit": None,  # refuses every argument, which is its purpose
         "BaseLoss.prepare": method(
             losses.NLLLoss, "prepare", **_GRADED, sample_weight=np.ones(12)
@@ -354,6 +425,16 @@ def methods():
             raw=SCORES,
             sample_weight=np.ones(12),
         ),
+        "CategoricalLoss.to_scores": method(
+            losses.CategoricalLoss, "to_scores", raw=np.zeros((12, 5))
+        ),
+        "SumOfMarginsLoss.to_scores": method(
+            losses.SumOfMarginsLoss, "to_scores", raw=np.zeros((12, 8))
+        ),
+        "ThresholdLoss.to_scores": method(
+            losses.ThresholdLoss, "to_scores", raw=np.zeros((12, 4))
+        ),
+        "OWPCLoss.place_weights": method(losses.OWPCLoss, "place_weights", n_places=3),
         "PreparedLoss.value_gradient": method(
             lambda: losses.NLLLoss().prepare(GRADES, PTR), "value_gradient", raw=SCORES
         ),
@@ -365,6 +446,16 @@ def methods():
         ),
         "ListwiseEnergyLoss.smoothed": method(
             losses.ListwiseEnergyLoss, "smoothed", width=0.5
+        ),
+        "MagnitudePreservingLoss.smoothed": method(
+            lambda: losses.MagnitudePreservingLoss(beta=1.0), "smoothed", width=0.5
+        ),
+        "OWPCLoss.smoothed": method(losses.OWPCLoss, "smoothed", width=0.5),
+        "SumOfMarginsLoss.smoothed": method(
+            losses.SumOfMarginsLoss, "smoothed", width=0.5
+        ),
+        "ThresholdLoss.smoothed": method(
+            lambda: losses.ThresholdLoss(penalty="hinge"), "smoothed", width=0.5
         ),
         "_Ramp.smoothed": method(losses.HingeLoss, "smoothed", width=0.5),
         "SquaredHingeLoss.smoothed": method(
@@ -554,12 +645,14 @@ def methods():
 
 
 # Methods by which the parts of a model call each other, once in every step: `fit` has
-# checked what they are given, and the compiled code checks lengths.
+# checked what they are given, and the compiled code checks lengths. Names with a class
+# belong to other methods elsewhere, which users call.
 BETWEEN_PARTS = {
     *("margin_loss", "margin_curvature", "delta_terms", "check", "solve"),
     *("constraint", "coordinates", "document_scores", "init_params", "n_params"),
     *("penalty_mask", "scores", "scores_and_vjp", "setup", "transform", "embed"),
-    *("label_vectors", "queries"),
+    *("label_vectors", "queries", "coefficients", "keeps", "pair_terms", "parts"),
+    *("ComparatorEnergy.compare", "ThresholdEnergy.thresholds"),
 }
 
 
@@ -620,10 +713,15 @@ DISPLAYS = {
 
 
 def _by_loss(loss):
-    return loss.value_gradient(GRADES, SCORES, PTR)
+    n = getattr(loss, "n_outputs", 1)
+    raw = SCORES if n == 1 else np.column_stack([SCORES] * n)
+    return loss.value_gradient(GRADES, raw, PTR)
 
 
 def _by_energy(energy):
+    if isinstance(energy, energies.ThresholdEnergy):
+        loss = losses.ThresholdLoss(grades=(0, 1, 2))
+        return rankers.EnergyRanker(energy, loss, max_iter=1).fit(**_ROWS)
     if isinstance(energy, energies.PreferenceWeightsEnergy):
         return rankers.EnergyRanker(energy, losses.CDNLoss(), max_iter=1).fit(**_ROWS)
     by_label = hasattr(energy, "labels")
@@ -633,8 +731,12 @@ def _by_energy(energy):
 
 
 def _by_solver(solver):
+    weighs = isinstance(solver, solvers.IteratedWeights)
     ranker = rankers.EnergyRanker(
-        loss=losses.LVQ2Loss(), solver=solver, max_iter=1, random_state=0
+        loss=losses.LambdaLoss() if weighs else losses.LVQ2Loss(),
+        solver=solver,
+        max_iter=1,
+        random_state=0,
     )
     return ranker.fit(**_ROWS)
 
@@ -647,8 +749,14 @@ def _by_measure(measure):
     return metrics.evaluate_measure(measure, **_JUDGED, docids=np.arange(12))
 
 
+def _by_aggregator(aggregator):
+    runs = [RUN, OTHER_RUN]
+    return aggregator.fit(runs, QRELS).aggregate(runs)
+
+
 #: What is done with an object so that its parameters are looked at.
 USES = {
+    aggregation.BaseAggregator: _by_aggregator,
     losses.BaseLoss: _by_loss,
     energies.BaseEnergy: _by_energy,
     solvers.BaseSolver: _by_solver,
@@ -670,7 +778,7 @@ RETURNED = {
     *("PreparedLoss", "GainOfBetter", "JudgedRun", "LetorFold", "Qrels", "RankingData"),
     *("Run", "FrozenRanker", "ComparisonTable", "DeltaTerms", "Preset", "TrecResult"),
     *("RankingScorer", "SignificanceResult", "QueryLearningCurve", "SolverResult"),
-    *("Postings",),
+    *("JoinedRuns", "Postings"),
 }
 
 # Parameters that have no default.
@@ -678,7 +786,9 @@ _NEEDED = {
     "ExplicitPairsLoss": lambda: {"loss": losses.NLLLoss(), "pairs": PAIRS},
     "SampledPairsLoss": lambda: {"loss": losses.NLLLoss()},
     "ProductLabelEnergy": lambda: {"codes": [-1.0, 0.0, 1.0]},
+    "LearnedFusion": lambda: {"ranker": rankers.SubsetRegression()},
     "PeerRanker": lambda: {"estimator": WithSizes()},
+    "ThresholdEnergy": lambda: {"n_thresholds": 2},
     "QuerySubsample": lambda: {"estimator": rankers.SubsetRegression()},
 }
 _LITTLE = {

@@ -50,7 +50,7 @@ def _methods_by_place():
                 inspect.isfunction(getattr(cls, name))
             ):
                 found.add(function.__code__.co_qualname)
-    return sorted(found)
+    return sorted(found.difference(BETWEEN_PARTS))
 
 
 METHODS = _methods_by_place()
