@@ -375,9 +375,7 @@ def methods():
         "BaseMetaRanker.predict": method(
             lambda: PeerRanker(WithSizes()).fit(**_ROWS), "predict", X=X, groups=GROUPS
         ),
-        "BaseQueryMetaRanker.predict": method(
-            _nested, "predict", X=X, groups=GROUPS
-        ),
+        "BaseQueryMetaRanker.predict": method(_nested, "predict", X=X, groups=GROUPS),
         "BaseOnlineRanker.partial_fit": method(
             rankers.PRank, "partial_fit", **_ROWS, sample_weight=np.ones(12)
         ),

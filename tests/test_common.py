@@ -414,6 +414,11 @@ def test_query_weights_equal_repeated_queries(case, graded):
         pytest.skip("repeated rows, unlike weights, change the scale of features")
     if case.name in STEPS:
         pytest.skip("a step of double length is not two steps")
+    kinked = case.name == "OWPC" and case.variant
+    if kinked or case.variant.get("kind") == "hmp":
+        pytest.skip("line searches end near the minimum, at other kinks after rounding")
+    if case.variant.get("transformation") == "linear":
+        pytest.skip("the length of the coefficients changes nothing, and is left open")
     if draws(case):
         pytest.skip("what is drawn depends on the number of queries")
     X, y, groups = graded

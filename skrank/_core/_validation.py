@@ -303,7 +303,8 @@ def as_ids(
     if _is_column_of_lists(groups):
         groups = [row[0] for row in typing.cast(list, groups)]
     try:
-        ids = id_array(groups) if _is_plain(groups) else np.asarray(groups)
+        plain = _is_plain(groups)
+        ids = id_array(typing.cast(list, groups)) if plain else np.asarray(groups)
     except ValueError:  # lists of different lengths
         raise ValueError(
             f"{name} must be one-dimensional with one {what} per row, got "

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Sequence
 
 from skrank._core._messages import shortened, words_of
-from skrank._core._paths import named_errors
 from skrank.cli._errors import CommandError, printable
 from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs

@@ -269,7 +269,7 @@ def score_solr(
     rows = _normalized(rows, document["features"])
     params = document["params"]
     if document["class"] == _LINEAR:
-        weights = [finite_single(params["weights"][n], "weight") for n in names]
+        weights = [float(finite_single(params["weights"][n], "weight")) for n in names]
         return sum_of_products(without_missing(rows), weights)
     if document["class"] != _TREES:
         raise ValueError(f"class {shown(document['class'])} is unknown")

@@ -90,7 +90,9 @@ class IRSVM(RankSVM):
         named = self.rank_pair_weights
         if isinstance(named, (str, BaseMeasure)):
             measure = get_measure(named)
-            weights = _swap_losses(measure, np.asarray(data.y), data.ptr)
+            weights = _swap_losses(
+                measure, np.asarray(data.y), data.ptr, data.sample_weight
+            )
             if weights and not any(weights.values()):
                 accepted = "a measure that some swap in a perfect ranking changes"
                 raise invalid_parameter(
@@ -102,7 +104,9 @@ class IRSVM(RankSVM):
         return super()._minimise(energy, loss, data, validation, rng)
 
 
-def _swap_losses(measure, y, ptr) -> dict[tuple[float, float], float]:
+def _swap_losses(
+    measure, y, ptr, sample_weight=None
+) -> dict[tuple[float, float], float]:
     """Return the mean loss of a swap in a perfect ranking, by the two grades.
 
     Parameters
@@ -113,12 +117,14 @@ def _swap_losses(measure, y, ptr) -> dict[tuple[float, float], float]:
         Grades, grouped by query.
     ptr : ndarray of shape (n_queries + 1,)
         Pointer array of the queries.
+    sample_weight : ndarray of shape (n_documents,), default=None
+        Row weights; a query has the mean weight of its rows.
 
     Returns
     -------
     dict of (float, float) to float
-        Mean over the queries that have both grades; pairs of grades that no query has
-        cost nothing.
+        Mean over the queries that have both grades, for each pair of grades that some
+        query has.
     """
     grades = np.unique(y)
     sums = np.zeros((len(grades), len(grades)))
@@ -141,13 +147,15 @@ def _swap_losses(measure, y, ptr) -> dict[tuple[float, float], float]:
             losses = np.abs(steps) * terms.scale[q]
         else:
             losses = _block_means(measure, own, first)
-        sums[np.ix_(places, places)] += losses
-        counts[np.ix_(places, places)] += 1
-    means = sums / np.maximum(counts, 1)
+        weight = 1.0 if sample_weight is None else sample_weight[start:stop].mean()
+        sums[np.ix_(places, places)] += weight * losses
+        counts[np.ix_(places, places)] += weight
+    means = sums / np.where(counts > 0, counts, 1.0)
     return {
         (float(grades[a]), float(grades[b])): float(means[a, b])
         for a in range(len(grades))
         for b in range(a)
+        if counts[a, b] > 0
     }
 
 

@@ -90,17 +90,21 @@ class OWPC(BaseKernelRanker):
         # Where all scores are equal, a subgradient need not be a direction of descent.
         # So training starts at the minimum for equal weights, which no kink of this
         # kind is near.
-        equal = loss._with(weights="uniform").smoothed(1.0)
-        n_threads = effective_n_threads(self.n_jobs)
-        objective = self._objective(energy, equal, data, n_threads)
-        start = super()._init_params(energy, data.X.shape[1], rng)
-        self._equal = LBFGS().solve(objective, start, rng).params
+        self._equal = None
+        if not (isinstance(loss.weights, str) and loss.weights == "uniform"):
+            equal = loss._with(weights="uniform").smoothed(1.0)
+            n_threads = effective_n_threads(self.n_jobs)
+            objective = self._objective(energy, equal, data, n_threads)
+            start = super()._init_params(energy, data.X.shape[1], rng)
+            self._equal = LBFGS().solve(objective, start, rng).params
         try:
             return super()._restarts(solver, energy, loss, data, validation, rng)
         finally:
             del self._equal
 
     def _init_params(self, energy, n_features, rng) -> np.ndarray:
+        if self._equal is None:
+            return super()._init_params(energy, n_features, rng)
         return self._equal
 
     def _default_solver(self, energy: BaseEnergy) -> BaseSolver:

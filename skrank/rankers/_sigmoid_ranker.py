@@ -36,6 +36,9 @@ class SigmoidRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseEnergyRanker):
     starts with a coefficient of 1 for it, and 0 for all others. In both cases the model
     starts with the scores of the first stage.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first, if the first stage does: ``fit(X, preferences=pairs)``.
+
     An evaluation of the ramp costs O(m log m) for a query of m documents, and one of
     the sigmoid one division per pair.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank._core._finite import NotFiniteError
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.solvers._base import (
     BaseSolver,
@@ -161,7 +162,11 @@ class _Run:
         length = 1.0
         for _ in range(_MAX_HALVINGS):
             params = self.params + length * direction
-            value, gradient = self._evaluate(params)
+            try:
+                value, gradient = self._evaluate(params)
+            except NotFiniteError:  # a step too far, as exponential losses show
+                length *= 0.1
+                continue
             if value <= highest + _SUFFICIENT * length * slope:
                 self._accept(params, value, gradient)
                 return True
