@@ -375,9 +375,7 @@ def methods():
         "BaseMetaRanker.predict": method(
             lambda: PeerRanker(WithSizes()).fit(**_ROWS), "predict", X=X, groups=GROUPS
         ),
-        "BaseQueryMetaRanker.predict": method(
-            _nested, "predict", X=X, groups=GROUPS
-        ),
+        "BaseQueryMetaRanker.predict": method(_nested, "predict", X=X, groups=GROUPS),
         "BaseOnlineRanker.partial_fit": method(
             rankers.PRank, "partial_fit", **_ROWS, sample_weight=np.ones(12)
         ),
@@ -713,6 +711,7 @@ DISPLAYS = {
 
 
 def _by_loss(loss):
+    loss.prepare(GRADES, PTR)  # checks parameters, on which the number depends
     n = getattr(loss, "n_outputs", 1)
     raw = SCORES if n == 1 else np.column_stack([SCORES] * n)
     return loss.value_gradient(GRADES, raw, PTR)
