@@ -711,6 +711,7 @@ DISPLAYS = {
 
 
 def _by_loss(loss):
+    loss.prepare(GRADES, PTR)  # checks parameters, on which the number depends
     n = getattr(loss, "n_outputs", 1)
     raw = SCORES if n == 1 else np.column_stack([SCORES] * n)
     return loss.value_gradient(GRADES, raw, PTR)

@@ -7,6 +7,7 @@ lists and the form of the result are dealt with here.
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,7 +24,13 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._validation import check_arguments
-from skrank.aggregation._joined import JoinedRuns, RunsLike, best_first, join_runs
+from skrank.aggregation._joined import (
+    JoinedRuns,
+    RunsLike,
+    best_first,
+    join_new,
+    join_runs,
+)
 from skrank.aggregation._judgements import Judgements, judgements_of
 from skrank.aggregation._normalization import Normalization, normalized
 from skrank.datasets import Qrels, Run
@@ -179,11 +186,18 @@ class BaseAggregator(Parameters, BaseEstimator):
         sklearn.exceptions.NotFittedError
             If the method learns and was not fitted.
         """
-        self._check_parameters()
+        self._check_ready()
         check_arguments(BaseAggregator.aggregate, top_k=top_k)
+        return self._aggregate(join_runs(runs, groups, depth=depth), top_k)
+
+    def _check_ready(self) -> None:
+        """Raise an error if parameters are wrong, or what is learned is missing."""
+        self._check_parameters()
         if self._needs_fit():
             check_is_fitted(self, "n_runs_")
-        joined = join_runs(runs, groups, depth=depth)
+
+    def _aggregate(self, joined: JoinedRuns, top_k: int | None = None) -> Any:
+        """Fuse joined runs into one, in the form in which they came."""
         self._check_runs(joined)
         scores = self._fused(joined)
         return _as_given(joined, scores, self.short_name, top_k, self.n_jobs)
@@ -193,9 +207,16 @@ class BaseAggregator(Parameters, BaseEstimator):
         scores = np.asarray(self._combine(joined), dtype=np.float64)
         found = joined.retrieved.any(axis=1)
         if not np.isfinite(scores[found]).all():
+            numbers = [
+                f"{name}={value!r}"
+                for name, value in self.get_params(deep=False).items()
+                if name != "n_jobs" and isinstance(value, Real)
+            ]
+            given = f" with {', '.join(numbers)}" if numbers else ""
             raise ValueError(
                 f"{type(self).__name__}: the fused scores are not finite; the scores "
-                "of the runs are too large to be combined, so choose a normalization"
+                f"of the runs are too large to be combined{given}, so choose a "
+                "normalization"
             )
         return np.where(found, scores, -np.inf)
 
@@ -216,7 +237,10 @@ class BaseAggregator(Parameters, BaseEstimator):
         ndarray of shape (n_documents,)
             Fused scores; −inf where no run retrieved the document.
         """
-        return self.aggregate(X, groups)
+        self._check_ready()
+        if isinstance(X, JoinedRuns):
+            return self.aggregate(X, groups)
+        return self._aggregate(join_new(X, groups, "X"))
 
     def score(
         self,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from skrank._core._id_arrays import id_array
 from skrank._core._ids import join_ids, sort_ties_by_id
 from skrank._core._messages import shown
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._queries import Grouped, QueryIndex, rows_of_queries
 from skrank._core._segments import segment_order
 from skrank._core._threads import n_threads_for
@@ -113,7 +113,7 @@ class JoinedRuns(Grouped):
             ranks[rows[order], run] = places
         return ranks
 
-    def rows_of(self, run: int) -> tuple[np.ndarray, np.ndarray]:
+    def rows_of(self, run: NonNegativeInt) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of the documents of a run, and their pointer array.
 
         Parameters
@@ -127,13 +127,24 @@ class JoinedRuns(Grouped):
             Rows of the documents that the run retrieved, in the order of the run.
         ptr : ndarray of shape (n_queries + 1,), dtype intp
             Pointer array of ``rows``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such run.
         """
+        check_arguments(JoinedRuns.rows_of, run=run)
+        if run >= self.n_runs:
+            raise ValueError(
+                f"rows_of: run must be less than the number of runs, {self.n_runs}, "
+                f"got {run}"
+            )
         if self._entries is not None:
             return self._entries[run]
         rows = np.flatnonzero(self.retrieved[:, run])
         return rows, np.searchsorted(rows, self.ptr).astype(np.intp)
 
-    def top(self, depth: int) -> "JoinedRuns":
+    def top(self, depth: PositiveInt) -> "JoinedRuns":
         """Return the runs cut off at a rank.
 
         Parameters
@@ -146,7 +157,13 @@ class JoinedRuns(Grouped):
         JoinedRuns
             Table without the documents that no run keeps, unless the runs came as an
             array, whose rows stay.
+
+        Raises
+        ------
+        ValueError
+            If the depth is not a whole number above 0.
         """
+        check_arguments(JoinedRuns.top, depth=depth)
         kept = self.ranks <= depth
         scores = np.where(kept, self.scores, np.nan)
         ranks = np.where(kept, self.ranks, np.nan)
@@ -229,14 +246,29 @@ def join_runs(
             raise ValueError("groups belongs to runs in an array; joined runs have it")
         joined = runs
     else:
-        joined = _join(runs, groups)
+        joined = join_new(runs, groups)
     return joined if depth is None else joined.top(depth)
 
 
-def _join(runs, groups) -> JoinedRuns:
-    """Join runs of any kind but joined ones."""
+def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
+    """Join runs of any kind but joined ones.
+
+    Parameters
+    ----------
+    runs : sequence or mapping of runs, or array-like of shape (n_documents, n_runs)
+        Runs, as `join_runs` takes them.
+    groups : array-like of shape (n_documents,) or None
+        Query id of each row of an array.
+    name : str, default="runs"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    JoinedRuns
+        Table of documents and scores.
+    """
     if isinstance(runs, Run):
-        raise TypeError("runs must be several runs, got one Run; put it into a list")
+        raise TypeError(f"{name} must be several runs, got one Run; put it into a list")
     names = None
     if isinstance(runs, Mapping):
         names, runs = [str(name) for name in runs], list(runs.values())
@@ -244,20 +276,20 @@ def _join(runs, groups) -> JoinedRuns:
         if names is not None or (isinstance(runs, list | tuple) and not len(runs)):
             found = shown(runs[0]) if runs else "none"
             raise TypeError(
-                "runs must be a sequence of Run objects or of dictionaries {query: "
+                f"{name} must be a sequence of Run objects or of dictionaries {{query: "
                 f"{{document: score}}}}, or a mapping of names to them; found {found}"
             )
-        return _from_array(runs, groups)
+        return _from_array(runs, groups, name)
     if groups is not None:
         raise ValueError("groups belongs to runs in an array; these runs name queries")
     odd = next((run for run in runs if type(run) is not type(runs[0])), None)
     if odd is not None or not _is_run(runs[0]):
         kinds = ", ".join(dict.fromkeys(type(run).__name__ for run in runs))
-        raise TypeError(f"runs must all be of one kind, got {kinds}")
+        raise TypeError(f"{name} must all be of one kind, got {kinds}")
     is_run = isinstance(runs[0], Run)
     names = names or [run.tag if is_run else f"run{i}" for i, run in enumerate(runs)]
     columns = _columns_of_runs if is_run else _columns_of_dicts
-    parts = [columns(run, f"runs[{i}]") for i, run in enumerate(runs)]
+    parts = [columns(run, f"{name}[{i}]") for i, run in enumerate(runs)]
     return _from_parts(parts, tuple(names), "run" if is_run else "dict")
 
 
@@ -370,22 +402,23 @@ def _objects(queries: list, kind) -> np.ndarray:
     return _array(queries)
 
 
-def _from_array(runs, groups) -> JoinedRuns:
+def _from_array(runs, groups, name) -> JoinedRuns:
     """Group the rows of an array of scores."""
-    scores = as_numbers(runs, "runs", "numeric scores")
+    scores = as_numbers(runs, name, "numeric scores")
     if scores.ndim != 2 or scores.shape[1] == 0:
         raise ValueError(
-            "runs in an array must have the shape (n_documents, n_runs), got "
+            f"{name} in an array must have the shape (n_documents, n_runs), got "
             f"{scores.shape}"
         )
     if len(scores) == 0:
-        raise ValueError("runs has no rows; at least one document is needed")
+        raise ValueError(f"{name} has no rows; at least one document is needed")
     if (scores == np.inf).any():
         raise ValueError(
-            "runs must hold finite scores, or NaN where a run lacks a document; it "
+            f"{name} must hold finite scores, or NaN where a run lacks a document; it "
             "contains infinity"
         )
-    ids = resolve_groups(groups, runs, n_samples=len(scores), caller="aggregation")
+    caller = f"aggregation of {name}"
+    ids = resolve_groups(groups, runs, n_samples=len(scores), caller=caller)
     index = QueryIndex.from_groups(ids)
     grouped = np.array(index.take(scores), order="F")
     grouped[grouped == -np.inf] = np.nan  # not retrieved, as measures take it

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
+from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError, PositiveInt
 from skrank._core._registry import aliases, by_short_name
 from skrank.aggregation._base import BaseAggregator
@@ -84,10 +85,10 @@ def get_aggregator(method: str | BaseAggregator, **params: Any) -> BaseAggregato
     name = method.lower().replace("-", "_") if isinstance(method, str) else method
     if isinstance(name, str):
         name = names.aliases.get(name, name)
-    if name not in names.aggregators:
+    if not isinstance(name, str) or name not in names.aggregators:
         raise InvalidParameterError(
             f"method must be an aggregator or the name of one, "
-            f"{', '.join(known_aggregators())}, got {method!r:.100}"
+            f"{', '.join(known_aggregators())}, got {shown(method)}"
         )
     return names.aggregators[name](**params)
 

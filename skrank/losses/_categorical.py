@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from skrank._core._validation import as_numbers
 from skrank.losses._ordinal import GradedLoss, PreparedColumns
 from skrank.metrics._gain import Gain, gain_of_grades
 
@@ -73,9 +74,20 @@ class CategoricalLoss(GradedLoss):
         -------
         ndarray of shape (n_documents,)
             Scores; higher is better.
+
+        Raises
+        ------
+        ValueError
+            If ``raw`` does not hold one number for each document and grade.
         """
+        raw = as_numbers(raw, "raw", "scores")
+        if raw.ndim != 2 or raw.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"raw must have the shape (n_documents, {self.n_outputs}), one score "
+                f"for each grade, got {raw.shape}"
+            )
         gains = gain_of_grades(self.gain, np.asarray(self.grades, dtype=np.float64))
-        return softmax(np.asarray(raw, dtype=np.float64), axis=1) @ gains
+        return softmax(raw, axis=1) @ gains
 
 
 class _PreparedCategorical(PreparedColumns):

@@ -13,7 +13,8 @@ from skrank.losses._functional import hinge
 from skrank.losses._hinge import PreparedHinge, PreparedRamp
 from skrank.losses._pairs import PairIndex, PairWeighting, PreparedPairs
 
-Power = Annotated[float, Interval(1, np.inf, "left")]
+# Larger powers overflow at errors of 1000 already.
+Power = Annotated[float, Interval(1, 100)]
 
 
 class MagnitudePreservingLoss(BaseLoss):
@@ -42,7 +43,7 @@ class MagnitudePreservingLoss(BaseLoss):
     kind : {"mp", "hmp", "svr"}, default="mp"
         Which of the losses.
     beta : float, default=2.0
-        Power :math:`\beta`, at least 1.
+        Power :math:`\beta`, from 1 to 100.
     epsilon : float, default=0.1
         Half width :math:`\varepsilon` of what costs nothing under "svr".
     width : float, default=0.0

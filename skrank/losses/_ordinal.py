@@ -13,6 +13,7 @@ from skrank._core._parameters import (
     Numbers,
     invalid_parameter,
 )
+from skrank._core._validation import as_numbers
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._functional import hinge
 
@@ -267,9 +268,24 @@ class ThresholdLoss(GradedLoss):
         -------
         ndarray of shape (n_documents,)
             Scores; higher is better.
+
+        Raises
+        ------
+        ValueError
+            If ``raw`` does not hold numbers in one or two dimensions.
         """
-        raw = np.asarray(raw, dtype=np.float64)
-        return raw if raw.ndim == 1 else raw.mean(axis=1)
+        return _mean_distances(raw)
+
+
+def _mean_distances(raw) -> np.ndarray:
+    """Return the mean of the columns of raw scores, if there are any."""
+    raw = as_numbers(raw, "raw", "scores")
+    if raw.ndim not in (1, 2):
+        raise ValueError(
+            "raw must have the shape (n_documents, n_outputs) or (n_documents,), got "
+            f"{raw.shape}"
+        )
+    return raw if raw.ndim == 1 else raw.mean(axis=1)
 
 
 def sides_of_thresholds(places, n_thresholds: int, construction: str) -> np.ndarray:
@@ -400,9 +416,13 @@ class SumOfMarginsLoss(GradedLoss):
         -------
         ndarray of shape (n_documents,)
             Scores; higher is better.
+
+        Raises
+        ------
+        ValueError
+            If ``raw`` does not hold numbers in one or two dimensions.
         """
-        raw = np.asarray(raw, dtype=np.float64)
-        return raw if raw.ndim == 1 else raw.mean(axis=1)
+        return _mean_distances(raw)
 
 
 class _PreparedMargins(PreparedColumns):

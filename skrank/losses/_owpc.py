@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from skrank._core import _pair_losses, _segments
-from skrank._core._parameters import NonNegative, invalid_parameter
+from skrank._core._parameters import NonNegative, NonNegativeInt, invalid_parameter
+from skrank._core._validation import calling, check_arguments
 from skrank.losses._base import BaseLoss
 from skrank.losses._pairs import PairIndex, PreparedPairs, query_factor
 
@@ -109,7 +110,7 @@ class OWPCLoss(BaseLoss):
         """
         return self if self.hinge == "squared" else self._with(width=width)
 
-    def place_weights(self, n_places: int) -> np.ndarray:
+    def place_weights(self, n_places: NonNegativeInt) -> np.ndarray:
         r"""Return the weights of places.
 
         Parameters
@@ -126,13 +127,21 @@ class OWPCLoss(BaseLoss):
         ------
         ValueError
             If a weight is negative or not finite, if one is larger than the one before,
-            or if the first one is 0.
+            or if the first one is 0; if a function of the places fails, or gives more
+            or fewer numbers; or if ``n_places`` is not a whole number >= 0.
         """
+        check_arguments(OWPCLoss.place_weights, n_places=n_places)
         places = np.arange(1.0, max(n_places, 1) + 1.0)
         if isinstance(self.weights, str):
             alpha = _NAMED[self.weights](places)
         elif callable(self.weights):
-            given = np.asarray(self.weights(places), dtype=np.float64)
+            with calling("weights"):
+                given = np.asarray(self.weights(places), dtype=np.float64)
+            if given.shape not in ((), places.shape):
+                raise ValueError(
+                    "the function weights must give one number for each place, shape "
+                    f"{places.shape}; got shape {given.shape}"
+                )
             alpha = np.broadcast_to(given, places.shape)
         else:
             alpha = np.zeros_like(places)

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
 from skrank._core._messages import shown
+from skrank._core._validation import calling
 from skrank.losses._base import PreparedLoss
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
@@ -174,8 +175,12 @@ class PairWeighting:
 
     def weights(self, better, worse):
         """Weights of pairs by their two grades, shape (n_pairs,)."""
-        weights = np.asarray(self.of_grades(better, worse), dtype=np.float64)
-        weights = np.broadcast_to(weights, better.shape)
+        if isinstance(self.of_grades, _GradeTable):
+            weights = self.of_grades(better, worse)
+        else:
+            with calling("grade_weights"):
+                weights = np.asarray(self.of_grades(better, worse), dtype=np.float64)
+                weights = np.broadcast_to(weights, better.shape)
         if not np.all(np.isfinite(weights) & (weights >= 0)):
             wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0]
             raise ValueError(

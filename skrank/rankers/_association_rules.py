@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._parameters import Interval
+from skrank._core._parameters import Interval, NonNegativeInt
+from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
 from skrank.trees import BinMapper
@@ -224,7 +225,7 @@ class AssociationRuleRanker(BaseRanker):
         share = np.where(total > 0, theta / np.where(total > 0, total, 1), self.prior_)
         return share @ self.grades_
 
-    def describe(self, n_rules: int = 10) -> list[str]:
+    def describe(self, n_rules: NonNegativeInt = 10) -> list[str]:
         """Return the most confident rules in words.
 
         Parameters
@@ -241,8 +242,10 @@ class AssociationRuleRanker(BaseRanker):
         Raises
         ------
         ValueError
-            If rules are mined on demand, so that there are none yet.
+            If rules are mined on demand, so that there are none yet, or ``n_rules`` is
+            not a whole number >= 0.
         """
+        check_arguments(AssociationRuleRanker.describe, n_rules=n_rules)
         check_is_fitted(self)
         if self.mining == "predict":
             raise ValueError("mining='predict' keeps no rules; take mining='fit'")

@@ -101,7 +101,15 @@ class IRSVM(RankSVM):
             self.rank_pair_weights_ = weights
             # Data with a single grade have no pairs, and need no weights.
             loss = loss.set_params(grade_weights=weights or None)
-        return super()._minimise(energy, loss, data, validation, rng)
+        try:
+            return super()._minimise(energy, loss, data, validation, rng)
+        except (TypeError, ValueError) as error:
+            if "grade_weights" not in str(error):
+                raise
+            # What the loss calls so is this parameter of the ranker.
+            message = str(error).replace("grade_weights", "rank_pair_weights")
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            raise kind(message) from error
 
 
 def _swap_losses(

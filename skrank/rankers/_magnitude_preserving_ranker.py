@@ -28,7 +28,7 @@ class MagnitudePreservingRanker(BaseKernelRanker):
         Which of the losses. "hmp" is neither convex nor continuous; the default solver
         then starts from the minimum of "mp".
     beta : float, default=2.0
-        Power :math:`\beta` of the error, at least 1.
+        Power :math:`\beta` of the error, from 1 to 100.
     epsilon : float, default=0.1
         Error :math:`\varepsilon` that costs nothing under "svr".
     normalization : {"pair", "query"}, default="pair"

@@ -12,6 +12,7 @@ from skrank._core._greedy_order import greedy_ranks
 from skrank._core._inner import allows_missing
 from skrank._core._parameters import Fraction, NThreads, Seed, invalid_parameter
 from skrank._core._threads import effective_n_threads
+from skrank._core._validation import check_arguments
 from skrank._meta import BaseQueryMetaRanker, fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
 from skrank.base import BaseRanker
@@ -131,7 +132,7 @@ class PreferenceOrdering(BaseQueryMetaRanker):
             if isinstance(entry, (tuple, list)) and len(entry) == 2
         ]
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True):
         """Return the parameters, and those of the estimators by their names.
 
         Parameters
@@ -144,6 +145,7 @@ class PreferenceOrdering(BaseQueryMetaRanker):
         dict
             Parameter names and values.
         """
+        check_arguments(PreferenceOrdering.get_params, deep=deep)
         params = super().get_params(deep=False)
         if deep:
             for name, model in self._named():

@@ -16,6 +16,7 @@ from skrank._core._parameters import (
 )
 from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._segments import segment_ranks
+from skrank._core._validation import as_numbers
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 
@@ -115,7 +116,7 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
         d = self.n_features_in_
         if self.query is None:
             return np.zeros(d)
-        query = np.asarray(self.query, dtype=np.float64)
+        query = as_numbers(self.query, "query")
         if query.shape != (d,) or not np.isfinite(query).all():
             raise invalid_parameter(
                 self, "query", f"{d} finite numbers, one for each feature", self.query

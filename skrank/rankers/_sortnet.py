@@ -98,7 +98,10 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
             Probability :math:`P(u > v)` that the first one is the better one.
         """
         check_is_fitted(self)
-        rows = [self._check_rows(part, reset=False) for part in (X, X_other)]
+        rows = [
+            self._check_rows(X, reset=False),
+            self._check_rows(X_other, reset=False, name="X_other"),
+        ]
         n = rows[0].shape[0]
         if rows[1].shape[0] != n:
             raise ValueError(

@@ -213,7 +213,7 @@ def test_best_first_is_a_sort_by_score_and_id(seed):
         ),
         (np.empty((0, 2)), [], "runs has no rows"),
         ([[np.inf]], [0], "it contains infinity"),
-        ([[1.0]], None, "aggregation needs to know the query of every row"),
+        ([[1.0]], None, "aggregation of runs needs to know the query of every row"),
         ([[1.0], [2.0]], [0], "found 1 ids for 2 rows"),
         (
             [Run(np.array(["q", "q"]), np.array(["a", "a"], object), np.ones(2), "t")],
