@@ -64,9 +64,6 @@ _STATES: dict[type, dict[str, Array | Scalar]] = {
     AssociationRuleRanker: {
         "grades_": Array("g"),
         "prior_": Array("g"),
-        "itemsets_": Array("rs", whole=True),
-        "support_": Array("rg"),
-        "confidence_": Array("rg"),
     },
     LogisticRanker: {"thresholds_": Array("t")},
     MultipleHyperplaneRanker: {
@@ -85,6 +82,13 @@ _STATES: dict[type, dict[str, Array | Scalar]] = {
     RobustSparseRanker: {"first_coef_": Array("d")},
     Rocchio: {"vectors_": Array("qd"), "mean_vector_": Array("d")},
     SVMClassifierRanker: {"coef_": Array("d"), "intercept_": NUMBER},
+}
+
+
+_RULES: dict[str, Array | Scalar] = {
+    "itemsets_": Array("rs", whole=True),
+    "support_": Array("rg"),
+    "confidence_": Array("rg"),
 }
 
 
@@ -108,6 +112,8 @@ def state_of_ranker(ranker: BaseRanker) -> dict[str, Array | Scalar]:
         state |= _STATES.get(cls, {})
     if "energy_" not in vars(ranker) and "coef_" in vars(ranker):
         state |= {"coef_": Array("d"), "intercept_": NUMBER}
+    if isinstance(ranker, AssociationRuleRanker) and ranker.mining == "fit":
+        state |= _RULES  # otherwise there are none before predict
     known = vars(ranker)
     state |= {k: v for k, v in _IF_THERE.items() if k in known and k not in state}
     return state
