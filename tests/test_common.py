@@ -72,6 +72,10 @@ EXPECTED_FAILURES |= dict.fromkeys(
     _REPEATED_ROWS | _WHOLE_QUERY,
 )
 EXPECTED_FAILURES["AssociationRuleRanker"] = _COUNTED_ROWS
+EXPECTED_FAILURES["SortNet"] = EXPECTED_FAILURES["SortNet"] | {
+    "check_methods_sample_order_invariance": "preferences may run in circles, where "
+    "sorting depends on where it begins",
+}
 # Steps of an online ranker follow each other.
 STEPS = ("PRank", "OnlineAggregatePRank")
 EXPECTED_FAILURES |= dict.fromkeys(

@@ -84,7 +84,7 @@ class SubsetRegression(BaseRanker):
         with others_after_fork():
             self.estimator_ = model.fit(data.X, target, **given)
         if hasattr(self.estimator_, "coef_"):
-            self.coef_ = np.ravel(self.estimator_.coef_)
+            self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
 
     def _weights(self, target, sample_weight):

@@ -470,7 +470,11 @@ def test_ends_of_lines_and_marks(ok, files, tmp_path, end, mark):
 
 
 def test_an_interrupt_of_reading_is_one_line(tmp_path):
-    code = "import sys; from skrank.cli import main; sys.exit(main())"
+    # Shells have background processes, and so their children, ignore interrupts.
+    code = (
+        "import signal, sys; from skrank.cli import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main())"
+    )
     command = [sys.executable, "-c", code, "fit", "-", "--ranker", "RankSVM", "--save"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen([*command, tmp_path / "model"], **pipes) as process:
