@@ -163,15 +163,15 @@ class ThresholdLoss(GradedLoss):
     :math:`b_0 = -\infty` and :math:`b_K = \infty` are left out. The penalties
     :math:`\phi(z)` are
 
-    ================== ==========================================================
-    ``"hinge"``        :math:`\max(0, 1 - z)`
-    ``"smooth_hinge"`` :math:`\tfrac12 - z` for :math:`z \le 0`, then
-                       :math:`\tfrac12 \max(0, 1 - z)^2`
-    ``"squared_hinge"``:math:`\max(0, 1 - z)^2`
-    ``"exponential"``  :math:`e^{-z}`
-    ``"logistic"``     :math:`\log(1 + e^{-z})`
-    ``"squared"``      :math:`(1 - z)^2`
-    ================== ==========================================================
+    =================== =========================================================
+    ``"hinge"``         :math:`\max(0, 1 - z)`
+    ``"smooth_hinge"``  :math:`\tfrac12 - z` for :math:`z \le 0`, then
+                        :math:`\tfrac12 \max(0, 1 - z)^2`
+    ``"squared_hinge"`` :math:`\max(0, 1 - z)^2`
+    ``"exponential"``   :math:`e^{-z}`
+    ``"logistic"``      :math:`\log(1 + e^{-z})`
+    ``"squared"``       :math:`(1 - z)^2`
+    =================== =========================================================
 
     A penalty that is at least 1 for :math:`z \le 0` makes the all-threshold loss a
     bound on the absolute error :math:`|\hat y - y|` in places of grades, and the

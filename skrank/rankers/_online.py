@@ -36,7 +36,7 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         Number of passes of `fit`.
     best_iteration_ : int
         Pass whose parameters were kept.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss met during each pass.
     validation_curve_ : ndarray
         Validation measure after each pass, if there were validation queries.

@@ -36,7 +36,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
         Grades that the ranker knows, ascending.
     n_documents_seen_ : int
         Number of documents that were presented to the ranker, in all passes.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iterations,)
         Mean number of thresholds that were on the wrong side of a document's score, in
         each pass.
     """
