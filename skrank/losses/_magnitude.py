@@ -11,7 +11,7 @@ from skrank._core._parameters import Interval, NonNegative
 from skrank.losses._base import BaseLoss
 from skrank.losses._functional import hinge
 from skrank.losses._hinge import PreparedHinge, PreparedRamp
-from skrank.losses._pairs import PairIndex, PairWeighting, PreparedPairs
+from skrank.losses._pairs import PairSum, PairWeighting, PreparedPairs
 
 # Larger powers overflow at errors of 1000 already.
 Power = Annotated[float, Interval(1, 100)]
@@ -239,31 +239,20 @@ class _PreparedMisordered(PreparedPairs):
         return values, gradient
 
 
-class _PairBlocks(PreparedPairs):
-    """Any of the losses, pair by pair."""
-
-    def __init__(self, loss, y, ptr, sample_weight, n_threads, weighting):
-        super().__init__(y, ptr, sample_weight, n_threads, weighting)
-        self.loss = loss
-        self.index = PairIndex(self)
-        self._of_grades = None
-        if weighting is not None and not weighting.by_row:
-            self._of_grades = weighting.weights
-            self.total_weight = float(weighting.totals(self, self.index).sum())
+class _PairBlocks(PairSum):
+    """Any of the losses, pair by pair; they compare grades as well as scores."""
 
     def value_gradient(self, raw):
         raw = self._scores(raw)
         losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
-        for rows, better, worse in self.index.blocks():
+        for rows, better, worse, weight in self.blocks():
             y, scores = self.y[rows], raw[rows]
-            weight = 1.0 if self.weight is None else self.weight[rows][better]
-            if self._of_grades is not None:
-                weight = weight * self._of_grades(y[better], y[worse])
             values, slopes = self.loss.pair_terms(
                 scores[better] - scores[worse], y[better] - y[worse]
             )
-            n, slopes = len(y), weight * slopes
-            losses[rows] += np.bincount(better, weight * values, n)
-            gradient[rows] += np.bincount(better, slopes, n)
-            gradient[rows] -= np.bincount(worse, slopes, n)
+            if weight is not None:
+                values, slopes = weight * values, weight * slopes
+            losses[rows] += np.bincount(better, values, len(y))
+            gradient[rows] += np.bincount(better, slopes, len(y))
+            gradient[rows] -= np.bincount(worse, slopes, len(y))
         return _segments.segment_sum(losses, self.ptr), gradient
