@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api_reference",
     "object_table",
+    "ranker_table",
     "preset_table",
     "command_help",
 ]

@@ -12,6 +12,7 @@ import pytest
 from _public import public_objects
 from api_reference import index_page, page_of, public_modules
 from object_table import rows_of, table_of
+from ranker_table import cost_of, grades_of, parts_of
 
 import skrank
 from skrank.discovery import all_objects
@@ -114,6 +115,29 @@ def test_the_guide_has_a_table_of_each_approach(approach):
     page = (_ROOT / "doc" / "rankers.rst").read_text(encoding="utf-8")
     assert f".. object-table:: ranker {approach}\n" in page
     assert {cls.approach for cls, _, _ in rows_of("ranker", approach)} == {approach}
+
+
+@pytest.mark.parametrize("name", _RANKERS)
+def test_every_ranker_says_what_it_costs(name):
+    assert 3 < len(cost_of(_RANKERS[name])) < 85
+
+
+@pytest.mark.parametrize(
+    ("name", "grades", "energy", "loss", "solver"),
+    [
+        ("ListNet", "value", "LinearEnergy", "ListNetLoss", "LBFGS"),
+        ("RankSVM", "order", "LinearEnergy", "SquaredHingeLoss", "LBFGS"),
+        ("LogisticRanker", "relevant or not", "LinearEnergy", "LogisticLoss", "LBFGS"),
+        ("LambdaMART", "value", "trees", "LambdaLoss", "boosting"),
+        ("FRank", "order", "thresholded features", "FidelityLoss", "boosting"),
+        ("PRank", "order", "–", "–", "–"),
+    ],
+)
+def test_the_overview_knows_rankers(name, grades, energy, loss, solver):
+    ranker = _RANKERS[name]()
+    assert grades_of(ranker) == grades
+    for cell, part in zip(parts_of(ranker), (energy, loss, solver), strict=True):
+        assert cell.rstrip("`").endswith(part)
 
 
 @pytest.mark.parametrize("kind", _KINDS)

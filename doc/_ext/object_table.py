@@ -39,6 +39,23 @@ def _short_names(cls):
     return (own["short_name"], *own.get("aliases", ())) if "short_name" in own else ()
 
 
+def link_to(cls):
+    """Link to the reference of a public class, in reStructuredText.
+
+    Parameters
+    ----------
+    cls : type
+        A class of the package.
+
+    Returns
+    -------
+    str
+        A role that shows the name of the class.
+    """
+    # The public module, where the reference has the class.
+    return f":class:`~{cls.__module__.partition('._')[0]}.{cls.__name__}`"
+
+
 def table_of(kind, approach=None):
     """Table of the classes of a kind, in reStructuredText.
 
@@ -62,10 +79,8 @@ def table_of(kind, approach=None):
         "",
     ]
     for cls, names, summary in rows:
-        # The public module, where the reference has the class.
-        link = f":class:`~{cls.__module__.partition('._')[0]}.{cls.__name__}`"
         cells = [", ".join(f'``"{name}"``' for name in names)] if has_names else []
-        lines.append(f"   * - {link}")
+        lines.append(f"   * - {link_to(cls)}")
         lines += [f"     - {cell}".rstrip() for cell in (*cells, summary)]
     return "\n".join(lines)
 

@@ -50,6 +50,10 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
     cut-off of the NDCG that it trains on. ``solver="sgd"`` is ``SGD(learning_rate=0.1,
     momentum=0.0, batch_queries=1, max_iter=100)``: one step after each query.
 
+    Complexity: O(n (p + S)) per iteration for p parameters of the network and S
+    rankings of each query; with pairwise potentials of h hidden units, O(m² h) more for
+    a query of m documents.
+
     Parameters
     ----------
     pairwise_potential : bool, default=False

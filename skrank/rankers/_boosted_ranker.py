@@ -17,8 +17,10 @@ class BoostedRanker(BaseBoostedRanker):
     is a mean gradient times the learning rate. A loss of pairs sums over the pairs of a
     document: where it is strongly curved, as squares are, such steps overshoot and
     training diverges, which is an error. ``normalization="query"`` of the loss, or a
-    smaller learning rate, keeps them short. A level of a tree costs O(n d) for n
-    documents with d features, from histograms of integers.
+    smaller learning rate, keeps them short.
+
+    Complexity: O(n d) per level of a tree for n documents with d features, from
+    histograms of integers, and the loss once per round.
 
     Parameters
     ----------

@@ -43,6 +43,8 @@ class EnergyListwise(BaseLVQ2Ranker):
     batch_queries=1, max_iter=10)``: one step after each query, which is the update rule
     of the paper to the letter.
 
+    Complexity: O(n p) per iteration for n documents and p parameters of the network.
+
     Parameters
     ----------
     top_k : int, default=5

@@ -41,6 +41,9 @@ class EnergyPairwise(BaseLVQ2Ranker):
     gradients of its pairs, where the paper takes a step after each pair. For a query
     with one pair this is the update rule of the paper to the letter.
 
+    Complexity: O(n p + n log m) per iteration for n documents, m in a query, and p
+    parameters of the network.
+
     Parameters
     ----------
     cap : float, default=2.0

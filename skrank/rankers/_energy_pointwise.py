@@ -45,6 +45,9 @@ class EnergyPointwise(BaseNetworkRanker):
     2 and evaluates the exponential at the correct label. The number of grades must be
     small: real-valued targets are for `SubsetRegression`.
 
+    Complexity: O(n (p + K)) per iteration for n documents, K grades and p parameters of
+    the network.
+
     Parameters
     ----------
     gamma : float, default=0.001

@@ -412,6 +412,8 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     Every ranker of this package that fits the scheme is one choice of the three parts.
     The parts are estimators themselves, so that their parameters can be searched.
 
+    Complexity: that of the energy and of the loss in every iteration.
+
     Parameters
     ----------
     energy : BaseEnergy, default=None

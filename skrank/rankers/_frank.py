@@ -28,9 +28,9 @@ class FRank(BaseThresholdBooster):
     the weak ranker is the one along which the loss falls fastest, as in `RankBoost`,
     because it is found without a visit to the pairs for each threshold.
 
-    A round costs O(n d) additions for n documents with d features, and what the pairs
-    take: one square root and one division each in short queries, and O(m log m) in long
-    ones of m documents, as `FidelityLoss` says.
+    Complexity: O(n d) additions per round for n documents with d features, and what the
+    pairs take: one square root and one division each in short queries, and O(m log m)
+    in long ones of m documents, as `FidelityLoss` says.
 
     Parameters
     ----------

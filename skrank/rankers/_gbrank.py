@@ -25,9 +25,10 @@ class GBRank(BaseBoostedRanker):
               f_t = \frac{t f_{t-1} + \eta\, g_t}{t + 1}.
 
     Either target makes the pair lose nothing of :math:`\max(0, f(x_v) - f(x_u) +
-    \tau)^2 / 2` where the other document stays as it is. Targets of one document are
-    summed by sorting, in O(m log m) for a query of m documents; a level of a tree costs
-    O(n d) for n documents with d features.
+    \tau)^2 / 2` where the other document stays as it is.
+
+    Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
+    m) per round for a query of m documents, whose targets are summed by sorting.
 
     Parameters
     ----------

@@ -61,12 +61,14 @@ class GERank(BaseEnergyRanker):
 
     The loss is summed over all :math:`P_q` preference pairs of a query, not over drawn
     ones: a sort takes the place of the pairs, or for square-exponential a sum over
-    documents. An epoch costs O(n p) for n documents and p parameters, of which there
-    are about h (d + 2 L) for h hidden units, d features and L dimensions.
+    documents.
 
     Features must not be normalised within each query: that would erase the features
     that depend on the query alone. The energy is not linear, so ``coef_`` and
     ``intercept_`` are never set.
+
+    Complexity: O(n p) per epoch for n documents and p parameters, of which there are
+    about h (d + 2 L) for h hidden units, d features and L dimensions.
 
     Parameters
     ----------

@@ -31,6 +31,9 @@ class IRSVM(RankSVM):
     takes pairs of row numbers, the preferred document first:
     ``fit(X, preferences=pairs)``, but no weights by grades then.
 
+    Complexity: O(n d + n log m) per iteration for n documents, m in a query, with d
+    features; weights that depend on both grades take one operation per pair.
+
     Parameters
     ----------
     rank_pair_weights : str, BaseMeasure, mapping or callable, default=None

@@ -21,6 +21,9 @@ class LambdaMART(BaseBoostedRanker):
     lambdas of its pairs, and its Hessian is
     :math:`\sum \sigma |\lambda_{uv}| (1 - |\lambda_{uv}| / (\sigma |\Delta_{uv}|))`.
 
+    Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
+    m + m k) per round for a query of m documents and a measure cut at k.
+
     Parameters
     ----------
     measure : str or BaseMeasure, default="ndcg@30"

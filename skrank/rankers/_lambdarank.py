@@ -22,6 +22,9 @@ class LambdaRank(BaseNetworkRanker):
     solver is `Adam` over mini-batches of queries, by default with learning rate 0.02
     for linear scores and 0.002 for networks.
 
+    Complexity: O(n p) per iteration for n documents and p parameters of the network,
+    and O(m log m + m k) for a query of m documents and a measure cut at k.
+
     Parameters
     ----------
     measure : str or BaseMeasure, default="ndcg@10"

@@ -39,8 +39,9 @@ class LargeMarginOrdinal(BaseOrdinalRanker):
     Thresholds are in order, whatever ``constraints`` says: "explicit" compares a
     document with the thresholds next to its grade, and the solver keeps them in order;
     "implicit" compares it with all of them, as documents of all lower and all higher
-    grades, after which they are in order by themselves. An evaluation costs
-    O(n (d + K)) for n documents with d features.
+    grades, after which they are in order by themselves.
+
+    Complexity: O(n (d + K)) per iteration for n documents with d features and K grades.
 
     Parameters
     ----------

@@ -15,8 +15,10 @@ class ListMLE(BaseNetworkRanker):
     .. math:: \ell_q = -\sum_{j=1}^{k} \log \frac{e^{f(x_{\pi_j})}}
               {\sum_{t=j}^{m} e^{f(x_{\pi_t})}}
 
-    where :math:`\pi` sorts the documents of the query by grade. An evaluation costs
-    O(m) per query after one sort by grade.
+    where :math:`\pi` sorts the documents of the query by grade.
+
+    Complexity: O(n p) per iteration for n documents and p parameters of the network,
+    after one sort by grade.
 
     Parameters
     ----------

@@ -19,6 +19,9 @@ class ListNet(BaseNetworkRanker):
     For ``top_k=1`` both are softmax distributions over the m documents of the query,
     and an evaluation costs O(m).
 
+    Complexity: O(n p) per iteration for n documents and p parameters of the network,
+    with ``top_k`` 1 or 2; see `ListNetLoss` for more.
+
     Parameters
     ----------
     top_k : int, default=1

@@ -22,6 +22,9 @@ class MagnitudePreservingRanker(BaseKernelRanker):
     see `MagnitudePreservingLoss` for the formulas. "mp" with a power of 2 is ridge
     regression on differences of rows, and costs O(n) per evaluation.
 
+    Complexity: O(n d) per iteration for n documents with d features and the default
+    loss; see `MagnitudePreservingLoss` for the others.
+
     Parameters
     ----------
     kind : {"mp", "hmp", "svr"}, default="mp"

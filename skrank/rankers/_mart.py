@@ -9,8 +9,8 @@ class MART(BaseBoostedRanker):
 
     .. math:: \ell_q = \sum_{d \in q} (y_d - F(x_d))^2
 
-    A level of a tree costs O(n d) for n documents with d features, from histograms of
-    integers.
+    Complexity: O(n d) per level of a tree for n documents with d features, from
+    histograms of integers.
 
     References
     ----------

@@ -25,8 +25,9 @@ class McRank(ProbabilitiesMixin, GradesMixin, BaseBoostedRanker):
     is one for each of the K − 1 questions whether the grade is above the k-th, trained
     by the logistic loss, with :math:`P(\hat y > k) = 1 / (1 + e^{-F_k})`; where the
     answers contradict each other, a higher grade is as probable as a lower one at most.
-    A level of a tree costs O(n d) for n documents with d features, and a round grows a
-    tree for every grade or question.
+
+    Complexity: O(n d) per level of a tree for n documents with d features, and a tree
+    for every grade or question in each round.
 
     Parameters
     ----------

@@ -24,8 +24,10 @@ class OnlineAggregatePRank(ThreadsMixin, BasePRank):
 
     Whether an instance learns from a document is drawn anew in each pass, and depends
     on ``random_state`` and on the number of documents before it, so that a stream gives
-    the same model in however many parts it comes. A document costs
-    O(:math:`\tau` N (d + K)) for d features and K grades.
+    the same model in however many parts it comes.
+
+    Complexity: O(:math:`\tau` N n (d + K)) per pass over n documents with d features
+    and K grades, for N instances.
 
     Parameters
     ----------

@@ -23,7 +23,10 @@ class OWPC(BaseKernelRanker):
     The losses of a preferred document against the :math:`n_u` worse documents of its
     query are sorted, and the largest ones, those of the worse documents at the top of
     the ranking, weigh most: an ordered weighted average. Equal weights give `RankSVM`.
-    Convex. A query of m documents with k grades costs O(m log m + m k).
+    Convex.
+
+    Complexity: O(n d) per iteration for n documents with d features, and O(m log m + m
+    K) for a query of m documents with K grades.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class PNormPush(BaseThresholdBooster):
     a document is compared with all that have a better grade, and the sum over queries
     are those of `PNormPushLoss`, not of the source.
 
-    A round costs O(n d) additions for n documents with d features, and about ten
-    evaluations of the loss in O(n), however many pairs there are.
+    Complexity: O(n d) additions per round for n documents with d features, and about
+    ten evaluations of the loss in O(n), however many pairs there are.
 
     Parameters
     ----------

@@ -152,10 +152,12 @@ class PRank(BasePRank):
     :math:`w + x`.
 
     `fit` makes up to ``max_iter`` passes in random order; `partial_fit` makes one, in
-    the order of the rows. A document costs O(d + K) and the model takes as much memory,
-    however long the stream is. Scale the features: a step is as long as the document.
-    The weight of a document multiplies its step; thresholds that such steps of
-    different lengths would let cross are moved to the nearest ones in order.
+    the order of the rows. Scale the features: a step is as long as the document. The
+    weight of a document multiplies its step; thresholds that such steps of different
+    lengths would let cross are moved to the nearest ones in order.
+
+    Complexity: O(n (d + K)) per pass over n documents with d features and K grades; the
+    model takes O(d + K) memory, however long the stream is.
 
     References
     ----------

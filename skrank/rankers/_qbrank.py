@@ -18,9 +18,10 @@ class QBRank(BaseBoostedRanker):
               + \bigl(g(x_v) + \tfrac{1}{2} r_{uv}\bigr)^2.
 
     Unlike the loss, the bound is a sum over documents: a tree is fitted to the targets
-    :math:`\pm r_{uv} / 2` by regression, and :math:`f_t = f_{t-1} + \eta\, g_t`. The
-    targets of one document are summed by sorting, in O(m log m) for a query of m
-    documents; a level of a tree costs O(n d) for n documents with d features.
+    :math:`\pm r_{uv} / 2` by regression, and :math:`f_t = f_{t-1} + \eta\, g_t`.
+
+    Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
+    m) per round for a query of m documents, whose targets are summed by sorting.
 
     Parameters
     ----------

@@ -26,7 +26,9 @@ class RandomForestRanker(BaseTreeRanker):
     with the gradient and the diagonal Hessian of the loss at scores that are all zero;
     for the squared loss a leaf holds the mean grade of its documents. All documents of
     a query are drawn together, so that a tree has seen nothing of the queries that it
-    was not grown on. A level of a tree costs O(n d) for n documents with d features.
+    was not grown on.
+
+    Complexity: O(n d) per level of a tree for n documents with d features.
 
     Parameters
     ----------

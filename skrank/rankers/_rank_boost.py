@@ -24,8 +24,8 @@ class RankBoost(BaseThresholdBooster):
     win minus those that it should lose. The loss is at most its first value times
     :math:`\prod_t \sqrt{1 - r_t^2}`, whatever ``step`` is, and never rises.
 
-    A round costs O(n d) additions for n documents with d features, and O(n) for the
-    pairs, however many there are.
+    Complexity: O(n d) additions per round for n documents with d features, and O(n) for
+    the pairs, however many there are.
 
     Parameters
     ----------

@@ -20,9 +20,10 @@ class RankCosine(BaseNetworkRanker):
 
     A regression whose loss is between 0 and 1 for each query, whatever its number of
     documents, so that no query decides alone. Not convex; training starts at scores
-    that are all equal. An evaluation costs O(n d). The original adds one feature at a
-    time to the scores; here all parameters move together, and
-    ``BoostedRanker(RankCosineLoss())`` adds trees.
+    that are all equal. The original adds one feature at a time to the scores; here all
+    parameters move together, and ``BoostedRanker(RankCosineLoss())`` adds trees.
+
+    Complexity: O(n p) per iteration for n documents and p parameters of the energy.
 
     Parameters
     ----------

@@ -26,6 +26,9 @@ class RankSVM(BaseKernelRanker):
     that of the dual problem, again without a single pair: the weight vector is a
     combination of the rows, and so of their features.
 
+    Complexity: O(n d + n log m) per iteration for n documents, m in a query, with d
+    features; a kernel with c landmarks has c features, which cost O(n c (d + c)) once.
+
     Parameters
     ----------
     hinge : {"squared", "linear"}, default="squared"

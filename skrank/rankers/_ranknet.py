@@ -17,6 +17,9 @@ class RankNet(BaseNetworkRanker):
     themselves cost one division each. In place of grades `fit` also takes pairs of row
     numbers, the preferred document first: ``fit(X, preferences=pairs)``.
 
+    Complexity: O(n p) per iteration for n documents and p parameters of the network,
+    and one division per pair.
+
     Parameters
     ----------
     sigma : float, default=1.0

@@ -29,8 +29,10 @@ class RobustSparseRanker(BaseEnergyRanker):
     that is sought: so they are held while it is learned, and taken anew from its
     ranking until nothing changes. The first classifier is that of equal weights.
 
-    Each problem is convex, and has a sparse solution; an evaluation costs O(n d) and
-    visits the pairs of different grades of every query, one division each.
+    Each problem is convex, and has a sparse solution.
+
+    Complexity: O(n d) per iteration for n documents with d features, and one division
+    per pair.
 
     Parameters
     ----------

@@ -42,8 +42,9 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
               \frac{1}{m^-} \bigl(\frac{1 - \alpha}{4} \lVert w \rVert^2
               + \gamma w^T x_j\bigr), & y_j < k, \end{cases}
 
-    so that repeated updates tend to its minimum if :math:`\alpha < 1`. Complexity: O(n
-    d) for n documents with d features, whatever the number of updates.
+    so that repeated updates tend to its minimum if :math:`\alpha < 1`.
+
+    Complexity: O(n d) for n documents with d features, whatever the number of updates.
 
     Parameters
     ----------

@@ -39,8 +39,9 @@ class SigmoidRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseEnergyRanker):
     In place of grades `fit` also takes pairs of row numbers, the preferred document
     first, if the first stage does: ``fit(X, preferences=pairs)``.
 
-    An evaluation of the ramp costs O(m log m) for a query of m documents, and one of
-    the sigmoid one division per pair.
+    Complexity: that of the first stage, then O(n d) per iteration for n documents with
+    d features and one division per pair; with the ramp, O(m log m) for a query of m
+    documents.
 
     Parameters
     ----------

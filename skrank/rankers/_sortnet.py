@@ -30,7 +30,7 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
     two orders of a pair. Documents are ranked by the mean of :math:`P(u \succ v)` over
     the others of their query, or by sorting them with the network as comparison.
 
-    Complexity: O(h) for each preference pair and h pairs of hidden units to train, in
+    Complexity: O(h) per preference pair and iteration for h pairs of hidden units, in
     blocks of pairs; to predict O(m² h) for a query of m documents by aggregation, and
     O(m log² m h) by sorting.
 

@@ -57,9 +57,10 @@ class StructRank(BaseEnergyRanker):
     after each query, of the length that suits a mean over edges: the rate of 0.5 that
     the paper states is that of a sum, and moves a mean hardly at all.
 
-    An evaluation costs O(E) for the E edges of a query with "full", some hundred times
-    what "disconnected" costs; see `CDNLoss`. Local averages cost O(n N d) for N
-    training rows, which ``NadarayaWatsonEnergy(max_landmarks=...)`` reduces.
+    Complexity: O(n d + E) per iteration for n documents with d features and E edges,
+    with "full" some hundred times what "disconnected" costs; see `CDNLoss`. Local
+    averages cost O(n N d) for N training rows, which
+    ``NadarayaWatsonEnergy(max_landmarks=...)`` reduces.
 
     Parameters
     ----------

@@ -22,6 +22,9 @@ class SubsetRegression(BaseRanker):
     The square loss bounds the loss in DCG when g is the gain of the measure; the
     weights make errors count more on the documents that should be on top.
 
+    Complexity: O(n d²) for n documents with d features and the default estimator, in
+    one pass.
+
     Parameters
     ----------
     estimator : estimator, default=None

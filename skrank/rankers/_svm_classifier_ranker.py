@@ -28,9 +28,10 @@ class SVMClassifierRanker(BaseRanker):
     with :math:`p = 2` (squared hinge) or :math:`p = 1`, and :math:`z_j = 1` for
     documents whose grade reaches the threshold and −1 for others; :math:`\alpha` is
     :math:`1 / (\lambda n)` for the :math:`\lambda` of the book. The score is the
-    decision function of scikit-learn's machine. Training costs a few dozen passes over
-    the rows for the squared hinge, and up to thousands for the other; scale the
-    features.
+    decision function of scikit-learn's machine. Scale the features.
+
+    Complexity: O(n d) per pass over n documents with d features, a few dozen of them
+    for the squared hinge and up to thousands for the other.
 
     Parameters
     ----------

@@ -35,8 +35,10 @@ class ThresholdOrdinal(ProbabilitiesMixin, BaseOrdinalRanker, BaseNetworkRanker)
 
     The order of the thresholds is a constraint, which the solver keeps at every step.
     For the all-threshold construction it never binds at the minimum, because every
-    penalty makes the best place of a threshold move up with its number. An evaluation
-    costs O(n (d + K)) for n documents with d features.
+    penalty makes the best place of a threshold move up with its number.
+
+    Complexity: O(n (p + K)) per iteration for n documents, K grades and p parameters of
+    the energy.
 
     Parameters
     ----------
