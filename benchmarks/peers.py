@@ -9,6 +9,8 @@ during construction and training beyond what the process held with the data load
 ``--growth`` trains on one to eight times 1,000 queries, ``--small`` on the training
 part of MQ2008 fold 1 (read from the folder named by SKRANK_DATA), where the fixed costs
 show. ``--copies 2`` lets every contestant share the machine with a second one.
+
+``python -m benchmarks.peers classical`` is `benchmarks.classical`.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import classical
 from benchmarks.outputs import (
     Panel,
     add_outputs,
@@ -278,10 +281,14 @@ def mq2008():
 
 def main(argv=None):
     """Compare and print tables."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] == ["classical"]:
+        classical.main(arguments[1:])
+        return
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peers", description=__doc__
     )
-    parser.add_argument("what", choices=["trees"])
+    parser.add_argument("what", choices=["trees", "classical"])
     parser.add_argument("--shape", default="M", choices=["S", "M"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
@@ -297,7 +304,7 @@ def main(argv=None):
     add_outputs(parser)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args(argv)
+    options = parser.parse_args(arguments)
     if options.child:
         run_contestant(options.child, options.folder, options.threads)
         return

@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip("benchmarks", reason="the folder of benchmarks is not here")
 
-from benchmarks import kernels, letor, linear, peers
+from benchmarks import classical, kernels, letor, linear, peers
+from benchmarks.data import make_mslr_like
 from benchmarks.outputs import (
     Panel,
     add_outputs,
@@ -56,6 +57,27 @@ def test_panels_show_all_contestants_and_their_spread():
 def test_lines_over_sizes():
     figure = line_figure({"a": {10: 1.0, 100: 9.0}, "b": {10: 2.0}}, "m", "s")
     assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 1]
+
+
+def test_the_classical_rankers_are_timed(capsys, tmp_path):
+    plot, figures = tmp_path / "growth.png", tmp_path / "figures.json"
+    given = ["classical", "--queries", "16", "--rounds", "1", "growth"]
+    peers.main([*given, "--json", str(figures), "--plot", str(plot)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 2 * 4 + 1
+    assert set(json.loads(figures.read_text())["growth"]) == {
+        f"{name}, {kind}"
+        for name in (*classical.BOOSTERS, "RankSVM")
+        for kind in ("documents", "pairs")
+    }
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_longer_queries_keep_their_documents():
+    data = make_mslr_like(6, seed=0)
+    longer = classical.lengthened(data, 4)
+    assert longer.ptr.tolist() == [0, data.ptr[4], data.ptr[6]]
+    assert longer.y is data.y
 
 
 def test_pictures_of_the_benchmarks():
