@@ -314,8 +314,6 @@ def test_sparse_rows_are_refused_where_they_do_not_fit(case, graded):
 
 @named(SPARSE)
 def test_sparse_rows(case, graded):
-    if case.name == "OWPC" and case.variant:
-        pytest.skip("line searches end near the minimum, at other kinks after rounding")
     X, y, groups = graded
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     params = {"ties": "stable"} if case.name == "ListMLE" else {}  # one minimum
@@ -335,6 +333,8 @@ def test_single_precision_rows(case, graded):
     expected = fitted_scores(case, X, y, groups)
     if "hidden_layer_sizes" in repr(case.variant):
         pytest.skip("networks that were trained from rounded rows may end elsewhere")
+    if case.variant.get("kind") == "hmp":
+        pytest.skip("a loss with jumps may end elsewhere after rounding")
     ranker = make(case).fit(X.astype(np.float32), y, groups)
     np.testing.assert_allclose(
         scores_of(ranker, X.astype(np.float32), groups), expected, rtol=1e-2, atol=1e-2
@@ -420,8 +420,7 @@ def test_query_weights_equal_repeated_queries(case, graded):
         pytest.skip("repeated rows, unlike weights, change the scale of features")
     if case.name in STEPS:
         pytest.skip("a step of double length is not two steps")
-    kinked = case.name == "OWPC" and case.variant
-    if kinked or case.variant.get("kind") == "hmp":
+    if case.variant.get("kind") == "hmp":
         pytest.skip("line searches end near the minimum, at other kinks after rounding")
     if case.variant.get("transformation") == "linear":
         pytest.skip("the length of the coefficients changes nothing, and is left open")

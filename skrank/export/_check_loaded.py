@@ -392,7 +392,7 @@ def _check_repeats(ranker, name: str, expected: Any) -> None:
     if isinstance(expected, np.ndarray):
         found = array_of(ranker, name, [np.float64], expected.shape)
     else:
-        found = check_scalar(ranker, name, NUMBER)
+        found = np.float64(check_scalar(ranker, name, NUMBER))
     if not np.allclose(found, expected, rtol=1e-6, atol=0.0):
         raise error_of(ranker, name, "that of params_", found)
 

@@ -4,13 +4,17 @@ from typing import Literal
 
 import numpy as np
 
+from skrank._core._informative import warn_of_data
 from skrank._core._parameters import NonNegative
 from skrank._core._threads import effective_n_threads
 from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss, OWPCLoss
 from skrank.losses._owpc import Weights
 from skrank.rankers._kernel_ranker import BaseKernelRanker
-from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
+from skrank.solvers import LBFGS, BaseSolver, CuttingPlane, SmoothingHomotopy
+
+# Differences of scores, as shares of the margin, that are rounding errors.
+_FLAT = 1e-9
 
 
 class OWPC(BaseKernelRanker):
@@ -24,6 +28,10 @@ class OWPC(BaseKernelRanker):
     query are sorted, and the largest ones, those of the worse documents at the top of
     the ranking, weigh most: an ordered weighted average. Equal weights give `RankSVM`.
     Convex.
+
+    Where the features cannot put the best documents above the best of the many worse
+    ones, the minimum may be at scores that are all equal. `fit` warns of it; flatter
+    weights, up to "uniform", ask for less.
 
     Complexity: O(n d) per iteration for n documents with d features, and O(m log m + m
     K) for a query of m documents with K grades.
@@ -40,15 +48,17 @@ class OWPC(BaseKernelRanker):
     hinge : {"linear", "squared"}, default="linear"
         Power of the hinge: 1, as in the paper, or 2. The objective has kinks where
         scores of worse documents are equal, and "linear" also where a margin is just
-        met; only the latter are smoothed by the solver, which therefore ends near the
-        minimum and not at it.
+        met.
     normalization : {"query", "pair", "document"}, default="query"
         Whether every query, pair or preferred document has the same weight; see
         `OWPCLoss`. With two grades, "query" is the mean over the preferred documents of
         each query, as in the paper.
     solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
-        Solver of the minimisation, which starts at the minimum for equal weights; None
-        means `SmoothingHomotopy`.
+        Solver of the minimisation. None means `CuttingPlane` for the linear hinge,
+        which ends within its tolerance of the minimum, kinks or not. For the squared
+        one, and where ``alpha`` is 0, it means `SmoothingHomotopy`, which smooths no
+        kink of the order and ends near the minimum. Training starts at the minimum for
+        equal weights.
 
     References
     ----------
@@ -89,6 +99,22 @@ class OWPC(BaseKernelRanker):
         )
         return self._energy(), loss
 
+    def _fit(self, data, validation) -> None:
+        super()._fit(data, validation)
+        if self.early_stopping or validation is not None:
+            return  # the best iteration is kept, wherever the minimum is
+        starts = data.ptr[:-1]
+        best = np.maximum.reduceat(data.y, starts)
+        if (best == np.minimum.reduceat(data.y, starts)).all():
+            return  # nothing to learn, of which all rankers warn
+        if np.ptp(self._predict(data.X)) <= _FLAT * self.margin:
+            warn_of_data(
+                f"the minimum of OWPC with weights={self.weights!r} and alpha="
+                f"{self.alpha:g} is at scores that are all equal: the features do not "
+                "put the preferred documents above the best of the worse ones. Choose "
+                "flatter weights, such as weights='uniform', or a smaller alpha"
+            )
+
     def _restarts(self, solver, energy, loss, data, validation, rng):
         # Where all scores are equal, a subgradient need not be a direction of descent.
         # So training starts at the minimum for equal weights, which no kink of this
@@ -111,4 +137,6 @@ class OWPC(BaseKernelRanker):
         return self._equal
 
     def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
+        if self.hinge == "linear" and self.alpha > 0:
+            return CuttingPlane()
         return SmoothingHomotopy()

@@ -3,6 +3,7 @@
 from skrank.solvers._adam import Adam
 from skrank.solvers._base import BaseSolver, SolverResult
 from skrank.solvers._constrained_sgd import ConstrainedSGD
+from skrank.solvers._cutting_plane import CuttingPlane
 from skrank.solvers._homotopy import SmoothingHomotopy
 from skrank.solvers._iterated_weights import IteratedWeights
 from skrank.solvers._lbfgs import LBFGS
@@ -17,6 +18,7 @@ __all__ = [
     "Adam",
     "BaseSolver",
     "ConstrainedSGD",
+    "CuttingPlane",
     "IteratedWeights",
     "ProjectedGradient",
     "RelaxedStart",

@@ -30,6 +30,7 @@ class Toy:
     def __init__(self, X, y, alpha=0.1):
         self.X, self.y, self.alpha = X, y, alpha
         self.n_queries = len(y)
+        self.penalty = np.full(X.shape[1], alpha)
 
     def value_gradient(self, params):
         residual = self.X @ params - self.y

@@ -1,0 +1,154 @@
+"""Cutting planes: the minimum of the model, known gaps, and what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank.datasets import make_ranking
+from skrank.exceptions import TrainingDataWarning
+from skrank.losses import OWPCLoss
+from skrank.rankers import OWPC, LogisticRanker, RankSVM
+from skrank.solvers import CuttingPlane, SmoothingHomotopy
+from skrank.solvers._cutting_plane import _IDLE, simplex_maximum
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=20, n_features=6, n_informative=4, random_state=0)
+
+
+class Absolute:
+    """Mean absolute residual plus a penalty, with a kink at every row."""
+
+    def __init__(self, A, b, alpha):
+        self.A, self.b = A, b
+        self.penalty = np.full(A.shape[1], alpha)
+
+    def value_gradient(self, w):
+        residual = self.A @ w - self.b
+        value = np.abs(residual).mean() + 0.5 * self.penalty @ w**2
+        return value, self.A.T @ np.sign(residual) / len(self.b) + self.penalty * w
+
+
+class Hill:
+    """A concave function."""
+
+    penalty = np.ones(2)
+
+    def value_gradient(self, w):
+        return -(w @ w), -2.0 * w
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_minimum_of_the_model_meets_its_conditions(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    S = rng.normal(size=(n, int(rng.integers(1, 6))))
+    S[n // 2] = S[0]  # planes may repeat
+    gram, linear = S @ S.T, rng.normal(size=n)
+    start = np.eye(n)[rng.integers(n)]
+    weights = simplex_maximum(gram, linear, start)
+    assert weights.min() >= 0.0
+    assert_allclose(weights.sum(), 1.0)
+    slope = linear - gram @ weights
+    assert slope.max() - slope[weights > 0].min() < 1e-8
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.01])
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
+def test_the_gap_is_at_most_the_tolerance(alpha, tol):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(60, 4))
+    objective = Absolute(A, A @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=60), alpha)
+    found = CuttingPlane(tol=tol).solve(objective, np.zeros(4), rng)
+
+    # The same as a smooth problem: a bound t of each residual, twice constrained.
+    def value(z):
+        return z[4:].mean() + 0.5 * alpha * z[:4] @ z[:4]
+
+    def slope(z):
+        return np.append(alpha * z[:4], np.full(60, 1 / 60))
+
+    M = np.block([[-A, np.eye(60)], [A, np.eye(60)]])
+    c = np.append(objective.b, -objective.b)
+    best = minimize(
+        value,
+        np.append(found.params, np.abs(A @ found.params - objective.b)),
+        jac=slope,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda z: M @ z + c, "jac": lambda z: M},
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    assert found.converged
+    assert -1e-9 <= found.value - best.fun <= tol * found.value + 1e-9
+
+
+def test_it_agrees_with_the_homotopy_on_a_ranking_svm(data):
+    planes = RankSVM(hinge="linear", alpha=0.01, solver=CuttingPlane(tol=1e-7))
+    smooth = RankSVM(
+        hinge="linear",
+        alpha=0.01,
+        solver=SmoothingHomotopy(final_width=1e-5, tol=1e-9),
+    )
+    found, expected = planes.fit(*data).coef_, smooth.fit(*data).coef_
+    assert_allclose(found, expected, rtol=5e-3, atol=5e-4)
+
+
+@pytest.mark.parametrize("normalization", ["pair", "query", "document"])
+@pytest.mark.parametrize("weights", ["max", "reciprocal"])
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.TrainingDataWarning")
+def test_kinks_of_the_order_do_not_stop_it(weights, normalization):
+    for seed in range(3):
+        X, y, groups = make_ranking(
+            n_queries=10, n_features=3, n_informative=3, random_state=seed
+        )
+        ptr = np.append(0, np.cumsum(np.unique(groups, return_counts=True)[1]))
+        loss = OWPCLoss(weights, normalization=normalization).prepare(y, ptr)
+
+        def objective(w, X=X, loss=loss):
+            value = loss.value_gradient(X @ w)[0].sum() / loss.total_weight
+            return value + 0.005 * w @ w
+
+        ranker = OWPC(weights=weights, normalization=normalization, alpha=0.01)
+        found = ranker.fit(X, y, groups).coef_
+        options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 5000}
+        best = minimize(objective, found, method="Nelder-Mead", options=options)
+        assert objective(found) <= best.fun * (1 + 1e-4)
+
+
+def test_fits_that_end_at_equal_scores_warn():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(400, 3)), np.repeat(np.arange(4), 100)
+    y = rng.integers(0, 2, 400)
+    with pytest.warns(TrainingDataWarning, match="flatter weights, such as"):
+        ranker = OWPC(weights="max").fit(X, y, groups)
+    assert not ranker.coef_.any()
+
+
+def test_every_parameter_needs_a_penalty(data):
+    with pytest.raises(ValueError, match="CuttingPlane needs a penalty of every param"):
+        RankSVM(alpha=0.0, solver=CuttingPlane()).fit(*data)
+    with pytest.raises(ValueError, match="leave intercepts out"):
+        LogisticRanker(solver=CuttingPlane()).fit(*data)
+
+
+def test_what_is_not_convex_is_refused():
+    with pytest.raises(ValueError, match="the objective is not convex"):
+        CuttingPlane().solve(Hill(), np.ones(2), np.random.RandomState(0))
+
+
+def test_the_gap_is_told_where_iterations_end(data):
+    ranker = RankSVM(hinge="linear", solver=CuttingPlane(max_iter=2))
+    with pytest.warns(ConvergenceWarning, match="after max_iter=2 iterations with the"):
+        ranker.fit(*data)
+    assert not ranker.converged_
+
+
+def test_planes_that_no_longer_matter_are_dropped(data):
+    fine = CuttingPlane(tol=1e-9)
+    ranker = RankSVM(hinge="linear", alpha=1e-5, solver=fine)
+    ranker.fit(*data)
+    assert ranker.n_iter_ > _IDLE  # so that some were
+    assert ranker.converged_
