@@ -9,7 +9,14 @@ from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import KernelEnergy, LinearEnergy
 from skrank.losses import HingeLoss
-from skrank.rankers import EnergyRanker, LambdaMART, LambdaRank, RankNet, RankSVM
+from skrank.rankers import (
+    EnergyRanker,
+    LambdaMART,
+    LambdaRank,
+    NestedRanker,
+    RankNet,
+    RankSVM,
+)
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.rankers._rounds import BaseAdditiveRanker
 
@@ -100,3 +107,21 @@ def test_fit_names_the_argument_that_it_does_not_know(graded):
         LambdaMART().fit(*graded, side_data=np.ones(3))
     with pytest.raises(TypeError, match=r"RankNet\.fit takes no X_train; it takes"):
         RankNet().fit(*graded, X_train=np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("group", "groups, with one query id per row"),
+        ("qid", "groups, with one query id per row"),
+        ("eval_set", "X_val, y_val and groups_val"),
+    ],
+)
+@pytest.mark.parametrize("ranker", [RankNet(), RankSVM(), NestedRanker()])
+def test_fit_knows_what_other_libraries_call_its_arguments(graded, ranker, name, meant):
+    X, y, groups = graded
+    stated = (
+        rf"^{type(ranker).__name__}\.fit takes no {name}; did you mean {meant}\? It "
+    )
+    with pytest.raises(TypeError, match=stated + "takes X_val, groups, "):
+        ranker.fit(X, y, **{name: groups})
