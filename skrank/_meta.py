@@ -108,17 +108,14 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
             raise
 
     def _require_finite(self, values, name, cause) -> None:
-        missing = "allow-nan" if self._accepts_missing else True
-        accepted: Any = {"accept_sparse": True, "dtype": None}
+        accepted: Any = {
+            "accept_sparse": True,
+            "dtype": None,
+            "ensure_all_finite": "allow-nan" if self._accepts_missing else True,
+            "ensure_min_samples": 0,
+        }
         try:
-            check_array(
-                values,
-                ensure_all_finite=missing,
-                estimator=self,
-                input_name="X",
-                ensure_min_samples=0,
-                **accepted,
-            )
+            check_array(values, estimator=self, input_name="X", **accepted)
         except ValueError as error:
             # scikit-learn adds its advice only where the rows are called X.
             message = str(error).replace("Input X ", f"Input {name} ", 1)
