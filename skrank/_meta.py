@@ -1,6 +1,8 @@
 """Rankers that hold other estimators."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,45 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                 )
         return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
 
+    def _train(self, method, data, validation) -> None:
+        def named(data, validation):
+            held = None if validation is None else validation.X
+            with self._naming_itself(X=data.X, X_val=held):
+                method(data, validation)
+
+        super()._train(named, data, validation)
+
+    @contextmanager
+    def _naming_itself(self, **rows: Any) -> Iterator[None]:
+        """Let errors about values of rows name this ranker, and not one inside it.
+
+        The estimators inside decide which values they take, and rows are looked through
+        only after one of them has complained.
+        """
+        try:
+            yield
+        except ValueError as error:
+            if not re.search(r"contains (NaN|infinity)", str(error)):
+                raise
+            for name, values in rows.items():
+                if values is not None:
+                    self._require_finite(values, name, error)
+            raise
+
+    def _require_finite(self, values, name, cause) -> None:
+        accepted: Any = {
+            "accept_sparse": True,
+            "dtype": None,
+            "ensure_all_finite": "allow-nan" if self._accepts_missing else True,
+            "ensure_min_samples": 0,
+        }
+        try:
+            check_array(values, estimator=self, input_name="X", **accepted)
+        except ValueError as error:
+            # scikit-learn adds its advice only where the rows are called X.
+            message = str(error).replace("Input X ", f"Input {name} ", 1)
+            raise ValueError(message) from cause
+
     def _fit_inner(
         self,
         estimator,
@@ -113,7 +154,8 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
         check_is_fitted(self)
         if groups is None:
             groups = qid_of_index(X)
-        return self._predict(self._check_rows(X, reset=False), groups)
+        with self._naming_itself(X=X):
+            return self._predict(self._check_rows(X, reset=False), groups)
 
     def _predict(self, X, groups=None) -> np.ndarray:
         raise NotImplementedError
@@ -149,7 +191,8 @@ class BaseQueryMetaRanker(BaseMetaRanker):
             rows, or a score is not finite.
         """
         check_is_fitted(self)
-        return self._by_query(self._predict, X, groups, "predict")
+        with self._naming_itself(X=X):
+            return self._by_query(self._predict, X, groups, "predict")
 
     def _scores_by_query(self, model, X, ptr: Any = None) -> np.ndarray:
         """Return the scores of a fitted estimator for rows that are grouped."""

@@ -243,8 +243,10 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 known.add(name)
         for name in given:
             if name not in known:
+                meant = _MEANT_BY.get(name)
+                begin = f"did you mean {meant}? It" if meant else "it"
                 raise TypeError(
-                    f"{type(self).__name__}.fit takes no {name}; it takes "
+                    f"{type(self).__name__}.fit takes no {name}; {begin} takes "
                     f"{', '.join(sorted(known))}"
                 )
         return {name: value for name, value in given.items() if value is not None}
@@ -524,6 +526,15 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._accepts_missing
         return tags
 
+
+# What arguments of other libraries are called here.
+_MEANT_BY = dict.fromkeys(
+    ("group", "group_id", "group_ids", "qid", "qids", "query_id", "query_ids"),
+    "groups, with one query id per row",
+) | dict.fromkeys(
+    ("eval_set", "eval_group", "eval_qid", "validation_data"),
+    "X_val, y_val and groups_val",
+)
 
 _NDCG_WITH_LINEAR_GAIN = (
     "score takes that gain; skrank.metrics.ndcg_score(y, scores, groups=groups, k=10, "

@@ -58,15 +58,17 @@ def unsafe_range(name: str, array: Any) -> str | None:
     ----------
     name : str
         Name of the argument that holds the array.
-    array : ndarray, CSR matrix or None
+    array : ndarray, CSR matrix, data frame or None
         Numbers; NaN counts as missing.
 
     Returns
     -------
     str or None
         What was found and what is accepted; None if the numbers are no cause of an
-        overflow.
+        overflow, or are infinite, which no scale mends.
     """
+    if hasattr(array, "iloc"):
+        array = array.select_dtypes("number").to_numpy()
     values = array.data if sparse.issparse(array) else array
     dtype = getattr(values, "dtype", None)
     if dtype is None or dtype.kind not in "fiu" or not values.size:
@@ -76,7 +78,7 @@ def unsafe_range(name: str, array: Any) -> str | None:
         return None
     largest = max(float(values.max()), -float(values.min()))
     limit = largest_safe(dtype)
-    if largest > limit:
+    if limit < largest < np.inf:
         return (
             f"{name} must hold numbers of at most {limit:.2g} in size, because sums of "
             f"squares of larger ones may overflow in {np.dtype(dtype).name}; found "

@@ -104,6 +104,9 @@ class GERank(BaseEnergyRanker):
         Function of the hidden units.
     dropout : float, default=0.0
         Fraction of hidden units left out in training.
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
+        Solver of the minimisation. None means `Adam` with learning rate 3e-4, whose
+        steps are averaged with a decay of 0.99.
 
     Attributes
     ----------

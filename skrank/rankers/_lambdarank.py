@@ -41,6 +41,9 @@ class LambdaRank(BaseNetworkRanker):
     damping : float, default=None
         If given, pairs of close scores count more than others, and the more so the
         smaller this number is; see `LambdaLoss`.
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
+        Solver that follows the lambdas. None means `Adam`, with learning rate 0.02 for
+        linear scores and 0.002 for networks.
 
     References
     ----------

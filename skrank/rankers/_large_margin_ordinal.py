@@ -63,6 +63,8 @@ class LargeMarginOrdinal(BaseOrdinalRanker):
         would have no limit. Choose it close to that where grades overlap: a small one
         makes margins of width 0 the best, for any w, and what is found is then the
         direction along which they came to that.
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
+        Solver of the minimisation. None means `SmoothingHomotopy`.
 
     Attributes
     ----------

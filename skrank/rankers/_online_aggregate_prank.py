@@ -19,8 +19,8 @@ class OnlineAggregatePRank(ThreadsMixin, BasePRank):
 
     Each of N instances of `PRank` learns from a document with probability
     :math:`\tau`, independently of all others. The mean approximates the Bayes point,
-    the centre of all directions that suit the documents, and generalises better than
-    any one of them. A mean of ordered thresholds is in order.
+    the centre of all directions that suit the documents, and is meant to generalise
+    better than any one of them. A mean of ordered thresholds is in order.
 
     Whether an instance learns from a document is drawn anew in each pass, and depends
     on ``random_state`` and on the number of documents before it, so that a stream gives

@@ -36,6 +36,9 @@ class RankSVM(BaseKernelRanker):
         through a sequence of smooth losses; "squared" is smooth itself and faster.
     margin : float, default=1.0
         Margin M.
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
+        Solver of the minimisation. None means `LBFGS`, or `SmoothingHomotopy` for the
+        linear hinge.
 
     References
     ----------

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from skrank._core._inner import allows_sparse, needs_groups, scores_of
 from skrank._core._parameters import Interval, NonNegative, Positive
 from skrank._meta import fit_on
+from skrank._rows import named_rows
 from skrank.base import GroupsAtPredictMixin
 from skrank.energies import BaseEnergy, LinearEnergy
 from skrank.losses import BaseLoss, LVQ2Loss, MCELoss
@@ -146,7 +147,8 @@ class SigmoidRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseEnergyRanker):
         groups = None
         if ptr is not None:
             groups = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        return np.asarray(scores_of(self.estimator_, X, groups), dtype=np.float64)
+        rows = named_rows(X, getattr(self, "feature_names_in_", None))
+        return np.asarray(scores_of(self.estimator_, rows, groups), dtype=np.float64)
 
     def _second_stage(self, X, ptr):
         """Return rows of the second stage."""

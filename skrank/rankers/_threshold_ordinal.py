@@ -48,6 +48,9 @@ class ThresholdOrdinal(ProbabilitiesMixin, BaseOrdinalRanker, BaseNetworkRanker)
         Penalty :math:`\phi`: "hinge", "smooth_hinge", "squared_hinge", "exponential",
         "logistic" or "squared", as in `skrank.losses.ThresholdLoss`. The default is,
         like that of ``construction``, what [Rennie2005]_ found best.
+    solver : BaseSolver or {"lbfgs", "sgd", "adam"}, default=None
+        Solver of the minimisation. None means `LBFGS` for linear scores, or
+        `SmoothingHomotopy` if their penalty is "hinge", and `Adam` for networks.
 
     References
     ----------

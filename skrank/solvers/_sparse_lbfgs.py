@@ -86,7 +86,7 @@ class SparseLBFGS(BaseSolver):
         if not converged:
             warnings.warn(
                 f"SparseLBFGS stopped after {result.nit} iterations before reaching "
-                f"tol={self.tol:g} ({result.message}); raise max_iter or alpha, or "
+                f"tol={self.tol:g} ({result.message}); raise max_iter or l1, or "
                 "scale the features",
                 ConvergenceWarning,
                 stacklevel=2,

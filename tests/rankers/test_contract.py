@@ -1,6 +1,7 @@
 """What the docstrings of rankers promise for every member of a family."""
 
 import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -9,9 +10,17 @@ from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import KernelEnergy, LinearEnergy
 from skrank.losses import HingeLoss
-from skrank.rankers import EnergyRanker, LambdaMART, LambdaRank, RankNet, RankSVM
+from skrank.rankers import (
+    EnergyRanker,
+    LambdaMART,
+    LambdaRank,
+    NestedRanker,
+    RankNet,
+    RankSVM,
+)
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.rankers._rounds import BaseAdditiveRanker
+from skrank.solvers import LBFGS, Adam
 
 RANKERS = all_objects("ranker")
 ENERGY = {"iteration", "objective", "params", "energy", "data"}
@@ -100,3 +109,47 @@ def test_fit_names_the_argument_that_it_does_not_know(graded):
         LambdaMART().fit(*graded, side_data=np.ones(3))
     with pytest.raises(TypeError, match=r"RankNet\.fit takes no X_train; it takes"):
         RankNet().fit(*graded, X_train=np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("group", "groups, with one query id per row"),
+        ("qid", "groups, with one query id per row"),
+        ("eval_set", "X_val, y_val and groups_val"),
+    ],
+)
+@pytest.mark.parametrize("ranker", [RankNet(), RankSVM(), NestedRanker()])
+def test_fit_knows_what_other_libraries_call_its_arguments(graded, ranker, name, meant):
+    X, y, groups = graded
+    stated = (
+        rf"^{type(ranker).__name__}\.fit takes no {name}; did you mean {meant}\? It "
+    )
+    with pytest.raises(TypeError, match=stated + "takes X_val, groups, "):
+        ranker.fit(X, y, **{name: groups})
+
+
+@pytest.mark.parametrize("name", family(BaseEnergyRanker))
+@pytest.mark.filterwarnings("ignore")
+def test_documentation_names_the_default_solver(name):
+    cls = RANKERS[name]
+    variants = [{**given, "solver": None} for given in cls._variants()]
+    for option, value in [("hidden_layer_sizes", (4,)), ("hinge", "linear")]:
+        if option in cls().get_params():
+            variants.append({option: value})
+    entry = inspect.getdoc(cls).split("\nsolver : ")[1].split("\n")[1:]
+    entry = itertools.takewhile(lambda line: line.startswith(" "), entry)
+    entry = " ".join(line.strip() for line in entry)
+    for given in variants:
+        ranker = cls(**given)
+        ranker.grades_ = np.arange(3.0)  # where thresholds lie between
+        energy, _ = ranker._parts()
+        if getattr(ranker, "margin", 1.0) == 0.0:
+            continue  # has no default solver
+        solver = ranker._resolve_solver(energy)
+        named = f"`{type(solver).__name__}`"
+        if "`LBFGS` for linear energies and `Adam` otherwise" in entry:
+            plain = LBFGS() if energy.linear else Adam()
+            plain.set_params(max_iter=solver.max_iter)
+            assert repr(solver) == repr(plain), given
+        assert named in entry, given

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank._rows import GroupedRows, Preferences
 from skrank.datasets import make_ranking
+from skrank.exceptions import NotFiniteError
 from skrank.export import load_model, save_model
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
@@ -238,6 +239,50 @@ def test_what_the_base_does_not_take(meta, data):
         ranker.fit(X, y, groups, sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match="predict needs to know the query"):
         ranker.fit(X, y, groups).predict(X)
+
+
+@each
+@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("base", [None, Ridge()])
+def test_values_that_are_not_finite(meta, data, base, value, as_frame):
+    X, y, groups = data
+    wrong = X.copy()
+    wrong[3, 1] = value
+    if as_frame:
+        X, wrong = (pd.DataFrame(rows).add_prefix("f") for rows in (X, wrong))
+    ranker = clone(meta).set_params(estimator=base)
+    found = f"contains {'NaN' if np.isnan(value) else 'infinity'}"
+    own = rf"\n{type(meta).__name__} does not accept" if np.isnan(value) else ""
+    with pytest.raises(ValueError, match=rf"^Input X {found}.*{own}"):
+        clone(ranker).fit(wrong, y, groups)
+    fitted = clone(ranker).fit(X, y, groups)
+    with pytest.raises(ValueError, match=rf"^Input X {found}.*{own}"):
+        fitted.predict(wrong, groups)
+    if base is None:  # validation rows are not for other estimators
+        with pytest.raises(ValueError, match=rf"^Input X_val {found}.*{own}"):
+            ranker.fit(X, y, groups, X_val=wrong, y_val=y, groups_val=groups)
+
+
+@each
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_values_that_are_too_large(meta, data, as_frame):
+    X, y, groups = data
+    X = X.copy()
+    X[3, 1] = 1e300
+    rows = pd.DataFrame(X).add_prefix("f") if as_frame else X
+    name = type(meta).__name__
+    with pytest.raises(NotFiniteError, match=rf"^{name}: X must hold .* found 1e\+300"):
+        clone(meta).fit(rows, y, groups)
+
+
+def test_values_that_the_base_takes(data):
+    X, y, groups = data
+    X = X.copy()
+    X[3, 1] = np.nan
+    trees = MART(n_estimators=2, min_samples_leaf=5)
+    scores = NestedRanker(trees).fit(X, y, groups).predict(X, groups)
+    assert np.isfinite(scores).all()
 
 
 def test_threads_change_no_bit(data):

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 from skrank.datasets import make_ranking
 from skrank.metrics import ndcg_score
@@ -104,3 +105,8 @@ def test_informative_features_are_found():
 def test_only_measures_of_gain_times_discount_can_be_held(data):
     with pytest.raises(TypeError, match="has no weights to hold at a ranking"):
         RobustSparseRanker("map").fit(*data)
+
+
+def test_advice_where_it_does_not_converge_is_of_its_own_penalty(data):
+    with pytest.warns(ConvergenceWarning, match=r"; raise max_iter or l1, or scale"):
+        RobustSparseRanker(max_updates=1, max_iter=1).fit(*data)

@@ -52,6 +52,22 @@ def test_starts_with_the_scores_of_the_first_stage(data, base, refines):
     assert len(ranker.coef_) == 5 + (not refines)
 
 
+@pytest.mark.parametrize("base", [None, Ridge(), FOREST])
+def test_first_stage_sees_the_feature_names(data, base):
+    pd = pytest.importorskip("pandas")
+    X, y, groups = data
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    # Rows without names would make the first stage warn, which is an error in tests.
+    held_out = {"X_val": frame, "y_val": y, "groups_val": groups}
+    ranker = SigmoidRanker(base).fit(frame, y, groups, **held_out)
+    assert ranker.estimator_.feature_names_in_.tolist() == list(frame.columns)
+    expected = SigmoidRanker(base).fit(
+        X, y, groups, X_val=X, y_val=y, groups_val=groups
+    )
+    assert_array_equal(ranker.predict(frame), expected.predict(X))
+    assert_array_equal(ranker.energies(frame), -ranker.predict(frame))
+
+
 @pytest.mark.parametrize("loss", ["sigmoid", "ramp"])
 @pytest.mark.parametrize("base", [RankSVM(), FOREST])
 def test_lowers_its_loss(data, loss, base):
