@@ -290,6 +290,8 @@ def _wrong_arguments(cls, args, kwargs) -> str | None:
     for name in kwargs:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
+            # An abbreviation may be too short to be close.
+            close += [each for each in known if len(name) > 2 and each.startswith(name)]
             meant = f"; did you mean {close[0]!r}? I" if close else "; i"
             return f"{cls.__name__} has no parameter {name!r}{meant}{takes}"
     if len(args) > len(by_place):

@@ -350,14 +350,17 @@ class BaseScoreAggregator(BaseAggregator):
     normalization : str or None, default="min-max"
         Normalisation of the scores of each query and run: "min-max" maps them to [0,
         1], "max" divides by the largest, "sum" shifts the smallest to 0 and the sum to
-        1, "zmuv" makes their mean 0 and their variance 1, "rank" and "borda" replace
-        them by their ranks, and "min-max-inverted" is for distances, of which the
-        smallest is best. None takes the scores as they are.
+        1, "zmuv" makes their mean 0 and their variance 1, "rank" maps rank p of m
+        documents of the run to 1 − (p − 1) / m, "borda" does so with the m documents of
+        all runs, and "min-max-inverted" is for distances, of which the smallest is
+        best. None takes the scores as they are. "min_max" and "min_max_inverted" are
+        accepted, too.
     missing : {"skip", "minimum"} or float, default="skip"
         Normalised score of a document that a run did not retrieve: "skip" leaves the
-        run out for this document, "minimum" takes the least score of the run for the
-        query, and a number stands for itself. A run that has nothing for a query is
-        left out.
+        run out for this document, except that "borda" shares the points that are left
+        among the documents that the run lacks; "minimum" takes the least score of the
+        run for the query, and a number stands for itself. A run that has nothing for a
+        query is left out.
     """
 
     normalization: Normalization | None = "min-max"

@@ -482,3 +482,38 @@ def best_first(
                 order, edges, _array([str(docid) for docid in ids.tolist()])
             )
     return order
+
+
+def made_equal(
+    values: np.ndarray, ptr: np.ndarray, tolerance: float = 1e-10
+) -> np.ndarray:
+    """Make numbers of a query equal that differ by no more than rounding does.
+
+    Iterations and solutions of equations leave such differences between documents
+    whose scores ought to be equal, and they change with the order of runs and rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_documents,)
+        Numbers >= 0.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+    tolerance : float, default=1e-10
+        Largest difference from the next larger number of the query, as a part of it,
+        that is made 0.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        Numbers, each of them the largest of those that it is made equal to.
+        Complexity: O(n log n).
+    """
+    order = best_first(values, ptr)
+    ranked = values[order]
+    apart = np.ones(len(values), dtype=bool)
+    apart[1:] = ranked[:-1] - ranked[1:] > tolerance * ranked[:-1]
+    apart[ptr[:-1][np.diff(ptr) > 0]] = True
+    first = np.maximum.accumulate(np.where(apart, np.arange(len(values)), 0))
+    result = np.empty_like(values)
+    result[order] = ranked[first]
+    return result

@@ -35,7 +35,8 @@ class LocalKemeny(BaseVotingAggregator):
     ----------
     initial : BaseAggregator, default=None
         Aggregator that gives the order to begin with; None takes `Borda` with the
-        weights.
+        weights and with what ``missing`` says: its "average" for "last", and its "skip"
+        for "skip".
 
     Attributes
     ----------

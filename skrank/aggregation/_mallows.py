@@ -1,10 +1,11 @@
 """Mallows' model: a consensus of the runs, and how far they scatter around it."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import brentq
 
+from skrank._core._parameters import InvalidParameterError
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements
 from skrank.aggregation._kemeny import Kemeny
@@ -31,7 +32,14 @@ class Mallows(Kemeny):
        \psi_n(\theta) = \sum_{v=0}^{n-1} e^{-\theta v}
 
     where :math:`V_t` is the number of documents left before stage t that the consensus
-    prefers to the one that is drawn. Documents that a run lacks were left at its end.
+    prefers to the one that is drawn.
+
+    Parameters
+    ----------
+    missing : {"last"}, default="last"
+        Documents that a run lacks were left at the end of its list. The "skip" of
+        `Kemeny` is refused, since the probability of a list of some documents alone has
+        no closed form.
 
     Attributes
     ----------
@@ -64,17 +72,19 @@ class Mallows(Kemeny):
 
     short_name: ClassVar[str] = "mallows"
 
+    missing: Literal["last"] = "last"
+
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
         return [{}, {"dynamic_size": 0}]
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.missing != "last":
-            raise ValueError(
+        if str(self.missing) == "skip":
+            raise InvalidParameterError(
                 "Mallows: missing must be 'last', since the probability of a list of "
                 f"some documents alone has no closed form, got {self.missing!r}"
             )
+        super()._check_parameters()
 
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
         super()._learn(joined, judgements)

@@ -3,7 +3,9 @@
 The documents of a query are the states of a chain that moves to documents that the runs
 rank higher. Its stationary distribution scores them. For the first three chains, the
 mass that flows into all documents of a list is a running sum from its end, so that one
-step takes linear time for all queries together; the fourth needs all pairs.
+step takes linear time for all queries together; the fourth needs all pairs. The order
+of runs and rows changes the last digits of a distribution, so that probabilities which
+differ by no more than that are made equal.
 """
 
 import warnings
@@ -16,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._core._parameters import Interval, Positive, PositiveInt
 from skrank._core._segments import segment_cumsum, segment_sum
 from skrank.aggregation._base import BaseAggregator
-from skrank.aggregation._joined import JoinedRuns
+from skrank.aggregation._joined import JoinedRuns, made_equal
 from skrank.aggregation._votes import pair_votes
 
 
@@ -31,6 +33,13 @@ class BaseMarkovChain(BaseAggregator):
     """
 
     teleport: Annotated[float, Interval(0, 1, "right")] = 0.15
+
+    @abstractmethod
+    def _stationary(self, joined: JoinedRuns) -> np.ndarray:
+        """Return the stationary probability of each document."""
+
+    def _combine(self, joined: JoinedRuns) -> np.ndarray:
+        return made_equal(self._stationary(joined), joined.ptr)
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -63,7 +72,7 @@ class _ListChain(BaseMarkovChain):
         """Return the part of its mass that each document keeps besides."""
         return np.zeros(lists.n_documents)
 
-    def _combine(self, joined: JoinedRuns) -> np.ndarray:
+    def _stationary(self, joined: JoinedRuns) -> np.ndarray:
         lists = _Lists(joined)
         outflows = [self._outflow(lists, run) for run in range(joined.n_runs)]
         stays = self._stays(lists)
@@ -86,7 +95,7 @@ class _ListChain(BaseMarkovChain):
             f"{type(self).__name__}: {int(active.sum())} queries are not stationary "
             f"after {self.max_iter} steps; raise max_iter or tol",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return mass
 
@@ -288,7 +297,7 @@ class MC4(BaseMarkovChain):
 
     short_name: ClassVar[str] = "mc4"
 
-    def _combine(self, joined: JoinedRuns) -> np.ndarray:
+    def _stationary(self, joined: JoinedRuns) -> np.ndarray:
         scores = np.zeros(joined.n_documents)
         weights = np.ones(joined.n_runs)
         found = np.asarray(joined.retrieved.any(axis=1))
@@ -296,10 +305,10 @@ class MC4(BaseMarkovChain):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):
                 votes = pair_votes(joined.ranks[rows], weights)
-                scores[rows] = self._stationary(np.asarray(votes > votes.T))
+                scores[rows] = self._mass(np.asarray(votes > votes.T))
         return scores
 
-    def _stationary(self, beats: np.ndarray) -> np.ndarray:
+    def _mass(self, beats: np.ndarray) -> np.ndarray:
         """Return the stationary distribution, from which document beats which."""
         m = len(beats)
         transition = np.asarray(beats / m)  # from the column to the row

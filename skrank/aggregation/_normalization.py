@@ -1,8 +1,8 @@
 """Normalisation of the scores of each query and run.
 
 Every function takes the scores of one run, grouped by query, and returns them
-normalised. Where all scores of a query are equal, there is nothing to divide by, and
-the normalised scores are those of the numerator, 0.
+normalised. Where the spread of the scores of a query is 0, there is nothing to divide
+by, and the normalised scores are those of the numerator, 0.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,15 @@ import numpy as np
 from skrank.aggregation._joined import JoinedRuns
 
 Normalization = Literal[
-    "min-max", "max", "sum", "zmuv", "rank", "borda", "min-max-inverted"
+    "min-max",
+    "max",
+    "sum",
+    "zmuv",
+    "rank",
+    "borda",
+    "min-max-inverted",
+    "min_max",  # ranx knows both spellings
+    "min_max_inverted",
 ]
 
 
@@ -121,7 +129,8 @@ def normalized(
     normalization : str, default=None
         Normalisation; None leaves scores as they are.
     missing : {"skip", "minimum"} or float, default="skip"
-        Normalised score of documents that a run lacks, NaN for "skip".
+        Normalised score of documents that a run lacks, NaN for "skip", except that
+        "borda" then shares the points that are left.
 
     Returns
     -------
@@ -131,14 +140,15 @@ def normalized(
     """
     result = np.full((joined.n_runs, joined.n_documents), np.nan)
     n_candidates = joined.sizes
+    name = None if normalization is None else normalization.replace("_", "-")
     uses_ranks = normalization in ("rank", "borda")
     for run in range(joined.n_runs):
         rows, ptr = joined.rows_of(run)
         scores = joined.scores[rows, run]
         ranks = joined.ranks[rows, run] if uses_ranks else scores
-        if normalization is not None:
+        if name is not None:
             column = _Column(scores, ranks, ptr, n_candidates)
-            scores = _NORMALIZATIONS[normalization](column)
+            scores = _NORMALIZATIONS[name](column)
         result[run, rows] = scores
         fill = _fill(normalization, missing, scores, ptr, n_candidates)
         if fill is not None:

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._core._parameters import NonNegative, Positive, PositiveInt
 from skrank._core._segments import segment_cumsum, segment_sum
 from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin
-from skrank.aggregation._joined import JoinedRuns
+from skrank.aggregation._joined import JoinedRuns, made_equal
 from skrank.aggregation._judgements import Judgements
 
 
@@ -83,16 +83,20 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
 
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
         stages = _Stages(joined, self._weights(joined), self.missing == "last")
-        worths = self._solve(stages)
+        worths = self._worths(stages)
         self.log_likelihood_ = stages.log_likelihood(worths)
         index = joined._index
         self.worths_ = worths if index is None else index.restore(worths)
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         stages = _Stages(joined, self._weights(joined), self.missing == "last")
-        worths = self._solve(stages)
+        worths = self._worths(stages)
         # A worth of 0, which alpha = 0 admits, still has to be ranked.
         return np.log(np.maximum(worths, np.finfo(np.float64).tiny))
+
+    def _worths(self, stages: "_Stages") -> np.ndarray:
+        """Return the worths of all documents, without differences of rounding."""
+        return made_equal(self._solve(stages), stages.ptr)
 
     def _solve(self, stages: "_Stages") -> np.ndarray:
         """Return the worths of all documents."""
@@ -110,7 +114,7 @@ class PlackettLuce(WeightedRunsMixin, BaseAggregator):
             f"{type(self).__name__}: the worths of {int(active.sum())} queries are not "
             f"final after {self.max_iter} iterations; raise max_iter, tol or alpha",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return worths
 

@@ -256,8 +256,10 @@ class BayesFuse(BasePositionFusion):
        s(d) = \sum_r \log \frac{P_r(\pi_r(d))}{1 - P_r(\pi_r(d))}
 
     with :math:`P_r` the precision of run r in the training queries between the ranks 0,
-    5, 10, 15, 20, 30, 100, 200, 500 and 1000 of trec_eval, and a probability of 0.001
-    in place of 0 and for documents that a run lacks.
+    5, 10, 15, 20, 30, 100, 200, 500 and 1000 of trec_eval: the mean number of relevant
+    documents between two of these, divided by their distance, even where lists end
+    before. A probability of 0.001 stands in place of 0, below rank 1000 and for
+    documents that a run lacks; a probability of 1 has the odds 1 : 0.001.
 
     Attributes
     ----------

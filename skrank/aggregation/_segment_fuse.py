@@ -19,9 +19,10 @@ class SegFuse(BaseScoreAggregator):
        s(d) = \sum_{r \ni d} P_r(k_r(d))\, (1 + s_r(d))
 
     with :math:`s_r` the normalised score, :math:`k_r(d)` the segment of the rank of d,
-    and :math:`P_r(k)` the share of relevant documents in segment k, averaged over the
-    training queries. Segments end at the ranks :math:`10 \cdot 2^{k-1} - 5` for k = 1,
-    … 10.
+    and :math:`P_r(k)` the number of relevant documents in segment k, averaged over the
+    training queries and divided by the length of the segment, even where lists end
+    before. Segments end at the ranks :math:`10 \cdot 2^{k-1} - 5` for k = 1, … 10;
+    documents behind the last one add nothing.
 
     Parameters
     ----------

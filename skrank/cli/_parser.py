@@ -415,7 +415,10 @@ def _add_fuse(commands):
         dest="settings",
         help="set a parameter of the method; repeatable",
     )
-    parser.add_argument("--tag", help="name of the run; default: the method")
+    parser.add_argument(
+        "--tag",
+        help="name of the run; default: the name of the method in --list",
+    )
     parser.add_argument("--list", action="store_true", help="list the methods")
     parser.add_argument(
         "-o",
@@ -428,6 +431,11 @@ def _add_fuse(commands):
     _add_limit(parser)
 
 
+def _spelled(name: str) -> str:
+    """Return the name of a normalisation in the spelling of the choices."""
+    return name.lower().replace("_", "-")
+
+
 def _add_method(parser):
     parser.add_argument(
         "--method",
@@ -438,6 +446,7 @@ def _add_method(parser):
     parser.add_argument(
         "--norm",
         metavar="NAME",
+        type=_spelled,
         choices=(
             *("min-max", "max", "sum", "zmuv", "rank", "borda", "min-max-inverted"),
             "none",

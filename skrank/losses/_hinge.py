@@ -110,7 +110,8 @@ class HingeLoss(_Ramp):
     .. math:: L(z) = \frac{\max(0, M - z)^2 - \max(0, M - \mu - z)^2}{2 \mu},
 
     which is at most :math:`\mu / 2` below the hinge, for solvers that need a smooth
-    loss.
+    loss. Over pairs, its values and gradients lose digits where scores exceed the width
+    by many orders of magnitude.
 
     With a margin of 0, scores that are all zero are a minimum: L-BFGS stops where it
     starts, at coefficients of zero. Take a margin above 0, whose size only sets the

@@ -216,9 +216,7 @@ class _RaoKupper(_PreparedTies):
         if self.row_weight is not None:
             self.doubled_weight = np.zeros(2 * n)
             self.doubled_weight[self.preferred] = self.row_weight
-        alone = self._weigh(np.full(n, np.logaddexp(0.0, self.log_theta)))
-        known = self._weigh(self.ties) * np.log(theta * theta - 1.0)
-        self.constant = _segments.segment_sum(alone + known, self.ptr)
+        self.known = self._weigh(self.ties) * np.log(theta * theta - 1.0)
         self.own_curvature = self._weigh(
             np.full(n, 2.0 * expit(self.log_theta) * expit(-self.log_theta))
         )
@@ -226,7 +224,7 @@ class _RaoKupper(_PreparedTies):
     def _evaluate(self, raw, want_hessian):
         raw = self._scores(raw)
         doubled = np.empty(2 * len(raw))
-        doubled[self.preferred] = raw - self.log_theta
+        doubled[self.preferred] = lowered = raw - self.log_theta
         doubled[self.other] = raw
         values, gradient, hessian = _pair_losses.logistic(
             doubled,
@@ -243,7 +241,11 @@ class _RaoKupper(_PreparedTies):
             hessian = hessian[self.preferred] + hessian[self.other]
             # Rounding must not leave a curvature below that of no pair.
             hessian = np.maximum(0.0, hessian - self.own_curvature)
-        return values - self.constant, gradient, hessian
+        # Of large scores, log theta lost digits above: take back what was added there.
+        alone = self._weigh(np.logaddexp(0.0, raw - lowered)) + self.known
+        values = values - _segments.segment_sum(alone, self.ptr)
+        # No likelihood exceeds 1 but by rounding.
+        return np.maximum(0.0, values), gradient, hessian
 
 
 class _GlennDavid(_PreparedTies):

@@ -21,6 +21,7 @@ from skrank.aggregation import (
     join_runs,
     known_aggregators,
 )
+from skrank.aggregation._joined import made_equal
 from skrank.aggregation._registry import aggregator_names
 from skrank.datasets import Run, dump_run, load_run
 from skrank.discovery import all_objects
@@ -305,3 +306,34 @@ def test_large_components_stay_apart():
     runs = make_runs(8, n_runs=3, n_queries=2, pool=40, complete=True)
     kemeny = Kemeny(dynamic_size=8).fit(runs)
     assert (kemeny.lower_bound_ <= kemeny.distance_).all()
+
+
+@pytest.mark.parametrize("name", ["mc1", "mc2", "mc3", "mc4", "plackett_luce"])
+def test_rounding_decides_no_order(name):
+    """Twins of mirrored runs tie, and the order of runs and lines changes no order."""
+    rng = np.random.default_rng(0)
+    twins = {"a": "b", "b": "a"}
+    for _ in range(40):
+        docs = ["a", "b", *"cdefgh"]
+        runs = []
+        for _ in range(rng.integers(1, 4)):
+            listed = ["a", *rng.permutation(docs[1:])[: rng.integers(2, 8)].tolist()]
+            scores = rng.permutation(len(listed)).tolist()
+            run = dict(zip(listed, scores))
+            runs += [run, {twins.get(d, d): score for d, score in run.items()}]
+        fused = aggregate([{"q": run} for run in runs], name)["q"]
+        assert fused["a"] == fused["b"]
+        moved = [
+            {"q": {d: runs[i][d] for d in rng.permutation(list(runs[i])).tolist()}}
+            for i in rng.permutation(len(runs))
+        ]
+        again = aggregate(moved, name)["q"]
+        assert list(again) == list(fused)
+        close({"q": again}, {"q": fused}, abs=1e-9)
+
+
+def test_only_differences_of_rounding_are_made_equal():
+    values = np.array([1.0, 1.0 + 1e-15, 1.0 - 1e-8, 0.0, 2e-12, 2e-12 - 2e-27, 1.0])
+    found = made_equal(values, np.array([0, 4, 4, 7]))
+    expected = values[[1, 1, 2, 3, 4, 4, 6]]
+    np.testing.assert_array_equal(found, expected)

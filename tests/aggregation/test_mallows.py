@@ -1,6 +1,8 @@
 """Mallows' model against sums over all orders."""
 
+import inspect
 from itertools import combinations, permutations
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -84,3 +86,5 @@ def test_the_mean_distance_of_a_parameter_gives_it_back(theta):
 def test_only_lists_with_documents_left_have_a_closed_form():
     with pytest.raises(ValueError, match="Mallows: missing must be 'last'"):
         Mallows(missing="skip").fit([{"q": {"a": 1.0}}])
+    hint = inspect.signature(Mallows).parameters["missing"].annotation
+    assert get_args(hint) == ("last",)

@@ -206,3 +206,29 @@ def test_median_of_runs():
     parts[0] = np.where(np.isnan(parts).all(axis=0), 0.0, parts[0])
     np.testing.assert_allclose(median_of_runs(parts), np.nanmedian(parts, axis=0))
     assert np.isnan(median_of_runs(np.full((2, 1), np.nan)))
+
+
+@pytest.mark.parametrize(
+    ("normalization", "expected"),
+    [
+        ("min-max", {"a": 0.0, "b": 0.0}),
+        ("min-max-inverted", {"a": 0.0, "b": 0.0}),
+        ("sum", {"a": 0.0, "b": 0.0}),
+        ("zmuv", {"a": 0.0, "b": 0.0}),
+        ("max", {"a": 1.0, "b": 1.0}),
+        ("rank", {"a": 1 - 1 / 2, "b": 1.0}),
+        ("borda", {"a": 1 - 1 / 2, "b": 1.0}),
+    ],
+)
+def test_normalizations_of_equal_scores(normalization, expected):
+    runs = [{"q": {"a": 5.0, "b": 5.0}}]
+    fused = aggregate(runs, "combsum", normalization=normalization)
+    assert fused == {"q": expected}
+
+
+@pytest.mark.parametrize("name", ["min_max", "min_max_inverted"])
+def test_normalizations_have_the_spelling_of_ranx_too(runs, name):
+    expected = aggregate(runs, "combsum", normalization=name.replace("_", "-"))
+    assert aggregate(runs, "combsum", normalization=name) == expected
+    with pytest.raises(TypeError, match="did you mean 'normalization'"):
+        aggregate(runs, "combsum", norm=name)

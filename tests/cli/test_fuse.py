@@ -74,6 +74,12 @@ def test_no_normalization(ok, runs):
     assert float(with_none.split()[4]) == expected.scores[0]
 
 
+def test_the_spelling_of_a_normalization_does_not_matter(ok, runs):
+    arguments = ("fuse", *files(runs), "--method", "combsum", "--norm")
+    for name in ("min_max_inverted", "Min-Max-Inverted"):
+        assert ok(*arguments, name) == ok(*arguments, "min-max-inverted")
+
+
 def test_weights_are_learned(ok, runs):
     out = ok(
         *("fuse", *files(runs), "--method", "weighted", "--qrels", runs / "qrels"),

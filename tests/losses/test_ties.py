@@ -124,3 +124,14 @@ def test_energies_and_trees_take_them(loss):
 def test_thresholds_that_leave_no_ties(loss, message):
     with pytest.raises(ValueError, match=message):
         loss.prepare([1.0, 0.0], [0, 2])
+
+
+def test_a_preference_that_is_sure_costs_nothing():
+    for d in (40.0, 1e3, 1e8, 1e12):
+        for shift in (0.0, d):
+            values, _ = BradleyTerryLoss(2.0).value_gradient(
+                [1, 0], [d + shift, shift], [0, 2]
+            )
+            assert 0.0 <= values[0] < 1e-15
+    values, _ = BradleyTerryLoss(2.0).value_gradient([1, 0], [0.0, 1e8], [0, 2])
+    np.testing.assert_allclose(values, 1e8 + np.log(2.0), rtol=1e-15)
