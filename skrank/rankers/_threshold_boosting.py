@@ -74,8 +74,8 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker, _MissingValuesTaken
         Feature of each weak ranker.
     lows_, highs_ : ndarray of shape (n_weak_rankers,)
         Values up to which the rank is 0, and from which on it is 1. For a threshold
-        they are equal, and higher values have rank 1; minus infinity parts missing
-        values from all others.
+        they are equal, and higher values have rank 1; infinities part missing values
+        from all others.
     missing_ranks_ : ndarray of shape (n_weak_rankers,)
         Rank of missing values.
     alphas_ : ndarray of shape (n_weak_rankers,)

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skrank.datasets import make_ranking
+from skrank.export import load_model, save_model
 from skrank.losses import ExponentialLoss
 from skrank.metrics import get_measure
 from skrank.rankers import FRank, PNormPush, RankBoost, RankSVM
@@ -44,14 +46,15 @@ def ranks_of(ranker, t, X):
 
 
 def all_ranks(ranker, X):
-    """Ranks by every feature, threshold and rank of missing values."""
+    """Ranks by every feature, threshold and rank that missing values may have."""
+    known = {"low": [0.0], "high": [1.0], "best": [0.0, 1.0]}[ranker.missing_rank]
     for j, column in enumerate(X.T):
         bounds = ranker.bin_mapper_.thresholds_[j, : ranker.bin_mapper_.n_bins_[j] - 1]
         missing = np.isnan(column)
-        for bound in [-np.inf, *bounds]:
+        for bound in [-np.inf, *bounds, np.inf]:
             ranks = (column > bound).astype(float)
-            yield np.where(missing, 0.0, ranks)
-            yield np.where(missing, 1.0, ranks)
+            for rank in known:
+                yield np.where(missing, rank, ranks)
 
 
 def pair_weights(ranker, margins, X, y, groups):
@@ -74,10 +77,12 @@ def pair_weights(ranker, margins, X, y, groups):
     return slope / of_query
 
 
+@pytest.mark.parametrize("missing_rank", ["low", "high", "best"])
 @pytest.mark.parametrize("ranker", RANKERS, ids=repr)
-def test_every_weak_ranker_is_the_best_of_all(ranker, data):
+def test_every_weak_ranker_is_the_best_of_all(ranker, missing_rank, data):
     X, y, groups = data
-    ranker.set_params(n_estimators=12, max_bins=20).fit(X, y, groups)
+    ranker = clone(ranker).set_params(n_estimators=12, max_bins=20)
+    ranker.set_params(missing_rank=missing_rank).fit(X, y, groups)
     better, worse = pairs_of(y, groups)
     tried = np.array(list(all_ranks(ranker, X)))
     steps = tried[:, better] - tried[:, worse]
@@ -240,11 +245,29 @@ def test_low_values_may_be_good_and_missing_values_too():
     assert ranker.lows_[0] == -np.inf
     assert ranker.alphas_[0] < 0
     assert ranker.score(X, y, groups) == 1.0
-    # With the rank of high values they cannot be told from them.
-    high = RankBoost(n_estimators=1, missing_rank="high").fit(X, y, groups)
-    assert high.score(X, y, groups) < 1.0
     X = -y[:, None].astype(float)
     assert RankBoost(n_estimators=1).fit(X, y, groups).alphas_[0] < 0
+
+
+@pytest.mark.parametrize("missing_rank", ["low", "high", "best"])
+@pytest.mark.parametrize("cls", [RankBoost, FRank, PNormPush])
+def test_whether_a_value_is_missing_is_asked_under_every_rank(
+    cls, missing_rank, tmp_path
+):
+    X = np.array([[1.0], [2.0], [3.0], [np.nan]] * 5)
+    y, groups = np.array([0, 0, 0, 1] * 5), np.repeat(np.arange(5), 4)
+    ranker = cls(n_estimators=1, missing_rank=missing_rank).fit(X, y, groups)
+    rank = float(missing_rank == "high")
+    assert ranker.missing_ranks_[0] == rank
+    assert ranker.lows_[0] == ranker.highs_[0] == (np.inf if rank else -np.inf)
+    ranks = np.where(np.isnan(X[:, 0]), rank, 1.0 - rank)
+    scores = ranker.predict(np.vstack([X, [[1e300], [-1e300]]]))
+    np.testing.assert_array_equal(scores[:20], ranker.alphas_[0] * ranks)
+    assert (scores[20:] == scores[0]).all()  # values beyond those of training
+    assert ranker.score(X, y, groups) == 1.0
+    save_model(ranker, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=repr)
