@@ -117,14 +117,53 @@ def test_rankboost_keeps_the_distribution_of_the_paper(step, data):
         np.testing.assert_allclose(ranker.alphas_[t], expected, rtol=1e-8)
         factor = weights @ np.exp(-ranker.alphas_[t] * gap)
         # Smoothing costs the step a little.
-        assert factor <= np.sqrt(1 - r**2) + 2 * smooth
+        most = np.sqrt(room**2 - r**2) - 2 * smooth
+        assert factor <= most + 1e-12
         np.testing.assert_allclose(
             ranker.gains_[t], product * r * ranker.alphas_[t], rtol=1e-8
         )
         weights = weights * np.exp(-ranker.alphas_[t] * gap) / factor
         product *= factor
-        bound *= np.sqrt(1 - r**2) + 2 * smooth
-    assert product <= bound
+        bound *= most
+    assert product <= bound + 1e-12
+
+
+@pytest.mark.parametrize("smoothing", [1e-9, 1e-4, 0.01, 0.5])
+@pytest.mark.parametrize("n_wrong", [0, 1])
+@pytest.mark.parametrize("weak_rankers", ["threshold", "feature"])
+@pytest.mark.parametrize("step", STEPS)
+def test_smoothing_keeps_the_bound_of_the_loss(step, weak_rankers, n_wrong, smoothing):
+    """A round multiplies the loss by sqrt((1 + 2 e)^2 - r^2) - 2 e at most."""
+    if step == "binary" and weak_rankers == "feature":
+        return
+    X, y = np.tile([1.0, 0.0], 10)[:, None], np.tile([1, 0], 10)
+    X[: 2 * n_wrong] = 1.0 - X[: 2 * n_wrong]
+    ranker = RankBoost(
+        step=step, smoothing=smoothing, weak_rankers=weak_rankers, n_estimators=2
+    ).fit(X, y, np.repeat(np.arange(10), 2))
+    r = 1.0 - 0.2 * n_wrong
+    most = np.sqrt((1 + 2 * smoothing) ** 2 - r**2) - 2 * smoothing
+    if ranker.n_iter_ == 2:
+        assert ranker.loss_curve_[1] <= most + 1e-12
+    assert most <= 1.0
+    assert ranker.loss_curve_[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "most"),
+    [(PNormPush(2), 2.1), (RankBoost(step="search"), 2.1), (RankBoost(), 1.9)],
+    ids=repr,
+)
+def test_gains_lie_between_the_decrease_and_twice_it(ranker, most, data):
+    """The slope falls along a step, to nothing at the minimum of a convex loss."""
+    for weak_rankers in ("threshold", "feature"):
+        ranker = clone(ranker).set_params(weak_rankers=weak_rankers, n_estimators=30)
+        ranker.fit(*data)
+        ratio = ranker.gains_[:-1] / -np.diff(ranker.loss_curve_)
+        assert ratio.min() >= 1.0
+        assert 1.0 <= np.median(ratio) <= most
+        if most > 2.0:
+            assert np.median(ratio) >= 1.9
 
 
 def test_the_three_steps_order_as_the_paper_says(data):
@@ -221,6 +260,24 @@ def test_frank_takes_the_step_of_the_paper(data):
         ranks = ranks_of(ranker, t, X)
         gap = ranks[better] - ranks[worse]
         alpha = 0.5 * np.log(weights[gap > 0].sum() / weights[gap < 0].sum())
+        np.testing.assert_allclose(ranker.alphas_[t], alpha, rtol=1e-8)
+        scores += alpha * ranks
+
+
+def test_frank_shares_pairs_out_by_ranks_between_0_and_1(data):
+    X, y, groups = data
+    ranker = FRank(weak_rankers="feature", n_estimators=10, smoothing=1e-12)
+    ranker.fit(X, y, groups)
+    better, worse = pairs_of(y, groups)
+    scores = np.zeros(len(y))
+    for t in range(10):
+        weights = pair_weights(ranker, scores[better] - scores[worse], *data)
+        low, high = ranker.lows_[t], ranker.highs_[t]
+        column = (X[:, ranker.features_[t]] - low) / (high - low)
+        ranks = np.where(np.isnan(column), ranker.missing_ranks_[t], column)
+        right = weights @ (ranks[better] * (1.0 - ranks[worse]))
+        wrong = weights @ ((1.0 - ranks[better]) * ranks[worse])
+        alpha = 0.5 * np.log(right / wrong)
         np.testing.assert_allclose(ranker.alphas_[t], alpha, rtol=1e-8)
         scores += alpha * ranks
 
