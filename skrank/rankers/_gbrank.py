@@ -25,7 +25,8 @@ class GBRank(BaseBoostedRanker):
               f_t = \frac{t f_{t-1} + \eta\, g_t}{t + 1}.
 
     Either target makes the pair lose nothing of :math:`\max(0, f(x_v) - f(x_u) +
-    \tau)^2 / 2` where the other document stays as it is.
+    \tau)^2` where the other document stays as it is. The sum of these is
+    `SquaredHingeLoss`, twice the risk of the paper.
 
     Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
     m) per round for a query of m documents, whose targets are summed by sorting.
