@@ -142,11 +142,13 @@ def test_warm_starts_and_stages(averaging, init, data):
     parts.set_params(n_estimators=6).fit(X, y, groups)
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-9)
     np.testing.assert_allclose(parts.loss_curve_, whole.loss_curve_)
-    # A stage orders documents as the model of so many rounds does.
-    for n, stage in enumerate(whole.staged_predict(X), start=1):
-        model = GBRank(n_estimators=n, **options).fit(X, y, groups)
-        scale = stage @ stage / (stage @ model.predict(X))
-        np.testing.assert_allclose(stage, scale * model.predict(X), rtol=1e-8)
+    # A stage has the scores of the model of so many rounds.
+    for ranker in (whole, parts):
+        for n, stage in enumerate(ranker.staged_predict(X), start=1):
+            model = GBRank(n_estimators=n, **options).fit(X, y, groups)
+            np.testing.assert_allclose(stage, model.predict(X), rtol=1e-8)
+        assert n == len(ranker.stage_weights_) == 6
+        np.testing.assert_array_equal(stage, ranker.predict(X))
 
 
 def test_scores_to_start_from_fade(data):
