@@ -115,7 +115,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document. In pairwise losses a pair has the weight of its
             preferred document; in listwise losses a query has the mean weight of its
-            documents.
+            documents. Rankers that use weights otherwise say so.
         X_val : array-like of shape (n_val_documents, n_features), default=None
             Rows of validation queries, for early stopping and model selection.
         y_val : array-like of shape (n_val_documents,), default=None

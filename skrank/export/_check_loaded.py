@@ -354,6 +354,9 @@ def _check_ranker(ranker: BaseRanker) -> None:
         else:
             attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
         attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
+        if "stage_weights_" in vars(ranker):
+            n_rounds = getattr(trees, "n_trees", 0)
+            array_of(ranker, "stage_weights_", [np.float64], (n_rounds,))
         if "baseline_" in vars(ranker):
             outputs = getattr(trees, "n_outputs", 1)
             baseline = array_of(ranker, "baseline_", [np.float64], (outputs,))

@@ -14,6 +14,7 @@ from skrank.export._attributes import array_of, attribute, error_of
 from skrank.export._energy_state import Array
 from skrank.rankers import (
     AssociationRuleRanker,
+    GBRank,
     LogisticRanker,
     MultipleHyperplaneRanker,
     NestedRanker,
@@ -65,6 +66,7 @@ _STATES: dict[type, dict[str, Array | Scalar]] = {
         "grades_": Array("g"),
         "prior_": Array("g"),
     },
+    GBRank: {"start_weight_": NUMBER, "stage_weights_": Array("k")},
     LogisticRanker: {"thresholds_": Array("t")},
     MultipleHyperplaneRanker: {
         "estimators_": _LIST,
@@ -124,7 +126,6 @@ _IF_THERE: dict[str, Array | Scalar] = {
     "loss_curve_": Array("i"),
     "converged_": _FLAG,
     "grades_": Array("g"),
-    "start_weight_": NUMBER,
 }
 
 

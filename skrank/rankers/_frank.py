@@ -23,7 +23,10 @@ class FRank(BaseThresholdBooster):
               \frac{\sum_{h_t(x_u) > h_t(x_v)} W_{uv}}
                    {\sum_{h_t(x_u) < h_t(x_v)} W_{uv}}
 
-    which stops short of the nearest minimum, so that the loss never rises. The paper
+    which stops short of the nearest minimum, so that the loss never rises. For ranks
+    between 0 and 1, those of ``weak_rankers="feature"``, a pair is shared out: the sum
+    above has :math:`W_{uv}\, h_t(x_u) (1 - h_t(x_v))` of every pair, the sum below
+    :math:`W_{uv}\, (1 - h_t(x_u))\, h_t(x_v)`. The paper
     tries this step for every candidate and takes the one of the smallest loss; here
     the weak ranker is the one along which the loss falls fastest, as in `RankBoost`,
     because it is found without a visit to the pairs for each threshold.

@@ -1,5 +1,6 @@
 """GBRank."""
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Literal
 
@@ -25,7 +26,8 @@ class GBRank(BaseBoostedRanker):
               f_t = \frac{t f_{t-1} + \eta\, g_t}{t + 1}.
 
     Either target makes the pair lose nothing of :math:`\max(0, f(x_v) - f(x_u) +
-    \tau)^2 / 2` where the other document stays as it is.
+    \tau)^2` where the other document stays as it is. The sum of these is
+    `SquaredHingeLoss`, twice the risk of the paper.
 
     Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
     m) per round for a query of m documents, whose targets are summed by sorting.
@@ -50,6 +52,8 @@ class GBRank(BaseBoostedRanker):
     ----------
     start_weight_ : float
         Share that the scores of ``init`` have in those of the model.
+    stage_weights_ : ndarray of shape (n_rounds,)
+        Share that the scores after each round have in those of the model.
 
     References
     ----------
@@ -89,6 +93,13 @@ class GBRank(BaseBoostedRanker):
     def _start_scores(self, X, ptr=None) -> np.ndarray:
         return self.start_weight_ * super()._start_scores(X, ptr)
 
+    def _staged_raw(self, raw, X) -> Iterator[np.ndarray]:
+        # Trees are kept with what later means have left of them. Where that is nothing,
+        # after a thousand rounds of means of equal shares, the scores are 0.
+        stages = super()._staged_raw(raw, X)
+        for weight, stage in zip(self.stage_weights_, stages, strict=True):
+            yield stage / (weight or 1.0)
+
 
 class _AveragedBoosting(Boosting):
     """Boosting in which each round takes a mean of the model and a new tree."""
@@ -100,6 +111,7 @@ class _AveragedBoosting(Boosting):
     def forget(self, rng):
         super().forget(rng)
         self.ranker.start_weight_ = 1.0
+        self.ranker.stage_weights_ = np.zeros(0)
 
     def _scores_of(self, data):
         scores = super()._scores_of(data)
@@ -144,4 +156,5 @@ class _AveragedBoosting(Boosting):
         earlier.value_ = earlier.value_ * later[0]
         ranker.ensemble_ = earlier
         ranker.start_weight_ = float(ranker.start_weight_ * later[0])
+        ranker.stage_weights_ = np.append(ranker.stage_weights_ * later[0], later[1:])
         super().keep(n_rounds)

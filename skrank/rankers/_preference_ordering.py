@@ -34,8 +34,14 @@ class PreferenceOrdering(BaseQueryMetaRanker):
 
     the share of its preference pairs P that the function has in wrong order. The
     total order that agrees best with h is NP-hard to find. The greedy order puts that
-    document next whose preference over all that are left is largest, and agrees with
-    h at least half as well as the best order does.
+    document next whose preference over all that are left is largest. Its agreement, the
+    sum of :math:`(1 + h(x_u, x_v)) / 2` over all pairs of which u comes first, is at
+    least half of that of the best order.
+
+    Hedge counts queries, not documents: one with the mean weight 2 counts as two equal
+    queries do. Weights of documents within a query only matter to the estimators. As
+    each query multiplies the weights of the functions, larger weights of all queries
+    part these further, as more queries would.
 
     Complexity: O(T n log m) to learn from n documents in queries of m by T functions,
     and O(T m²) to order a query.

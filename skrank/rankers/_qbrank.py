@@ -8,14 +8,15 @@ from skrank.rankers._boosting import BaseBoostedRanker, Boosting
 class QBRank(BaseBoostedRanker):
     r"""QBRank: trees on a quadratic upper bound of the loss of wrongly ordered pairs.
 
-    .. math:: \ell_q = \tfrac{1}{2} \sum_{u \succ v} r_{uv}^2, \qquad
+    .. math:: \ell_q = \sum_{u \succ v} r_{uv}^2, \qquad
               r_{uv} = \max(0, f(x_v) - f(x_u) + \tau)
 
-    A step :math:`g` changes a pair that misses the margin to :math:`\tfrac{1}{2}
-    (r_{uv} - g(x_u) + g(x_v))^2`, which does not exceed
+    This is `SquaredHingeLoss`, twice the loss of the paper. A step :math:`g` changes a
+    pair that misses the margin to at most :math:`(r_{uv} - g(x_u) + g(x_v))^2`, which
+    does not exceed
 
-    .. math:: \bigl(g(x_u) - \tfrac{1}{2} r_{uv}\bigr)^2
-              + \bigl(g(x_v) + \tfrac{1}{2} r_{uv}\bigr)^2.
+    .. math:: 2 \bigl(g(x_u) - \tfrac{1}{2} r_{uv}\bigr)^2
+              + 2 \bigl(g(x_v) + \tfrac{1}{2} r_{uv}\bigr)^2.
 
     Unlike the loss, the bound is a sum over documents: a tree is fitted to the targets
     :math:`\pm r_{uv} / 2` by regression, and :math:`f_t = f_{t-1} + \eta\, g_t`.
@@ -58,10 +59,10 @@ class QBRank(BaseBoostedRanker):
 
 
 class _BoundBoosting(Boosting):
-    """Boosting of the sum of half the squares, on its upper bound."""
+    """Boosting of the sum of squares, on its upper bound."""
 
     def _derivatives(self):
         values, gradient, hessian = super()._derivatives()
-        # The loss has whole squares. A diagonal of 2 for each pair is that of the bound
-        # on half squares, as it is the true diagonal of whole ones.
+        # The bound has the gradient of the loss and twice its diagonal; half the first
+        # makes the same step, and keeps the Hessian of a leaf that of the loss.
         return values, 0.5 * gradient, hessian

@@ -21,8 +21,14 @@ class RankBoost(BaseThresholdBooster):
               = \sum_d \pi_t(d)\, h_t(x_d)
 
     where the potential :math:`\pi_t(d)` sums the weights of the pairs that d should
-    win minus those that it should lose. The loss is at most its first value times
-    :math:`\prod_t \sqrt{1 - r_t^2}`, whatever ``step`` is, and never rises.
+    win minus those that it should lose. Whatever ``step`` is, a round multiplies the
+    loss by at most
+
+    .. math:: \sqrt{(1 + 2 \epsilon)^2 - r_t^2} - 2 \epsilon \le 1
+
+    for ``smoothing`` :math:`\epsilon`, so that it never rises. The product of
+    :math:`\sqrt{1 - r_t^2}`, which bounds the loss of the paper, is the limit of small
+    :math:`\epsilon`.
 
     Complexity: O(n d) additions per round for n documents with d features, and O(n) for
     the pairs, however many there are.

@@ -42,7 +42,9 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
               \frac{1}{m^-} \bigl(\frac{1 - \alpha}{4} \lVert w \rVert^2
               + \gamma w^T x_j\bigr), & y_j < k, \end{cases}
 
-    so that repeated updates tend to its minimum if :math:`\alpha < 1`.
+    so that repeated updates tend to its minimum if :math:`\alpha < 1`. Where documents
+    of a query are all of one kind, their sum has :math:`(1 - \alpha) / 2` in place of
+    the quarter, as both sums have together elsewhere.
 
     Complexity: O(n d) for n documents with d features, whatever the number of updates.
 

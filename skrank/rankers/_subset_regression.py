@@ -3,6 +3,7 @@
 from dataclasses import field
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
@@ -11,6 +12,9 @@ from skrank._core._threads import others_after_fork
 from skrank._rows import GroupedRows
 from skrank.base import BaseRanker
 from skrank.metrics._gain import Gain, gain_of_grades
+
+# Of conjugate gradients, relative; that of scikit-learn leaves four digits.
+_TOLERANCE = 1e-12
 
 
 class SubsetRegression(BaseRanker):
@@ -23,7 +27,11 @@ class SubsetRegression(BaseRanker):
     weights make errors count more on the documents that should be on top.
 
     Complexity: O(n d²) for n documents with d features and the default estimator, in
-    one pass.
+    one pass. CSR rows are solved by conjugate gradients instead, in up to 10 d passes
+    over the stored numbers. The two agree to about nine digits where the scales of
+    features differ by up to four powers of ten. Where they differ more, these passes
+    may end far from the solution: scale such columns first, for instance by
+    `MaxAbsScaler` of scikit-learn.
 
     Parameters
     ----------
@@ -75,7 +83,7 @@ class SubsetRegression(BaseRanker):
         return [{}, {"gain": "exp2", "importance": 1.0}, {"estimator": Ridge(0.1)}]
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
-        model = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
+        model = self._ridge(data.X) if self.estimator is None else clone(self.estimator)
         if not hasattr(model, "fit") or not hasattr(model, "predict"):
             raise invalid_parameter(
                 self, "estimator", "a regressor with fit and predict", self.estimator
@@ -89,6 +97,12 @@ class SubsetRegression(BaseRanker):
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
+
+    def _ridge(self, X) -> Ridge:
+        """Return the default regressor, whose tolerance only matters to CSR rows."""
+        if sparse.issparse(X):
+            return Ridge(self.alpha, tol=_TOLERANCE)
+        return Ridge(self.alpha)
 
     def _weights(self, target, sample_weight):
         if not self.importance:

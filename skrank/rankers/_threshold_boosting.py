@@ -74,15 +74,16 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker, _MissingValuesTaken
         Feature of each weak ranker.
     lows_, highs_ : ndarray of shape (n_weak_rankers,)
         Values up to which the rank is 0, and from which on it is 1. For a threshold
-        they are equal, and higher values have rank 1; minus infinity parts missing
-        values from all others.
+        they are equal, and higher values have rank 1; infinities part missing values
+        from all others.
     missing_ranks_ : ndarray of shape (n_weak_rankers,)
         Rank of missing values.
     alphas_ : ndarray of shape (n_weak_rankers,)
         Weight of each weak ranker; negative where low values are good.
     gains_ : ndarray of shape (n_weak_rankers,)
-        Slope of the mean loss along each weak ranker, times its weight: about twice the
-        decrease of the loss.
+        Slope of the falling mean loss along each weak ranker, times its weight. That is
+        about twice the decrease of the loss where the weight is that of the minimum,
+        and less for shorter steps, down to the decrease itself for very short ones.
     bin_mapper_ : BinMapper
         Bins of the features.
     feature_importances_ : ndarray of shape (n_features,)

@@ -21,7 +21,7 @@
 namespace skrank {
 
 // Ranks 1 above a bin and 0 up to it; `bin` is -1 where all values but missing ones are
-// above. Documents without a value have rank `missing`.
+// above, and the last one where none is. Documents without a value have rank `missing`.
 struct Threshold {
     int32_t feature = -1, bin = -1;
     int missing = 0;
@@ -136,6 +136,13 @@ class ThresholdSearch {
                 tried.sum = above + (tried.missing ? missing : 0);
                 if (tried.beats(best)) best = tried;
             }
+        }
+        // With rank 1 alone, missing values are told from all others above the last bin.
+        if (!low && n_bins[f] > 0) {
+            tried.bin = n_bins[f] - 1;
+            tried.missing = 1;
+            tried.sum = missing;
+            if (tried.beats(best)) best = tried;
         }
         return best;
     }

@@ -78,7 +78,8 @@ cdef class ThresholdSearch:
         The sum of the potentials of the rows above the bin is the largest of all in
         size; it is counted with missing values where their rank is 1. ``low`` and
         ``high`` say whether that rank may be 0, and 1. The feature is -1 where all sums
-        are 0, the bin where all values but missing ones are above.
+        are 0. The bin is -1 where all values but missing ones are above, and the last
+        one where only missing values have rank 1.
         """
         check_length(potentials.shape[0], self.n_rows, "potentials")
         with nogil:

@@ -86,6 +86,26 @@ def test_rules_and_scores(params, weighted, data):
     np.testing.assert_allclose(ranker.predict(X_new), scores, rtol=1e-10)
 
 
+@pytest.mark.parametrize("mining", ["fit", "predict"])
+@pytest.mark.parametrize("max_size", [1, 2, 3])
+@pytest.mark.parametrize(("min_support", "size"), [(0.15, 2), (0.4, 1), (0.9, 0)])
+def test_sets_end_where_none_reaches_the_support(min_support, size, max_size, mining):
+    """Sets of two ranges, of one or of none, which leaves the mean grade."""
+    x = np.repeat([0.0, 0.0, 1.0, 1.0], 5)
+    X, y = np.column_stack([x, np.tile([0.0, 1.0], 10)]), (x > 0).astype(float)
+    groups = np.arange(20) % 2
+    ranker = AssociationRuleRanker(
+        max_size=max_size, min_support=min_support, n_bins=2, mining=mining
+    ).fit(X, y, groups)
+    # Rules of the second feature, which says nothing, reach the lowest support alone.
+    if size < 2:
+        expected = np.full(20, y.mean()) if size == 0 else x
+        np.testing.assert_allclose(ranker.predict(X), expected)
+    if mining == "fit":
+        sizes = (ranker.itemsets_ >= 0).sum(axis=1)
+        assert sizes.max(initial=0) == min(size, max_size)
+
+
 @pytest.mark.parametrize("params", SETTINGS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_mining_on_demand_gives_the_same_scores(params, weighted, data, tmp_path):

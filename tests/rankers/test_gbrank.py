@@ -84,13 +84,26 @@ def test_qbrank_fits_halves_of_what_pairs_miss(data):
 def test_the_bound_of_qbrank_lies_above_the_loss():
     rng = np.random.default_rng(0)
     r, g_u, g_v = rng.normal(size=(3, 1000))
-    loss = 0.5 * np.maximum(0.0, r - g_u + g_v) ** 2
-    r = np.maximum(0.0, r)
-    loss = np.where(r > 0, 0.5 * np.maximum(0.0, r - g_u + g_v) ** 2, loss)
-    bound = (g_u - 0.5 * r) ** 2 + (g_v + 0.5 * r) ** 2
-    assert (loss[r > 0] <= bound[r > 0] + 1e-12).all()
-    touching = 0.5 * r**2
-    np.testing.assert_allclose((0.5 * r) ** 2 + (0.5 * r) ** 2, touching)
+    r = np.abs(r)
+    loss = np.maximum(0.0, r - g_u + g_v) ** 2
+    bound = 2 * (g_u - 0.5 * r) ** 2 + 2 * (g_v + 0.5 * r) ** 2
+    assert (loss <= bound + 1e-12).all()
+    np.testing.assert_allclose(2 * (0.5 * r) ** 2 + 2 * (0.5 * r) ** 2, r**2)
+
+
+@pytest.mark.parametrize("cls", [GBRank, QBRank])
+def test_the_curve_is_the_mean_square_of_what_pairs_miss(cls, data):
+    X, y, groups = data
+    tau = 0.7
+    ranker = cls(tau=tau, n_estimators=3, **SMALL).fit(X, y, groups)
+    pairs = pairs_of(y, groups)
+    for n in range(3):
+        f = np.zeros(len(y))
+        if n:
+            f = cls(tau=tau, n_estimators=n, **SMALL).fit(X, y, groups).predict(X)
+        misses = [max(0.0, f[v] - f[u] + tau) for u, v in pairs]
+        expected = np.mean(np.square(misses))
+        np.testing.assert_allclose(ranker.loss_curve_[n], expected, rtol=1e-6)
 
 
 def test_qbrank_is_boosting_at_half_the_rate(data):
@@ -129,11 +142,13 @@ def test_warm_starts_and_stages(averaging, init, data):
     parts.set_params(n_estimators=6).fit(X, y, groups)
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-9)
     np.testing.assert_allclose(parts.loss_curve_, whole.loss_curve_)
-    # A stage orders documents as the model of so many rounds does.
-    for n, stage in enumerate(whole.staged_predict(X), start=1):
-        model = GBRank(n_estimators=n, **options).fit(X, y, groups)
-        scale = stage @ stage / (stage @ model.predict(X))
-        np.testing.assert_allclose(stage, scale * model.predict(X), rtol=1e-8)
+    # A stage has the scores of the model of so many rounds.
+    for ranker in (whole, parts):
+        for n, stage in enumerate(ranker.staged_predict(X), start=1):
+            model = GBRank(n_estimators=n, **options).fit(X, y, groups)
+            np.testing.assert_allclose(stage, model.predict(X), rtol=1e-8)
+        assert n == len(ranker.stage_weights_) == 6
+        np.testing.assert_array_equal(stage, ranker.predict(X))
 
 
 def test_scores_to_start_from_fade(data):

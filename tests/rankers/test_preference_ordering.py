@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -131,6 +132,23 @@ def test_hedge(features, weighted, data):
     ranker = PreferenceOrdering(features=features, beta=beta)
     ranker.fit(X, y, groups, sample_weight=of_query[groups])
     np.testing.assert_allclose(ranker.weights_, expected)
+
+
+@pytest.mark.parametrize("beta", [0.5, "auto"])
+def test_weights_count_queries(beta, data):
+    """A query of mean weight 2 counts twice, whichever documents have the weight."""
+    X, y, groups = data
+    ranker = PreferenceOrdering(beta=beta)
+    twice = np.flatnonzero(groups % 3 == 0)
+    rows = np.append(np.arange(len(y)), twice)
+    new = np.append(groups, groups[twice] + 100)
+    repeated = clone(ranker).fit(X[rows], y[rows], new)
+    weight = np.random.default_rng(0).uniform(0.0, 3.0, len(y))
+    for q in np.unique(groups):
+        weight[groups == q] *= (1 + (q % 3 == 0)) / weight[groups == q].mean()
+    weighted = clone(ranker).fit(X, y, groups, sample_weight=weight)
+    np.testing.assert_allclose(weighted.losses_, repeated.losses_)
+    np.testing.assert_allclose(weighted.weights_, repeated.weights_)
 
 
 def test_hedge_finds_the_best_function_and_the_bound_of_its_loss(data):

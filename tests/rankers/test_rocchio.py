@@ -24,8 +24,9 @@ def mean(rows):
 
 
 def loss(w, relevant, others, alpha, beta, gamma):
-    """Eq. 2.19, summed over the documents."""
-    ridge = (1 - alpha) / 4 * (w @ w)
+    """Eq. 2.19, summed over the documents; one kind alone has the whole ridge."""
+    kinds = (len(relevant) > 0) + (len(others) > 0)
+    ridge = (1 - alpha) / (2 * kinds) * (w @ w)
     total = sum(ridge - beta * (w @ x) for x in relevant) / max(len(relevant), 1)
     return total + sum(ridge + gamma * (w @ x) for x in others) / max(len(others), 1)
 
@@ -45,15 +46,20 @@ def test_vectors_and_scores(form, data):
 
 
 def test_an_update_is_a_gradient_step_on_the_loss(data):
+    """In queries of both kinds of documents, and of one kind alone."""
     X, y, groups = data
+    y = np.select([groups == 0, groups == 1], [0, 2], y)
     q = np.array([0.5, -1.0, 0.0, 2.0])
     options = {"alpha": 0.8, "beta": 0.6, "gamma": 0.2}
     ranker = Rocchio(query=q, **options).fit(X, y, groups)
+    of_queries = [parts(X, y, groups, query) for query in np.unique(groups)]
+    assert [sum(map(bool, map(len, rows))) for rows in of_queries[:3]] == [1, 1, 2]
+    mean_loss = np.mean([loss(q, *rows, **options) for rows in of_queries])
+    np.testing.assert_allclose(ranker.loss_curve_, [mean_loss])
     for w, query in zip(ranker.vectors_, np.unique(groups)):
         rows = parts(X, y, groups, query)
-        if all(map(len, rows)):
-            slopes = approx_fprime(q, lambda v, r=rows: loss(v, *r, **options), 1e-7)
-            np.testing.assert_allclose(w, q - slopes, atol=1e-5)
+        slopes = approx_fprime(q, lambda v, r=rows: loss(v, *r, **options), 1e-7)
+        np.testing.assert_allclose(w, q - slopes, atol=1e-5)
 
 
 def test_updates_tend_to_the_minimum_of_the_loss(data):

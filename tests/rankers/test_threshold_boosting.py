@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skrank.datasets import make_ranking
+from skrank.export import load_model, save_model
 from skrank.losses import ExponentialLoss
 from skrank.metrics import get_measure
 from skrank.rankers import FRank, PNormPush, RankBoost, RankSVM
@@ -44,14 +46,15 @@ def ranks_of(ranker, t, X):
 
 
 def all_ranks(ranker, X):
-    """Ranks by every feature, threshold and rank of missing values."""
+    """Ranks by every feature, threshold and rank that missing values may have."""
+    known = {"low": [0.0], "high": [1.0], "best": [0.0, 1.0]}[ranker.missing_rank]
     for j, column in enumerate(X.T):
         bounds = ranker.bin_mapper_.thresholds_[j, : ranker.bin_mapper_.n_bins_[j] - 1]
         missing = np.isnan(column)
-        for bound in [-np.inf, *bounds]:
+        for bound in [-np.inf, *bounds, np.inf]:
             ranks = (column > bound).astype(float)
-            yield np.where(missing, 0.0, ranks)
-            yield np.where(missing, 1.0, ranks)
+            for rank in known:
+                yield np.where(missing, rank, ranks)
 
 
 def pair_weights(ranker, margins, X, y, groups):
@@ -74,10 +77,12 @@ def pair_weights(ranker, margins, X, y, groups):
     return slope / of_query
 
 
+@pytest.mark.parametrize("missing_rank", ["low", "high", "best"])
 @pytest.mark.parametrize("ranker", RANKERS, ids=repr)
-def test_every_weak_ranker_is_the_best_of_all(ranker, data):
+def test_every_weak_ranker_is_the_best_of_all(ranker, missing_rank, data):
     X, y, groups = data
-    ranker.set_params(n_estimators=12, max_bins=20).fit(X, y, groups)
+    ranker = clone(ranker).set_params(n_estimators=12, max_bins=20)
+    ranker.set_params(missing_rank=missing_rank).fit(X, y, groups)
     better, worse = pairs_of(y, groups)
     tried = np.array(list(all_ranks(ranker, X)))
     steps = tried[:, better] - tried[:, worse]
@@ -112,14 +117,53 @@ def test_rankboost_keeps_the_distribution_of_the_paper(step, data):
         np.testing.assert_allclose(ranker.alphas_[t], expected, rtol=1e-8)
         factor = weights @ np.exp(-ranker.alphas_[t] * gap)
         # Smoothing costs the step a little.
-        assert factor <= np.sqrt(1 - r**2) + 2 * smooth
+        most = np.sqrt(room**2 - r**2) - 2 * smooth
+        assert factor <= most + 1e-12
         np.testing.assert_allclose(
             ranker.gains_[t], product * r * ranker.alphas_[t], rtol=1e-8
         )
         weights = weights * np.exp(-ranker.alphas_[t] * gap) / factor
         product *= factor
-        bound *= np.sqrt(1 - r**2) + 2 * smooth
-    assert product <= bound
+        bound *= most
+    assert product <= bound + 1e-12
+
+
+@pytest.mark.parametrize("smoothing", [1e-9, 1e-4, 0.01, 0.5])
+@pytest.mark.parametrize("n_wrong", [0, 1])
+@pytest.mark.parametrize("weak_rankers", ["threshold", "feature"])
+@pytest.mark.parametrize("step", STEPS)
+def test_smoothing_keeps_the_bound_of_the_loss(step, weak_rankers, n_wrong, smoothing):
+    """A round multiplies the loss by sqrt((1 + 2 e)^2 - r^2) - 2 e at most."""
+    if step == "binary" and weak_rankers == "feature":
+        return
+    X, y = np.tile([1.0, 0.0], 10)[:, None], np.tile([1, 0], 10)
+    X[: 2 * n_wrong] = 1.0 - X[: 2 * n_wrong]
+    ranker = RankBoost(
+        step=step, smoothing=smoothing, weak_rankers=weak_rankers, n_estimators=2
+    ).fit(X, y, np.repeat(np.arange(10), 2))
+    r = 1.0 - 0.2 * n_wrong
+    most = np.sqrt((1 + 2 * smoothing) ** 2 - r**2) - 2 * smoothing
+    if ranker.n_iter_ == 2:
+        assert ranker.loss_curve_[1] <= most + 1e-12
+    assert most <= 1.0
+    assert ranker.loss_curve_[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "most"),
+    [(PNormPush(2), 2.1), (RankBoost(step="search"), 2.1), (RankBoost(), 1.9)],
+    ids=repr,
+)
+def test_gains_lie_between_the_decrease_and_twice_it(ranker, most, data):
+    """The slope falls along a step, to nothing at the minimum of a convex loss."""
+    for weak_rankers in ("threshold", "feature"):
+        ranker = clone(ranker).set_params(weak_rankers=weak_rankers, n_estimators=30)
+        ranker.fit(*data)
+        ratio = ranker.gains_[:-1] / -np.diff(ranker.loss_curve_)
+        assert ratio.min() >= 1.0
+        assert 1.0 <= np.median(ratio) <= most
+        if most > 2.0:
+            assert np.median(ratio) >= 1.9
 
 
 def test_the_three_steps_order_as_the_paper_says(data):
@@ -220,6 +264,24 @@ def test_frank_takes_the_step_of_the_paper(data):
         scores += alpha * ranks
 
 
+def test_frank_shares_pairs_out_by_ranks_between_0_and_1(data):
+    X, y, groups = data
+    ranker = FRank(weak_rankers="feature", n_estimators=10, smoothing=1e-12)
+    ranker.fit(X, y, groups)
+    better, worse = pairs_of(y, groups)
+    scores = np.zeros(len(y))
+    for t in range(10):
+        weights = pair_weights(ranker, scores[better] - scores[worse], *data)
+        low, high = ranker.lows_[t], ranker.highs_[t]
+        column = (X[:, ranker.features_[t]] - low) / (high - low)
+        ranks = np.where(np.isnan(column), ranker.missing_ranks_[t], column)
+        right = weights @ (ranks[better] * (1.0 - ranks[worse]))
+        wrong = weights @ ((1.0 - ranks[better]) * ranks[worse])
+        alpha = 0.5 * np.log(right / wrong)
+        np.testing.assert_allclose(ranker.alphas_[t], alpha, rtol=1e-8)
+        scores += alpha * ranks
+
+
 def test_a_perfect_weak_ranker_has_a_finite_weight():
     X, y, groups = np.array([[0.0], [1.0], [2.0]]), [0, 1, 2], [1, 1, 1]
     for ranker in (RankBoost(), RankBoost(step="binary"), FRank(), PNormPush()):
@@ -240,11 +302,29 @@ def test_low_values_may_be_good_and_missing_values_too():
     assert ranker.lows_[0] == -np.inf
     assert ranker.alphas_[0] < 0
     assert ranker.score(X, y, groups) == 1.0
-    # With the rank of high values they cannot be told from them.
-    high = RankBoost(n_estimators=1, missing_rank="high").fit(X, y, groups)
-    assert high.score(X, y, groups) < 1.0
     X = -y[:, None].astype(float)
     assert RankBoost(n_estimators=1).fit(X, y, groups).alphas_[0] < 0
+
+
+@pytest.mark.parametrize("missing_rank", ["low", "high", "best"])
+@pytest.mark.parametrize("cls", [RankBoost, FRank, PNormPush])
+def test_whether_a_value_is_missing_is_asked_under_every_rank(
+    cls, missing_rank, tmp_path
+):
+    X = np.array([[1.0], [2.0], [3.0], [np.nan]] * 5)
+    y, groups = np.array([0, 0, 0, 1] * 5), np.repeat(np.arange(5), 4)
+    ranker = cls(n_estimators=1, missing_rank=missing_rank).fit(X, y, groups)
+    rank = float(missing_rank == "high")
+    assert ranker.missing_ranks_[0] == rank
+    assert ranker.lows_[0] == ranker.highs_[0] == (np.inf if rank else -np.inf)
+    ranks = np.where(np.isnan(X[:, 0]), rank, 1.0 - rank)
+    scores = ranker.predict(np.vstack([X, [[1e300], [-1e300]]]))
+    np.testing.assert_array_equal(scores[:20], ranker.alphas_[0] * ranks)
+    assert (scores[20:] == scores[0]).all()  # values beyond those of training
+    assert ranker.score(X, y, groups) == 1.0
+    save_model(ranker, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=repr)

@@ -30,7 +30,7 @@ def candidates(X, mapper, low, high):
     for j in range(X.shape[1]):
         column = X[:, j]
         missing = np.isnan(column)
-        bounds = [-np.inf, *mapper.thresholds_[j, : mapper.n_bins_[j] - 1]]
+        bounds = [-np.inf, *mapper.thresholds_[j, : mapper.n_bins_[j] - 1], np.inf]
         for bound in bounds:
             for rank in [0, 1][not low : 1 + high]:
                 yield j, bound, rank, np.where(missing, rank, column > bound)
@@ -65,7 +65,9 @@ def test_missing_values_alone_may_be_what_matters():
     potentials = np.array([-2.0, -1.0, 2.0, 1.0])
     assert search.best(potentials) == (0, -1, 0, 3.0)
     assert search.best(-potentials) == (0, -1, 0, -3.0)
-    assert search.best(potentials, low=False)[0] == -1  # all ranks would be equal
+    # With rank 1 for missing values, all others must have rank 0.
+    assert search.best(potentials, low=False) == (0, 0, 1, -3.0)
+    assert search.best(-potentials, low=False) == (0, 0, 1, 3.0)
 
 
 def test_of_equal_sums_the_first_counts():

@@ -1,0 +1,49 @@
+"""Subset regression against the normal equations."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skrank.datasets import make_ranking
+from skrank.rankers import SubsetRegression
+
+FORMS = [np.asarray, sparse.csr_matrix]
+
+
+def solved(X, target, weight, alpha):
+    """Coefficients and constant of ridge regression, by the normal equations."""
+    wide = np.column_stack([X, np.ones(len(X))])
+    penalty = np.diag([alpha] * X.shape[1] + [0.0])
+    found = np.linalg.solve(
+        wide.T * weight @ wide + penalty, wide.T @ (weight * target)
+    )
+    return found[:-1], found[-1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("alpha", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("importance", [0.0, 2.0])
+def test_coefficients_solve_the_normal_equations(importance, alpha, form):
+    X, y, groups = make_ranking(
+        n_queries=20, n_informative=5, n_features=8, random_state=0
+    )
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    sample_weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    target = 2.0**y - 1.0
+    weight = sample_weight * (1.0 + importance * target / target.max())
+    coef, intercept = solved(X, target, weight, alpha)
+    ranker = SubsetRegression(alpha=alpha, gain="exp2", importance=importance)
+    ranker.fit(form(X), y, groups, sample_weight=sample_weight)
+    np.testing.assert_allclose(ranker.coef_, coef, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ranker.intercept_, intercept, rtol=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scales_may_differ_by_four_powers_of_ten(form):
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 6))
+    y = np.clip(X @ [3, 1, 1, 0, -1, 0.5] + rng.normal(size=500), 0, 4).round()
+    X *= [0.01, 0.1, 1.0, 1.0, 10.0, 100.0]
+    coef, _ = solved(X, y, np.ones(500), 1.0)
+    ranker = SubsetRegression().fit(form(X), y, np.repeat(np.arange(25), 20))
+    np.testing.assert_allclose(ranker.coef_, coef, rtol=1e-8)
