@@ -103,9 +103,8 @@ class OWPC(BaseKernelRanker):
         super()._fit(data, validation)
         if self.early_stopping or validation is not None:
             return  # the best iteration is kept, wherever the minimum is
-        starts = data.ptr[:-1]
-        best = np.maximum.reduceat(data.y, starts)
-        if (best == np.minimum.reduceat(data.y, starts)).all():
+        y, starts = np.asarray(data.y), data.ptr[:-1]
+        if (np.maximum.reduceat(y, starts) == np.minimum.reduceat(y, starts)).all():
             return  # nothing to learn, of which all rankers warn
         if np.ptp(self._predict(data.X)) <= _FLAT * self.margin:
             warn_of_data(

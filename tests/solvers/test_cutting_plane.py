@@ -11,7 +11,7 @@ from skrank.exceptions import TrainingDataWarning
 from skrank.losses import OWPCLoss
 from skrank.rankers import OWPC, LogisticRanker, RankSVM
 from skrank.solvers import CuttingPlane, SmoothingHomotopy
-from skrank.solvers._cutting_plane import _IDLE, simplex_maximum
+from skrank.solvers._cutting_plane import _Model, simplex_maximum
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +146,20 @@ def test_the_gap_is_told_where_iterations_end(data):
     assert not ranker.converged_
 
 
-def test_planes_that_no_longer_matter_are_dropped(data):
-    fine = CuttingPlane(tol=1e-9)
-    ranker = RankSVM(hinge="linear", alpha=1e-5, solver=fine)
-    ranker.fit(*data)
-    assert ranker.n_iter_ > _IDLE  # so that some were
-    assert ranker.converged_
+def test_planes_that_no_longer_matter_are_dropped(data, monkeypatch):
+    ranker = RankSVM(hinge="linear", alpha=1e-4, solver=CuttingPlane(tol=1e-8))
+    expected = ranker.fit(*data).coef_
+    assert ranker.n_iter_ > 20
+    monkeypatch.setattr("skrank.solvers._cutting_plane._IDLE", 3)
+    kept = []
+    keep = _Model._keep
+
+    def counted(model, which):
+        keep(model, which)
+        kept.append(len(model.weights))
+
+    monkeypatch.setattr(_Model, "_keep", counted)
+    found = ranker.fit(*data)
+    assert found.converged_
+    assert 1 <= max(kept) < ranker.n_iter_
+    assert_allclose(found.coef_, expected, rtol=1e-3, atol=1e-3)
