@@ -267,7 +267,8 @@ static void interpolate(const double *coefficients, int nodes, int cells, double
         Vec x = {};
         for (int l = 0; l < LANES; l++) {
             const double place = t[k + (k + l < n ? l : 0)] - low;
-            const double cell = std::min(std::max(place * per_cell, 0.0), cells - 0.5);
+            // NaN is not above 0, so it falls into the first cell.
+            const double cell = std::min(std::max(0.0, place * per_cell), cells - 0.5);
             c[l] = coefficients + (size_t)2 * nodes * (int)cell;
             x[l] = (place - width * (int)cell - half) * scale;
             x[l] = std::min(std::max(x[l], -1.0), 1.0);

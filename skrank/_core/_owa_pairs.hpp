@@ -36,8 +36,8 @@ struct OwaOthers {
         for (int r = 0; r < m; r++)
             if (by_score[r] >= lower) place[size++] = by_score[r];
         for (int first = 0, end; first < size; first = end) {
-            double total = 0.0;
-            for (end = first; end < size && x[place[end]] == x[place[first]]; end++)
+            double total = alpha[first];  // NaN is not even equal to itself
+            for (end = first + 1; end < size && x[place[end]] == x[place[first]]; end++)
                 total += alpha[end];
             std::fill(share + first, share + end, total / (end - first));
         }

@@ -124,8 +124,9 @@ class BaseLoss(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter of the loss is out of range, or an array has another length
-            than there are documents.
+            If a parameter of the loss is out of range, an array has another length
+            than there are documents, a grade is not finite, or a weight is negative or
+            not finite.
         TypeError
             If a parameter is of the wrong type, or if there are labels and the loss
             does not read them.
@@ -135,8 +136,12 @@ class BaseLoss(Parameters, BaseEstimator):
         ptr = check_ptr(ptr)
         if y is not None or self._needs_grades:
             y = _rows(y, int(ptr[-1]), "y")
+            _check_each(np.isfinite(y), y, "y must hold finite grades")
         if sample_weight is not None:
             sample_weight = _rows(sample_weight, int(ptr[-1]), "sample_weight")
+            accepted = np.isfinite(sample_weight) & (sample_weight >= 0)
+            rule = "sample_weight must hold finite numbers >= 0"
+            _check_each(accepted, sample_weight, rule)
         if labels is not None:
             labels = _as_vector(labels, "labels")
         prepared = self._bind(y, ptr, sample_weight, labels, n_threads)
@@ -200,6 +205,14 @@ class BaseLoss(Parameters, BaseEstimator):
             Sum of the loss over the units of each query.
         gradient : ndarray of shape (n_documents,)
             Gradient of ``values.sum()`` with respect to ``raw``.
+
+        Raises
+        ------
+        NotFiniteError
+            If a score or the loss is infinite or NaN.
+        ValueError
+            If an array has another length than there are documents, a grade is not
+            finite, or a weight is negative or not finite.
         """
         prepared = self.prepare(y, ptr, sample_weight, n_threads=n_threads)
         return prepared.value_gradient(raw)
@@ -221,8 +234,13 @@ class BaseLoss(Parameters, BaseEstimator):
             return np.asarray(raw)
 
 
-def _finite_evaluation(function):
-    """Have a method that evaluates a loss refuse results that are not finite."""
+def finite_evaluation(function):
+    """Have a method that evaluates a loss refuse scores and results not finite.
+
+    Scores are looked at before, because kernels that search among them take for granted
+    that they are ordered. `PreparedLoss` applies it to functions; a method behind
+    ``available_if`` needs it by name.
+    """
 
     @functools.wraps(function)
     def evaluate(self, raw):
@@ -230,6 +248,9 @@ def _finite_evaluation(function):
         if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "fiu":
             raw = as_numbers(raw, "raw", "scores")
         with quiet():
+            # A finite sum, which takes no memory, says that all of them are finite.
+            if not math.isfinite(raw.sum()) and not np.isfinite(raw).all():
+                raise NotFiniteError(self._why_not_evaluated(raw))
             result = function(self, raw)
             total = result[0].sum()
         if not math.isfinite(total):
@@ -242,8 +263,9 @@ def _finite_evaluation(function):
 class PreparedLoss:
     """A loss bound to the grades of a data set.
 
-    Subclasses implement `value_gradient`. Whatever they evaluate is refused with a
-    `NotFiniteError`, which is a ValueError, where it is not finite.
+    Subclasses implement `value_gradient`. Scores that are not finite are refused with a
+    `NotFiniteError`, which is a ValueError, and so is a loss of finite scores that is
+    not finite itself.
 
     Parameters
     ----------
@@ -278,7 +300,7 @@ class PreparedLoss:
         for name in ("value_gradient", "gradient_hessian", "most_violated"):
             own = vars(cls).get(name)
             if inspect.isfunction(own):
-                setattr(cls, name, _finite_evaluation(own))
+                setattr(cls, name, finite_evaluation(own))
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)
@@ -317,11 +339,17 @@ class PreparedLoss:
         """
         raise NotImplementedError
 
+    def _why_not_evaluated(self, raw) -> str:
+        """Return which of the scores is infinite or NaN."""
+        row, *column = np.argwhere(~np.isfinite(raw))[0].tolist()
+        return (
+            f"{self.loss_name} cannot be evaluated, because scores are not finite: raw "
+            f"must hold finite numbers; found {raw[(row, *column)]} in row {row}"
+        )
+
     def _why_not_finite(self, total, raw) -> str:
-        """Return what makes the sum of the loss infinite or NaN."""
+        """Return what makes the sum of the loss of finite scores infinite or NaN."""
         raw = np.asarray(raw, dtype=np.float64)
-        if not np.isfinite(raw).all():
-            return f"{self.loss_name} became {total}, because scores are not finite"
         arrays = (
             ("scores", raw),
             ("grades", getattr(self, "y", None)),
@@ -391,6 +419,13 @@ def _rows(array, n_documents, name):
             f"got shape {array.shape}"
         )
     return array
+
+
+def _check_each(accepted, array, rule):
+    """Raise an error that names the first number of an array that is not accepted."""
+    if not accepted.all():
+        place = int(np.argmin(accepted))
+        raise ValueError(f"{rule}; found {array[place]} in row {place}")
 
 
 def informative_query_weights(y, ptr, sample_weight):

@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from skrank._core import _segments
 from skrank._core._parameters import invalid_parameter
 from skrank._core._queries import rows_of_queries
-from skrank.losses._base import PreparedLoss
+from skrank.losses._base import PreparedLoss, finite_evaluation
 from skrank.losses._functional import PreparedMinimum
 from skrank.losses._pairs import pair_sums, query_factor
 from skrank.losses._wrapped import WrappedPairLoss
@@ -169,6 +169,7 @@ class _PreparedExplicitPairs(PreparedLoss):
         return self._evaluate(raw, False)[:2]
 
     @available_if(lambda self: hasattr(self.loss, "margin_curvature"))
+    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._evaluate(raw, True)

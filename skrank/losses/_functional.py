@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from skrank._core import _label_energies, _segments
 from skrank._core._parameters import invalid_parameter
 from skrank._core._validation import as_numbers
-from skrank.losses._base import BaseLoss, PreparedLoss
+from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation
 from skrank.losses._pairs import PairSum, PairWeighting
 
 
@@ -272,6 +272,7 @@ class PreparedMinimum:
         return parts[0], _placed(parts[1], place, shape)
 
     @available_if(lambda self: hasattr(self.documents, "gradient_hessian"))
+    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         parts, place, shape = self._at_minimum("gradient_hessian", raw)

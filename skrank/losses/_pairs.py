@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from skrank._core import _segments
 from skrank._core._messages import shown
 from skrank._core._validation import calling
-from skrank.losses._base import PreparedLoss
+from skrank.losses._base import PreparedLoss, finite_evaluation
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
 _BLOCK = 1 << 15
@@ -396,6 +396,7 @@ class PairSum(PreparedPairs):
         return self._evaluate(raw, False)[:2]
 
     @available_if(lambda self: self.loss.has_hessian)
+    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._evaluate(raw, True)

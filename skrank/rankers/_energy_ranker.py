@@ -308,9 +308,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         [Fang2016]_, section 3.1, eq. 1.
         """
         check_is_fitted(self)
-        energies = self._energies(self._check_rows(X, reset=False))
         if self.energy_.labels_ is None:
             raise ValueError(_no_labels(self.energy_))
+        energies = self._energies(self._check_rows(X, reset=False))
         return self.energy_.labels_[np.argmin(energies, axis=1)]
 
 

@@ -300,3 +300,16 @@ def test_text_that_is_not_utf_8_is_written_as_it_was(tmp_path):
 def test_the_module_has_no_global_state():
     """The umask, which other threads would see, is never touched."""
     assert "umask" not in Path(_writing.__file__).read_text()
+
+
+def test_no_descriptor_stays_open(way, tmp_path):
+    def next_descriptor():
+        number = os.open(os.devnull, os.O_RDONLY)
+        os.close(number)
+        return number
+
+    path, before = tmp_path / "file", next_descriptor()
+    for work in (check_writable, write):
+        for _ in ("new", "old"):
+            work(path)
+            assert next_descriptor() == before

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -271,6 +272,31 @@ def test_grades_and_thresholds_are_what_was_learned(data, tmp_path):
             other = change(getattr(fitted, name))
         path = edited(fitted, tmp_path / "m", array=(name, other))
         with pytest.raises(ValueError, match=name):
+            load_model(path)
+
+
+@pytest.mark.parametrize("n_outputs", [0, 10**8, 10**18])
+def test_a_number_of_outputs_takes_no_memory(n_outputs, data, tmp_path):
+    def change(document):
+        trees = document["model"]["state"]["ensemble_"]
+        trees["params"]["n_outputs"] = n_outputs
+
+    path = edited(MART(n_estimators=2).fit(*data), tmp_path / "m", change)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"(baseline_|n_outputs) must"):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_trees_add_to_scores_that_there_are(data, tmp_path):
+    fitted = McRank(n_estimators=2).fit(*data)
+    for output in (-1, fitted.ensemble_.n_outputs):
+        other = np.full_like(fitted.ensemble_.output_, output)
+        path = edited(fitted.ensemble_, tmp_path / "m", array=("output_", other))
+        with pytest.raises(ValueError, match="output_ must be numbers below"):
             load_model(path)
 
 

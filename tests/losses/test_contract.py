@@ -1,5 +1,6 @@
 """The contract of losses, over all public losses and the variants that they name."""
 
+import contextlib
 import inspect
 import pickle
 from itertools import pairwise
@@ -13,6 +14,7 @@ from skrank import losses
 from skrank._objective import Objective
 from skrank._rows import GroupedRows
 from skrank.energies import BaseEnergy
+from skrank.exceptions import NotFiniteError
 from skrank.losses import BaseLoss
 
 PUBLIC = [getattr(losses, name) for name in losses.__all__]
@@ -495,3 +497,57 @@ def test_a_query_has_its_value_whatever_scores_stand_beside_it(loss, huge):
     np.testing.assert_allclose(
         other_gradient[~beside], gradient[~beside], rtol=1e-12, atol=1e-15
     )
+
+
+EVALUATIONS = ("value_gradient", "gradient_hessian", "most_violated")
+
+
+def long_query(loss):
+    """A prepared query long enough for approximations, with its scores."""
+    rng = np.random.default_rng(5)
+    ptr = np.array([0, 45, 50, 50, 51])
+    if isinstance(loss, losses.ExplicitPairsLoss):
+        loss = losses.ExplicitPairsLoss(loss.loss, pairs=[[0, 1], [45, 46]])
+    options = {"labels": LABELS} if is_pointwise(loss) else {}
+    prepared = loss.prepare(rng.integers(0, 4, 51).astype(float), ptr, **options)
+    return prepared, rng.normal(size=51 if columns(loss) == 1 else (51, columns(loss)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@each_loss
+def test_scores_that_are_not_finite_are_refused_by_name(loss, bad):
+    prepared, raw = long_query(loss)
+    raw[[3, 47]] = bad
+    message = rf"scores are not finite: raw must .*; found {bad} in row 3"
+    for name in EVALUATIONS:
+        if hasattr(prepared, name):
+            for scores in (raw, raw.tolist()):
+                with pytest.raises(NotFiniteError, match=message):
+                    getattr(prepared, name)(scores)
+
+
+@each_loss
+def test_compiled_code_comes_to_an_end_for_any_scores(loss):
+    """Differences of finite scores may overflow, so that it meets NaN all the same."""
+    prepared, raw = long_query(loss)
+    for name in EVALUATIONS:
+        if hasattr(prepared, name):
+            unchecked = inspect.unwrap(getattr(prepared, name).__func__)
+            for rows in (0, 30, 47, [1, 2, 3, 40, 46]):
+                scores = raw.copy()
+                scores[rows] = np.nan
+                with np.errstate(all="ignore"), contextlib.suppress(NotFiniteError):
+                    unchecked(prepared, scores)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1.0])
+@each_loss
+def test_weights_and_grades_are_checked_by_name(loss, bad, data):
+    data.weight[4] = bad
+    message = rf"sample_weight must hold finite numbers >= 0; found {bad} in row 4"
+    with pytest.raises(ValueError, match=message):
+        data.prepare(loss, data.weight)
+    if bad != -1.0 and loss._needs_grades:
+        data.y[4] = bad
+        with pytest.raises(ValueError, match=rf"y must hold .*; found {bad} in row 4"):
+            data.prepare(loss)

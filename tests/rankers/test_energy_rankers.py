@@ -21,6 +21,7 @@ from skrank.rankers import (
     EnergyRanker,
     LogisticRanker,
     RankSVM,
+    SortNet,
 )
 from skrank.solvers import LBFGS, SGD, SmoothingHomotopy
 
@@ -310,6 +311,15 @@ def test_pointwise_predicts_labels(graded):
     nearest = np.unique(y)[np.argmin(np.abs(f[:, None] - np.unique(y)), axis=1)]
     np.testing.assert_array_equal(labels, nearest)
     np.testing.assert_allclose(ranker.energies(X, labels=y), np.abs(f - y))
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), SortNet(max_iter=1, random_state=0)])
+def test_scores_without_labels_predict_none(ranker, graded):
+    """SortNet scores documents only within queries, which this method does not take."""
+    X, y, groups = graded
+    fitted = ranker.fit(X, y, groups)
+    with pytest.raises(ValueError, match="Energy does not depend on the label; use a"):
+        fitted.predict_labels(X)
 
 
 def test_all_thresholds_are_one_model(graded):

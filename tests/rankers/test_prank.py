@@ -53,6 +53,19 @@ def test_a_pass_is_that_of_the_paper(data, form, dtype):
     assert_allclose(ranker.predict(form(X)), X @ w, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_features", [8, 19])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_pass_over_long_rows_is_that_of_the_paper(form, n_features):
+    """Products of rows are summed in several parts, eight features at a time."""
+    X, y, groups = make_ranking(
+        n_queries=20, n_features=n_features, n_informative=8, random_state=0
+    )
+    ranker = PRank().partial_fit(form(X), y, groups)
+    w, b = by_hand(X, y)
+    assert_allclose(ranker.coef_, w, atol=1e-9)
+    assert_array_equal(ranker.thresholds_, b)
+
+
 def test_weights_multiply_steps(data):
     X, y, groups = data
     two = (y > 2).astype(float)  # one threshold, which has no order to lose
