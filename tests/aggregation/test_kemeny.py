@@ -1,14 +1,18 @@
 """Kemeny's order against enumeration, and its bounds."""
 
+import tracemalloc
 from itertools import permutations
 
 import numpy as np
 import pytest
 from _runs import distance, make_runs, queries_of, votes_of
+from scipy.sparse.csgraph import connected_components
 
-from skrank.aggregation import Kemeny, LocalKemeny
-from skrank.aggregation._kemeny import components_in_order, distance_of
+from skrank.aggregation import Kemeny, LocalKemeny, aggregate
+from skrank.aggregation._components import components_in_order
+from skrank.aggregation._kemeny import distance_of
 from skrank.aggregation._kemeny_programs import best_order, linear_order
+from skrank.aggregation._votes import majorities, pair_votes
 
 SOLVERS = {
     "dynamic": {"dynamic_size": 7},
@@ -92,6 +96,53 @@ def test_components_come_in_an_order_of_the_graph(seed):
         assert reach[np.ix_(earlier, earlier)].all()
         for later in components[i + 1 :]:
             assert not beats[np.ix_(later, earlier)].any()
+
+
+@pytest.mark.parametrize("density", [0.002, 0.008, 0.03, 0.5])
+@pytest.mark.parametrize("m", [0, 1, 150])
+def test_components_agree_with_scipy(m, density):
+    rng = np.random.default_rng(0)
+    beats = rng.random((m, m)) < density
+    count, label = connected_components(beats, connection="strong")
+    members = [np.flatnonzero(label == c) for c in range(count)]
+    expected = []
+    while members:  # the smallest of those that nothing left beats comes next
+        left = np.concatenate(members)
+        free = [
+            own
+            for own in members
+            if not beats[np.ix_(np.setdiff1d(left, own), own)].any()
+        ]
+        expected.append(min(free, key=min).tolist())
+        members = [own for own in members if own.tolist() != expected[-1]]
+    found = components_in_order(beats)
+    assert [documents.tolist() for documents in found] == expected
+
+
+@pytest.mark.parametrize("m", [0, 1, 7, 700])
+def test_majorities_count_the_votes_of_all_pairs(m):
+    rng = np.random.default_rng(m)
+    places = rng.permuted(np.repeat(np.arange(m)[:, None], 3, axis=1), axis=0) + 1.0
+    places[rng.random(places.shape) < 0.2] = np.nan
+    weights = np.array([1.0, 2.0, 4.0])
+    votes = pair_votes(places, weights)
+    beats, least = majorities(places, weights)
+    np.testing.assert_array_equal(beats, votes > votes.T)
+    assert least == np.minimum(votes, votes.T)[np.triu_indices(m, 1)].sum()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_long_lists_take_little_more_than_a_byte_for_each_pair(seed):
+    m = 3000
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(m, 5)) + seed * 3 * rng.normal(size=(m, 1))
+    tracemalloc.start()
+    try:
+        aggregate(scores, "kemeny", np.zeros(m))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * m**2
 
 
 def test_ties_are_broken_by_bordas_order():
