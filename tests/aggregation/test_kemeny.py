@@ -6,10 +6,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 from _runs import distance, make_runs, queries_of, votes_of
-from scipy.sparse.csgraph import connected_components
 
 from skrank.aggregation import Kemeny, LocalKemeny, aggregate
-from skrank.aggregation._components import components_in_order
 from skrank.aggregation._kemeny import distance_of
 from skrank.aggregation._kemeny_programs import best_order, linear_order
 from skrank.aggregation._votes import majorities, pair_votes
@@ -81,42 +79,6 @@ def test_dynamic_and_integer_programs_agree(seed, m):
     assert distance_of(votes, order) == pytest.approx(value)
     assert distance_of(votes, best_order(votes)) == pytest.approx(value)
     assert linear_order(votes, integer=False)[1] <= value + 1e-6
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_components_come_in_an_order_of_the_graph(seed):
-    rng = np.random.default_rng(seed)
-    m = 12
-    upper = np.triu(rng.random((m, m)) < 0.15 * (1 + seed), 1)
-    beats = upper | (np.tril(rng.random((m, m)) < 0.05, -1) & ~upper.T)
-    components = components_in_order(beats)
-    assert sorted(np.concatenate(components)) == list(range(m))
-    reach = np.linalg.matrix_power(beats + np.eye(m), m) > 0
-    for i, earlier in enumerate(components):
-        assert reach[np.ix_(earlier, earlier)].all()
-        for later in components[i + 1 :]:
-            assert not beats[np.ix_(later, earlier)].any()
-
-
-@pytest.mark.parametrize("density", [0.002, 0.008, 0.03, 0.5])
-@pytest.mark.parametrize("m", [0, 1, 150])
-def test_components_agree_with_scipy(m, density):
-    rng = np.random.default_rng(0)
-    beats = rng.random((m, m)) < density
-    count, label = connected_components(beats, connection="strong")
-    members = [np.flatnonzero(label == c) for c in range(count)]
-    expected = []
-    while members:  # the smallest of those that nothing left beats comes next
-        left = np.concatenate(members)
-        free = [
-            own
-            for own in members
-            if not beats[np.ix_(np.setdiff1d(left, own), own)].any()
-        ]
-        expected.append(min(free, key=min).tolist())
-        members = [own for own in members if own.tolist() != expected[-1]]
-    found = components_in_order(beats)
-    assert [documents.tolist() for documents in found] == expected
 
 
 @pytest.mark.parametrize("m", [0, 1, 7, 700])

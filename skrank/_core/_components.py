@@ -1,4 +1,4 @@
-"""Strongly connected components of majority graphs."""
+"""Strongly connected components of the graph of which document beats which."""
 
 import heapq
 from collections.abc import Iterator
