@@ -43,7 +43,7 @@ class Kemeny(BaseVotingAggregator):
         most 20.
     linear_size : int, default=0
         Number of documents up to which a larger component is solved by linear and
-        integer programming.
+        integer programming. A signal waits for the end of one call of the solver.
 
     Attributes
     ----------

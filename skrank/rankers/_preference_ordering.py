@@ -59,7 +59,7 @@ class PreferenceOrdering(BaseQueryMetaRanker):
     strong_components : bool, default=False
         Whether documents that prefer each other in a circle are ordered by themselves,
         and these sets of documents by the preferences between them, with which all
-        then agree. Needs O(m²) memory for a query of m documents.
+        then agree. Needs about 1.25 m² bytes for a query of m documents.
     random_state : int, RandomState or None, default=None
         Source of the seeds of the estimators; None leaves their own.
     n_jobs : int, default=None
