@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import (
     NThreads,
@@ -204,7 +205,8 @@ class BaseAggregator(Parameters, BaseEstimator):
 
     def _fused(self, joined: JoinedRuns) -> np.ndarray:
         """Return finite scores of what was retrieved, and −inf for the rest."""
-        scores = np.asarray(self._combine(joined), dtype=np.float64)
+        with quiet():
+            scores = np.asarray(self._combine(joined), dtype=np.float64)
         found = joined.retrieved.any(axis=1)
         if not np.isfinite(scores[found]).all():
             numbers = [

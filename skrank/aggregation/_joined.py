@@ -273,7 +273,9 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
     if isinstance(runs, Mapping):
         names, runs = [str(name) for name in runs], list(runs.values())
     if not isinstance(runs, list | tuple) or not any(map(_is_run, runs)):
-        if names is not None or (isinstance(runs, list | tuple) and not len(runs)):
+        is_sequence = isinstance(runs, list | tuple)
+        holds_mapping = is_sequence and any(isinstance(run, Mapping) for run in runs)
+        if names is not None or holds_mapping or (is_sequence and not len(runs)):
             found = shown(runs[0]) if runs else "none"
             raise TypeError(
                 f"{name} must be a sequence of Run objects or of dictionaries {{query: "
@@ -282,7 +284,7 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
         return _from_array(runs, groups, name)
     if groups is not None:
         raise ValueError("groups belongs to runs in an array; these runs name queries")
-    if any(type(run) is not type(runs[0]) for run in runs) or not _is_run(runs[0]):
+    if len(set(map(type, runs))) > 1 or not _is_run(runs[0]):
         kinds = ", ".join(dict.fromkeys(type(run).__name__ for run in runs))
         raise TypeError(f"{name} must all be of one kind, got {kinds}")
     is_run = isinstance(runs[0], Run)

@@ -1,13 +1,11 @@
 """Kemeny's consensus: the order nearest to the runs by Kendall's distance."""
 
-import heapq
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
+from skrank._core._components import components_in_order
 from skrank._core._majority import kendall_distance, local_kemeny
 from skrank._core._parameters import Interval, NonNegativeInt
 from skrank.aggregation._joined import JoinedRuns, RunsLike, join_runs
@@ -15,6 +13,7 @@ from skrank.aggregation._judgements import Judgements
 from skrank.aggregation._kemeny_programs import best_order, linear_order
 from skrank.aggregation._votes import (
     BaseVotingAggregator,
+    majorities,
     pair_votes,
     scores_of_order,
 )
@@ -44,7 +43,7 @@ class Kemeny(BaseVotingAggregator):
         most 20.
     linear_size : int, default=0
         Number of documents up to which a larger component is solved by linear and
-        integer programming.
+        integer programming. A signal waits for the end of one call of the solver.
 
     Attributes
     ----------
@@ -62,8 +61,8 @@ class Kemeny(BaseVotingAggregator):
     Scores are m, m − 1, … 1 for m documents. Among best orders of a component, the
     dynamic program takes the one that is nearest to Borda's, from the end.
     Complexity: O(n_runs m²) for m documents of a query, and O(c 2ᶜ) for a component of
-    c documents by dynamic programming. Memory grows with the square of m, too, and was
-    0.4 GB for a query of 4,000 documents.
+    c documents by dynamic programming. Memory: about 1.25 m² bytes for the majorities
+    of the largest query.
 
     References
     ----------
@@ -114,38 +113,37 @@ class Kemeny(BaseVotingAggregator):
         optimal = np.ones(joined.n_queries, dtype=bool)
         for q, (a, b) in enumerate(zip(joined.ptr[:-1], joined.ptr[1:])):
             own = order[a:b]
-            votes = pair_votes(places[a:b][own], weights)
-            found, bounds[q], optimal[q] = self._solve_query(votes)
+            solved = self._solve_query(places[a:b][own], weights)
+            found, bounds[q], optimal[q] = solved
             order[a:b] = own[found]
         # Components that were not solved may have neighbours in the wrong order.
         order = local_kemeny(places, weights, order, joined.ptr, threads)
         return order, bounds, optimal
 
-    def _solve_query(self, votes: np.ndarray) -> tuple[np.ndarray, float, bool]:
+    def _solve_query(
+        self, places: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, float, bool]:
         """Order the documents of a query, given in an order that is locally best."""
-        bound = np.minimum(votes, votes.T).sum() / 2.0
+        beats, bound = majorities(places, weights)
         optimal = True
         order = []
-        for component in components_in_order(votes > votes.T):
-            if len(component) > 1:
-                own = votes[np.ix_(component, component)]
-                places, least, is_best = self._solve_component(own)
-                bound += least - np.minimum(own, own.T).sum() / 2.0
-                optimal &= is_best
-                component = component[places]
+        for component in components_in_order(beats):
+            if len(component) > max(self.dynamic_size, self.linear_size, 1):
+                optimal = False
+            elif len(component) > 1:
+                votes = pair_votes(places[component], weights)
+                best = self._best_order(votes)
+                least = np.minimum(votes, votes.T).sum() / 2.0
+                bound += distance_of(votes, best) - least
+                component = component[best]
             order.append(component)
         return np.concatenate(order or [np.empty(0, np.intp)]), bound, optimal
 
-    def _solve_component(self, votes) -> tuple[np.ndarray, float, bool]:
-        """Return an order of a component, a bound, and whether the order is a best."""
-        n = len(votes)
-        if n <= self.dynamic_size:
-            order = best_order(votes)
-        elif n <= self.linear_size:
-            order, _ = linear_order(votes, integer=True)
-        else:
-            return np.arange(n), np.minimum(votes, votes.T).sum() / 2.0, False
-        return order, distance_of(votes, order), True
+    def _best_order(self, votes: np.ndarray) -> np.ndarray:
+        """Return the best order of a component that is small enough for it."""
+        if len(votes) <= self.dynamic_size:
+            return best_order(votes)
+        return linear_order(votes, integer=True)[0]
 
     def lower_bound(
         self,
@@ -174,13 +172,12 @@ class Kemeny(BaseVotingAggregator):
         places, weights = self._places(joined), self._weights(joined)
         bounds = np.zeros(joined.n_queries)
         for q, (a, b) in enumerate(zip(joined.ptr[:-1], joined.ptr[1:])):
-            votes = pair_votes(places[a:b], weights)
-            bounds[q] = np.minimum(votes, votes.T).sum() / 2.0
-            for component in components_in_order(votes > votes.T):
+            beats, bounds[q] = majorities(places[a:b], weights)
+            for component in components_in_order(beats):
                 if len(component) > 2:
-                    own = votes[np.ix_(component, component)]
-                    least = np.minimum(own, own.T).sum() / 2.0
-                    bounds[q] += linear_order(own, integer=False)[1] - least
+                    votes = pair_votes(places[a:b][component], weights)
+                    least = np.minimum(votes, votes.T).sum() / 2.0
+                    bounds[q] += linear_order(votes, integer=False)[1] - least
         return bounds
 
 
@@ -199,41 +196,3 @@ def distance_of(votes: np.ndarray, order: np.ndarray) -> float:
     float
     """
     return float(np.tril(votes[np.ix_(order, order)], -1).sum())
-
-
-def components_in_order(beats: np.ndarray) -> list[np.ndarray]:
-    """Return the strongly connected components of a graph, winners first.
-
-    Parameters
-    ----------
-    beats : ndarray of shape (m, m), dtype bool
-        Whether the document of the row beats that of the column.
-
-    Returns
-    -------
-    list of ndarray
-        Documents of each component in ascending order. No document beats one of an
-        earlier component; where that leaves a choice, the component with the smallest
-        document comes first. Complexity: O(m²).
-    """
-    graph = sparse.csr_array(beats)
-    n, label = connected_components(graph, directed=True, connection="strong")
-    members = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label)))
-    winners = np.repeat(np.arange(len(beats)), np.diff(graph.indptr))
-    source, target = label[winners], label[graph.indices]
-    crossing = source != target
-    edges = np.unique(source[crossing] * np.int64(n) + target[crossing])
-    source, target = edges // max(n, 1), edges % max(n, 1)
-    waits_for = np.bincount(target, minlength=n)
-    bounds = np.searchsorted(source, np.arange(n + 1))
-    ready = [(int(members[c][0]), c) for c in range(n) if waits_for[c] == 0]
-    heapq.heapify(ready)
-    ordered = []
-    while ready:
-        _, component = heapq.heappop(ready)
-        ordered.append(members[component])
-        beaten = target[bounds[component] : bounds[component + 1]]
-        waits_for[beaten] -= 1
-        for c in beaten[waits_for[beaten] == 0].tolist():
-            heapq.heappush(ready, (int(members[c][0]), c))
-    return ordered

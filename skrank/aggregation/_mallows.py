@@ -51,8 +51,8 @@ class Mallows(Kemeny):
     Notes
     -----
     Scores are m, m − 1, … 1 for m documents.
-    Complexity: that of `Kemeny`, and O(n) for each evaluation of the likelihood of n
-    retrieved documents.
+    Complexity: that of `Kemeny`, in memory as well, and O(n) for each evaluation of the
+    likelihood of n retrieved documents.
 
     References
     ----------

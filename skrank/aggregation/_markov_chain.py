@@ -19,7 +19,8 @@ from skrank._core._parameters import Interval, Positive, PositiveInt
 from skrank._core._segments import segment_cumsum, segment_sum
 from skrank.aggregation._base import BaseAggregator
 from skrank.aggregation._joined import JoinedRuns, made_equal
-from skrank.aggregation._votes import pair_votes
+from skrank.aggregation._linear_system import solve_dominant
+from skrank.aggregation._votes import majorities
 
 
 class BaseMarkovChain(BaseAggregator):
@@ -281,8 +282,7 @@ class MC4(BaseMarkovChain):
     Scores are stationary probabilities and sum to 1 over the documents of a query. The
     chain generalises Copeland's count.
     Complexity: O(n_runs m² + m³) for m documents of a query, for the solution of a
-    linear system. Memory grows with the square of m and was 0.3 GB for a query of
-    3,000 documents.
+    linear system. Memory: about 9 m² bytes for the largest query.
 
     References
     ----------
@@ -305,15 +305,18 @@ class MC4(BaseMarkovChain):
         for a, b in zip(joined.ptr[:-1], joined.ptr[1:]):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):
-                votes = pair_votes(joined.ranks[rows], weights)
-                scores[rows] = self._mass(np.asarray(votes > votes.T))
+                beats, _ = majorities(joined.ranks[rows], weights)
+                scores[rows] = self._stationary(beats)
         return scores
 
     def _mass(self, beats: np.ndarray) -> np.ndarray:
         """Return the stationary distribution, from which document beats which."""
         m = len(beats)
-        transition = np.asarray(beats / m)  # from the column to the row
-        np.fill_diagonal(transition, 1.0 - transition.sum(axis=0))
-        system = np.eye(m) - (1.0 - self.teleport) * transition
-        mass = np.linalg.solve(system, np.full(m, self.teleport / m))
+        system = beats / m  # transitions, from the column to the row
+        np.fill_diagonal(system, 1.0 - system.sum(axis=0))
+        # I − (1 − teleport) P takes the place of P, for there may be little room.
+        system *= 1.0 - self.teleport
+        np.subtract(0.0, system, out=system)
+        system.flat[:: m + 1] += 1.0
+        mass = solve_dominant(system, np.full(m, self.teleport / m))
         return mass / mass.sum()

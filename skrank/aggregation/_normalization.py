@@ -24,6 +24,9 @@ Normalization = Literal[
     "min_max_inverted",
 ]
 
+# Scores beyond this power of two are scaled: sums of their squares may leave the range.
+_MOST_EXPONENT = 400
+
 
 class _Column(NamedTuple):
     """Retrieved documents of one run."""
@@ -36,6 +39,19 @@ class _Column(NamedTuple):
     def reduced(self, ufunc: np.ufunc, values: np.ndarray) -> np.ndarray:
         """Reduce values within queries, and repeat the result for each document."""
         return np.repeat(_reduce(ufunc, values, self.ptr), np.diff(self.ptr))
+
+    @property
+    def scaled(self) -> np.ndarray:
+        """Scores in a unit of their query in which no sum of squares leaves the range.
+
+        Units are powers of two, so that nothing is rounded but what vanishes beside the
+        largest score, and 1 for all scores that runs usually have.
+        """
+        exponent = np.frexp(self.reduced(np.maximum, np.abs(self.scores)))[1]
+        odd = np.abs(exponent) > _MOST_EXPONENT
+        if not odd.any():
+            return self.scores
+        return np.ldexp(self.scores, np.where(odd, -exponent, 0))
 
     @property
     def sizes(self) -> np.ndarray:
@@ -60,15 +76,15 @@ def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def _min_max(column: _Column) -> np.ndarray:
-    low = column.reduced(np.minimum, column.scores)
-    high = column.reduced(np.maximum, column.scores)
-    return _divided(column.scores - low, high - low)
+    scores = column.scaled
+    low, high = column.reduced(np.minimum, scores), column.reduced(np.maximum, scores)
+    return _divided(scores - low, high - low)
 
 
 def _min_max_inverted(column: _Column) -> np.ndarray:
-    low = column.reduced(np.minimum, column.scores)
-    high = column.reduced(np.maximum, column.scores)
-    return _divided(high - column.scores, high - low)
+    scores = column.scaled
+    low, high = column.reduced(np.minimum, scores), column.reduced(np.maximum, scores)
+    return _divided(high - scores, high - low)
 
 
 def _max(column: _Column) -> np.ndarray:
@@ -82,16 +98,18 @@ def _max(column: _Column) -> np.ndarray:
 
 
 def _sum(column: _Column) -> np.ndarray:
-    shifted = column.scores - column.reduced(np.minimum, column.scores)
+    scores = column.scaled
+    shifted = scores - column.reduced(np.minimum, scores)
     return _divided(shifted, column.reduced(np.add, shifted))
 
 
 def _zmuv(column: _Column) -> np.ndarray:
-    centred = column.scores - column.reduced(np.add, column.scores) / column.sizes
+    scores = column.scaled
+    centred = scores - column.reduced(np.add, scores) / column.sizes
     variance = column.reduced(np.add, centred**2) / column.sizes
     # Equal scores leave rounding errors of their mean, which are no spread.
-    low = column.reduced(np.minimum, column.scores)
-    constant = low == column.reduced(np.maximum, column.scores)
+    low = column.reduced(np.minimum, scores)
+    constant = low == column.reduced(np.maximum, scores)
     return np.where(constant, 0.0, _divided(centred, np.sqrt(variance)))
 
 

@@ -205,11 +205,12 @@ def test_best_first_is_a_sort_by_score_and_id(seed):
         ([{"q": {"d": "x"}}], None, r"runs\[0\] must hold numeric scores"),
         ([{"q": {"d": 1.0}, "r": 3}], None, "found 3 in place of {document: score}"),
         (
-            [{"q": {"d": 1.0}}, {"q": {"d": 1.0}, "r": None}],
+            [{"q": {"d": 1.0}}, {"q": None}],
             None,
-            r"runs\[1\] must be .* found None in place of {document: score}",
+            r"runs\[1\] must be {query: {document: score}}, found None in place of",
         ),
-        ([{"q": {"d": 1.0}}, None], None, "of one kind, got dict, NoneType"),
+        ([{"q": None}], None, r"dictionaries .*; found \{'q': None\}"),
+        ([{"q": {"d": 1.0}}, None], None, "must all be of one kind, got dict, None"),
         ([{"q": {None: 1.0}}], None, "must hold one document id per row"),
         ([{"q": {"d": 1.0}}], [0], "groups belongs to runs in an array"),
         (

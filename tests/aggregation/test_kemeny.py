@@ -1,14 +1,16 @@
 """Kemeny's order against enumeration, and its bounds."""
 
+import tracemalloc
 from itertools import permutations
 
 import numpy as np
 import pytest
 from _runs import distance, make_runs, queries_of, votes_of
 
-from skrank.aggregation import Kemeny, LocalKemeny
-from skrank.aggregation._kemeny import components_in_order, distance_of
+from skrank.aggregation import Kemeny, LocalKemeny, aggregate
+from skrank.aggregation._kemeny import distance_of
 from skrank.aggregation._kemeny_programs import best_order, linear_order
+from skrank.aggregation._votes import majorities, pair_votes
 
 SOLVERS = {
     "dynamic": {"dynamic_size": 7},
@@ -79,19 +81,30 @@ def test_dynamic_and_integer_programs_agree(seed, m):
     assert linear_order(votes, integer=False)[1] <= value + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_components_come_in_an_order_of_the_graph(seed):
+@pytest.mark.parametrize("m", [0, 1, 7, 700])
+def test_majorities_count_the_votes_of_all_pairs(m):
+    rng = np.random.default_rng(m)
+    places = rng.permuted(np.repeat(np.arange(m)[:, None], 3, axis=1), axis=0) + 1.0
+    places[rng.random(places.shape) < 0.2] = np.nan
+    weights = np.array([1.0, 2.0, 4.0])
+    votes = pair_votes(places, weights)
+    beats, least = majorities(places, weights)
+    np.testing.assert_array_equal(beats, votes > votes.T)
+    assert least == np.minimum(votes, votes.T)[np.triu_indices(m, 1)].sum()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_long_lists_take_little_more_than_a_byte_for_each_pair(seed):
+    m = 3000
     rng = np.random.default_rng(seed)
-    m = 12
-    upper = np.triu(rng.random((m, m)) < 0.15 * (1 + seed), 1)
-    beats = upper | (np.tril(rng.random((m, m)) < 0.05, -1) & ~upper.T)
-    components = components_in_order(beats)
-    assert sorted(np.concatenate(components)) == list(range(m))
-    reach = np.linalg.matrix_power(beats + np.eye(m), m) > 0
-    for i, earlier in enumerate(components):
-        assert reach[np.ix_(earlier, earlier)].all()
-        for later in components[i + 1 :]:
-            assert not beats[np.ix_(later, earlier)].any()
+    scores = rng.normal(size=(m, 5)) + seed * 3 * rng.normal(size=(m, 1))
+    tracemalloc.start()
+    try:
+        aggregate(scores, "kemeny", np.zeros(m))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * m**2
 
 
 def test_ties_are_broken_by_bordas_order():

@@ -82,6 +82,41 @@ def test_normalization_by_the_maximum():
         aggregate([{"q": {"a": -1.0}}], "combsum", normalization="max")
 
 
+SCALE_FREE = ["min-max", "min-max-inverted", "max", "sum", "zmuv"]
+
+
+@pytest.mark.parametrize("exponent", [-1020, -900, -700, -550, 500, 550, 900, 1021])
+@pytest.mark.parametrize("normalization", SCALE_FREE)
+def test_normalized_scores_do_not_depend_on_the_unit(normalization, exponent):
+    # Queries of other units stand beside them.
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(0.5, 2.0, (12, 2))
+    groups = np.repeat([0, 1, 2], 4)
+    scaled = np.ldexp(scores, np.where(groups == 1, exponent, 0)[:, None])
+    options = {"normalization": normalization, "weights": [1.0, 0.3]}
+    expected = aggregate(scores, "combsum", groups, **options)
+    np.testing.assert_array_equal(
+        aggregate(scaled, "combsum", groups, **options), expected
+    )
+
+
+@pytest.mark.parametrize("normalization", [n for n in SCALE_FREE if n != "max"])
+def test_normalization_over_the_whole_range(normalization):
+    most = np.finfo(np.float64).max
+    scores = np.array([[-most], [most], [0.0], [most], [1e-300]])
+    found, expected = (
+        aggregate(values, "combsum", [0] * 5, normalization=normalization)
+        for values in (scores, np.array([[-1.0], [1.0], [0.0], [1.0], [0.0]]))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-15)
+
+
+def test_sums_beyond_the_range_are_refused():
+    most = np.finfo(np.float64).max
+    with pytest.raises(ValueError, match="CombSUM: the fused scores are not finite"):
+        aggregate([[most, most], [0.0, 1.0]], "combsum", [0, 0], normalization=None)
+
+
 def test_borda_normalization_shares_what_is_left():
     runs = [{"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 9.0, "c": 1.0, "d": 0.0}}]
     found = aggregate(runs, "combsum", normalization="borda")["q"]

@@ -1,6 +1,7 @@
 """Hedge on preference functions, and the greedy order, against plain loops."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from skrank.export import load_model, save_model
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.rankers import PreferenceOrdering, RankSVM, SubsetRegression
-from skrank.rankers._preference_ordering import _by_components, _components_in_order
+from skrank.rankers._preference_ordering import _by_components
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +92,23 @@ def test_components_help_and_stay_together(seed):
     assert agreement(order, preference) >= 0.5 * best
 
 
-def test_components_of_a_circle_and_its_prey():
-    beats = np.zeros((5, 5), dtype=bool)
-    for u, v in [(1, 3), (3, 4), (4, 1), (0, 1), (1, 2)]:
-        beats[u, v] = True
-    found = [members.tolist() for members in _components_in_order(beats)]
-    assert found == [[0], [1, 3, 4], [2]]
+def test_votes_of_long_lists_are_counted_in_blocks():
+    m = 2000
+    rng = np.random.default_rng(0)
+    votes, weights = rng.normal(size=(m, 3)).round(1), np.array([1.0, 2.0, -4.0])
+    tracemalloc.start()
+    try:
+        rows, parts = _by_components(votes, weights, np.array([0, m]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 * m**2
+    assert sorted(rows) == list(range(m))
+    label = np.empty(m, dtype=np.intp)
+    label[rows] = np.repeat(np.arange(len(parts) - 1), np.diff(parts))
+    for row in range(0, m, 100):
+        later = votes[label > label[row]]
+        assert (np.sign(votes[row] - later) @ weights >= 0).all()
 
 
 def test_ranks_do_not_depend_on_threads_and_other_queries():
