@@ -80,7 +80,8 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                     input_name="X",
                     **accepted,
                 )
-        return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
+        with naming(name):
+            return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
 
     def _train(self, method, data, validation) -> None:
         def named(data, validation):

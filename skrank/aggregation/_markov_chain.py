@@ -306,7 +306,7 @@ class MC4(BaseMarkovChain):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):
                 beats, _ = majorities(joined.ranks[rows], weights)
-                scores[rows] = self._stationary(beats)
+                scores[rows] = self._mass(beats)
         return scores
 
     def _mass(self, beats: np.ndarray) -> np.ndarray:

@@ -402,12 +402,18 @@ def _check_repeats(ranker, name: str, expected: Any) -> None:
 
 
 def _check_grades(ranker) -> None:
-    """Check that the grades of a ranker, if it knows them, ascend."""
+    """Check that grades ascend, one more than thresholds, in a ranker that has them."""
     grades = vars(ranker).get("grades_")
-    if grades is not None and not (
-        np.isfinite(grades).all() and (grades[1:] > grades[:-1]).all()
-    ):
+    if grades is None:
+        return
+    ascend = np.isfinite(grades).all() and (grades[1:] > grades[:-1]).all()
+    if not (len(grades) and ascend):
         raise error_of(ranker, "grades_", "finite and ascending", grades)
+    with _tried(ranker, "thresholds_"):
+        thresholds = getattr(ranker, "thresholds_", None)
+    if thresholds is not None and len(thresholds) != len(grades) - 1:
+        accepted = f"one more than the {len(thresholds)} thresholds"
+        raise error_of(ranker, "grades_", accepted, grades)
 
 
 def _try_out(estimator) -> None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from skrank._core._informative import warn_of_data
+from skrank._core._informative import same_documents, warn_of_data
 from skrank._core._parameters import NonNegative
 from skrank._core._threads import effective_n_threads
 from skrank.energies import BaseEnergy
@@ -104,7 +104,8 @@ class OWPC(BaseKernelRanker):
         if self.early_stopping or validation is not None:
             return  # the best iteration is kept, wherever the minimum is
         y, starts = np.asarray(data.y), data.ptr[:-1]
-        if (np.maximum.reduceat(y, starts) == np.minimum.reduceat(y, starts)).all():
+        alike = np.maximum.reduceat(y, starts) == np.minimum.reduceat(y, starts)
+        if alike.all() or same_documents(data.X, data.ptr):
             return  # nothing to learn, of which all rankers warn
         if np.ptp(self._predict(data.X)) <= _FLAT * self.margin:
             warn_of_data(

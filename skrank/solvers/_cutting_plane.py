@@ -110,9 +110,9 @@ def _check_convex(objective, value, gap) -> None:
     if gap < -1e-3 * abs(value):
         name = getattr(objective, "loss_name", "the objective")
         raise ValueError(
-            f"solver: CuttingPlane found {name} below what its subgradients allow, so "
-            "the objective is not convex; choose linear scores and a convex loss, or "
-            "another solver"
+            f"solver: CuttingPlane found {name} below its own lower bound. Either the "
+            "objective is not convex, and needs another solver, or features differ too "
+            "much in size for double precision, and X must be scaled"
         )
 
 

@@ -26,12 +26,14 @@ from skrank.rankers import (
     MART,
     BoltzRank,
     GERank,
+    LargeMarginOrdinal,
     LogisticRanker,
     McRank,
     PRank,
     PreferenceOrdering,
     RankSVM,
     RobustSparseRanker,
+    ThresholdOrdinal,
 )
 
 _PROGRAM = Path(__file__).parents[1] / "_tamper.py"
@@ -237,6 +239,27 @@ def test_records_of_training_are_what_they_are_documented_to_be(
     with pytest.raises(ValueError, match=rf"a model\.skrank.*\b{name}\b") as caught:
         load_model(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "n_grades"),
+    [
+        (PRank(), 0),
+        (PRank(), 1),
+        (ThresholdOrdinal(), 0),
+        (LargeMarginOrdinal(), 0),
+        (McRank(n_estimators=2, min_samples_leaf=1), 0),
+    ],
+)
+def test_there_is_a_grade_above_each_threshold(ranker, n_grades, data, tmp_path):
+    path = tmp_path / "model.skrank"
+    save_model(ranker.fit(*data), path)
+    document, members = read(path)
+    member = document["model"]["state"]["grades_"]["member"]
+    members[member] = npy(ranker.grades_[:n_grades])
+    write(path, document, members)
+    with pytest.raises(ValueError, match=r"grades_ must be (finite|one more)"):
+        load_model(path)
 
 
 def test_records_of_training_have_their_shapes(data, tmp_path):

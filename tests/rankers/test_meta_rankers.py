@@ -308,3 +308,12 @@ def test_some_rows_of_queries(data):
     kept = np.ones(len(y), dtype=bool)
     kept[0] = False
     assert judged.where(kept).preferences.pairs.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("ranker", META, ids=repr)
+def test_columns_of_one_name_are_refused_by_name(ranker, data):
+    X, y, groups = data
+    frame = pd.DataFrame(X[:, :2], columns=["a", "a"])
+    with pytest.raises(ValueError, match=r"^X: Expected unique column names") as caught:
+        clone(ranker).fit(frame, y, groups)
+    assert "\n" not in str(caught.value)

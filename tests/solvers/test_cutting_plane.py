@@ -135,7 +135,7 @@ def test_every_parameter_needs_a_penalty(data):
 
 
 def test_what_is_not_convex_is_refused():
-    with pytest.raises(ValueError, match="the objective is not convex"):
+    with pytest.raises(ValueError, match="Either the objective is not convex"):
         CuttingPlane().solve(Hill(), np.ones(2), np.random.RandomState(0))
 
 
