@@ -40,7 +40,7 @@ from skrank.metrics import ndcg_score
 from skrank.rankers import FRank, PNormPush, PRank, RankBoost, RankNet, RankSVM
 from skrank.solvers import Adam
 
-FEW, MANY = 5, 25  # rounds, whose difference leaves out the preparations
+FEW, MANY = 5, 55  # rounds, whose difference leaves out the preparations
 KERNEL, STREAM = "RankSVM rbf, 500 landmarks", "PRank, one pass"
 BOOSTERS = {"RankBoost": RankBoost, "FRank": FRank, "PNormPush p=4": PNormPush}
 
@@ -57,14 +57,10 @@ def timed(function):
     return time.perf_counter() - start
 
 
-def seconds_of_round(maker, data, n_threads):
-    """Seconds of one boosting round."""
-
-    def fit(n_rounds):
-        ranker = maker(n_estimators=n_rounds, n_jobs=n_threads)
-        return timed(lambda: ranker.fit(data.X, data.y, groups_of(data)))
-
-    return (fit(MANY) - fit(FEW)) / (MANY - FEW)
+def seconds_of_rounds(maker, n_rounds, data, n_threads):
+    """Seconds of a fit of so many boosting rounds."""
+    ranker = maker(n_estimators=n_rounds, n_jobs=n_threads)
+    return timed(lambda: ranker.fit(data.X, data.y, groups_of(data)))
 
 
 def seconds_of_kernel(data, n_threads):
@@ -72,6 +68,13 @@ def seconds_of_kernel(data, n_threads):
     X = StandardScaler().fit_transform(log_scaled(data.X))
     ranker = RankSVM(kernel="rbf", n_components=500, random_state=0, n_jobs=n_threads)
     return timed(lambda: ranker.fit(X, data.y, groups_of(data)))
+
+
+def seconds_of_iteration(data, n_threads):
+    """Seconds of one iteration of a linear RankSVM."""
+    X = StandardScaler().fit_transform(log_scaled(data.X))
+    ranker = RankSVM(n_jobs=n_threads)
+    return timed(lambda: ranker.fit(X, data.y, groups_of(data))) / ranker.n_iter_
 
 
 def seconds_of_stream(data):
@@ -91,16 +94,25 @@ def best(contestants, n_rounds):
     return {name: min(values) for name, values in figures.items()}
 
 
+def per_round(figures, name):
+    """Seconds of one round, from the fits of few and of many rounds."""
+    return (figures[name, MANY] - figures[name, FEW]) / (MANY - FEW)
+
+
 def speed(options):
     """Measure on about 120,000 documents; return seconds by contestant."""
     data = make_mslr_like(options.queries, seed=1)
     contestants = {
-        name: partial(seconds_of_round, maker, data, options.threads)
+        (name, n): partial(seconds_of_rounds, maker, n, data, options.threads)
         for name, maker in BOOSTERS.items()
+        for n in (FEW, MANY)
     }
     contestants[KERNEL] = partial(seconds_of_kernel, data, options.threads)
     contestants[STREAM] = partial(seconds_of_stream, data)
     figures = best(contestants, options.rounds)
+    figures = {name: per_round(figures, name) for name in BOOSTERS} | {
+        name: figures[name] for name in (KERNEL, STREAM)
+    }
     print(f"{data.n_documents:,} documents, {options.threads} threads (PRank: 1)")
     for name in BOOSTERS:
         print(f"{name:<30}{1e3 * figures[name]:>12.1f} ms per round")
@@ -121,22 +133,22 @@ def growth(options):
     n_queries = options.queries // 8
     steps = (1, 2, 4, 8)
     series = {}
-    for name in (*BOOSTERS, "RankSVM"):
-
-        def fit(data, name=name):
-            if name in BOOSTERS:
-                return seconds_of_round(BOOSTERS[name], data, options.threads)
-            X = StandardScaler().fit_transform(log_scaled(data.X))
-            ranker = RankSVM(n_jobs=options.threads)
-            seconds = timed(lambda: ranker.fit(X, data.y, groups_of(data)))
-            return seconds / ranker.n_iter_
-
-        more = [make_mslr_like(n_queries * step, seed=2) for step in steps]
-        longer = [lengthened(more[2], 2 * step) for step in steps]
-        for kind, sizes in (("documents", more), ("pairs", longer)):
-            measures = {step: partial(fit, data) for step, data in zip(steps, sizes)}
-            seconds = list(best(measures, options.rounds).values())
-            series[f"{name}, {kind}"] = dict(zip(steps, seconds))
+    more = [make_mslr_like(n_queries * step, seed=2) for step in steps]
+    longer = [lengthened(more[2], 2 * step) for step in steps]
+    for kind, sizes in (("documents", more), ("pairs", longer)):
+        for name, maker in BOOSTERS.items():
+            contestants = {
+                (step, n): partial(seconds_of_rounds, maker, n, data, options.threads)
+                for step, data in zip(steps, sizes)
+                for n in (FEW, MANY)
+            }
+            figures = best(contestants, options.rounds)
+            series[f"{name}, {kind}"] = {s: per_round(figures, s) for s in steps}
+        contestants = {
+            step: partial(seconds_of_iteration, data, options.threads)
+            for step, data in zip(steps, sizes)
+        }
+        series[f"RankSVM, {kind}"] = best(contestants, options.rounds)
     print(f"{'times':<26}" + "".join(f"{s:>10}" for s in steps) + f"{'exponent':>10}")
     for name, seconds in series.items():
         slope = np.polyfit(np.log(steps), np.log(list(seconds.values())), 1)[0]
