@@ -96,7 +96,8 @@ def best(contestants, n_rounds):
 
 def per_round(figures, name):
     """Seconds of one round, from the fits of few and of many rounds."""
-    return (figures[name, MANY] - figures[name, FEW]) / (MANY - FEW)
+    seconds = (figures[name, MANY] - figures[name, FEW]) / (MANY - FEW)
+    return max(seconds, 1e-6)  # noise may hide the rounds of tiny data
 
 
 def speed(options):
