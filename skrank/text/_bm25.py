@@ -81,4 +81,5 @@ class BM25(BaseTextModel):
     def _weigh_queries(self, counts):
         if self.k3 >= _INFINITE:
             return counts.data, None
-        return (self.k3 + 1) * counts.data / (self.k3 + counts.data), None
+        k3 = float(self.k3)  # NumPy may not take a large int
+        return (k3 + 1.0) * counts.data / (k3 + counts.data), None
