@@ -72,7 +72,7 @@ class BM25(BaseTextModel):
             postings.document_frequency, postings.n_documents, self.idf
         )
         mean = postings.average_length or 1.0  # 0 if all documents are empty
-        k1 = min(self.k1, _INFINITE)
+        k1 = float(min(self.k1, _INFINITE))
         norm = k1 * (1 - self.b + self.b * postings.lengths / mean)
         tf = postings.counts.data
         saturated = (k1 + 1) * tf / (tf + norm[postings.document_of])
