@@ -103,9 +103,7 @@ class OWPC(BaseKernelRanker):
         super()._fit(data, validation)
         if self.early_stopping or validation is not None:
             return  # the best iteration is kept, wherever the minimum is
-        y, starts = np.asarray(data.y), data.ptr[:-1]
-        alike = np.maximum.reduceat(y, starts) == np.minimum.reduceat(y, starts)
-        if alike.all() or same_documents(data.X, data.ptr):
+        if not data.has_preference().any() or same_documents(data.X, data.ptr):
             return  # nothing to learn, of which all rankers warn
         if np.ptp(self._predict(data.X)) <= _FLAT * self.margin:
             warn_of_data(
