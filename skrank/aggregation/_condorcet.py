@@ -54,8 +54,7 @@ class Condorcet(BaseVotingAggregator):
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         order = sort_by_majority(
-            self._places(joined),
-            self._weights(joined),
+            *self._voters(joined),
             self._borda_order(joined),
             joined.ptr,
             self._threads(joined),

@@ -47,8 +47,7 @@ class Copeland(BaseVotingAggregator):
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         return copeland(
-            self._places(joined),
-            self._weights(joined),
+            *self._voters(joined),
             joined.ptr,
             self._threads(joined),
         )

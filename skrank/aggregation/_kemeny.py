@@ -96,16 +96,14 @@ class Kemeny(BaseVotingAggregator):
 
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
         order, self.lower_bound_, self.optimal_ = self._solve(joined)
-        self.distance_ = kendall_distance(
-            self._places(joined), self._weights(joined), order, joined.ptr
-        )
+        self.distance_ = kendall_distance(*self._voters(joined), order, joined.ptr)
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         return scores_of_order(self._solve(joined)[0], joined.ptr)
 
     def _solve(self, joined: JoinedRuns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return an order, a lower bound of its distance, and whether it is a best."""
-        places, weights = self._places(joined), self._weights(joined)
+        places, weights = self._voters(joined)
         threads = self._threads(joined)
         order = self._borda_order(joined)
         order = local_kemeny(places, weights, order, joined.ptr, threads)
@@ -169,7 +167,7 @@ class Kemeny(BaseVotingAggregator):
         self._check_parameters()
         joined = join_runs(runs, groups)
         self._check_runs(joined)
-        places, weights = self._places(joined), self._weights(joined)
+        places, weights = self._voters(joined)
         bounds = np.zeros(joined.n_queries)
         for q, (a, b) in enumerate(zip(joined.ptr[:-1], joined.ptr[1:])):
             beats, bounds[q] = majorities(places[a:b], weights)

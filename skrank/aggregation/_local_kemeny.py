@@ -80,7 +80,7 @@ class LocalKemeny(BaseVotingAggregator):
             self.initial_ = clone(self.initial)
             self.initial_._learn_from(joined, judgements)
         self.distance_ = kendall_distance(
-            self._places(joined), self._weights(joined), self._order(joined), joined.ptr
+            *self._voters(joined), self._order(joined), joined.ptr
         )
 
     def _needs_fit(self) -> bool:
@@ -103,8 +103,7 @@ class LocalKemeny(BaseVotingAggregator):
             order = best_first(scores, joined.ptr, joined.docids, n_jobs=self.n_jobs)
             order = local_order(order, joined.ptr)
         return local_kemeny(
-            self._places(joined),
-            self._weights(joined),
+            *self._voters(joined),
             order,
             joined.ptr,
             self._threads(joined),

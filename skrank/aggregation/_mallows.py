@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skrank._core._parameters import InvalidParameterError
+from skrank.aggregation._base import sum_of_runs
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements
 from skrank.aggregation._kemeny import Kemeny
@@ -124,7 +125,7 @@ def fitted_dispersion(
     """
     # Weight of the stages at which n documents are left, n = size, size - 1, … 1.
     left = np.arange(size, 0, -1.0)
-    stages = (weights[:, None] * (size - left < lengths[:, None])).sum(axis=0)
+    stages = sum_of_runs(weights[:, None] * (size - left < lengths[:, None]))
 
     def excess(theta):
         return distance - stages @ _expected(theta, left)

@@ -34,13 +34,20 @@ class BaseVotingAggregator(WeightedRunsMixin, BaseAggregator):
     def _variants(cls) -> list[dict[str, Any]]:
         return [{}, {"missing": "skip"}]
 
-    def _places(self, joined: JoinedRuns) -> np.ndarray:
-        """Return the place of each document in each run, NaN where it has no vote."""
-        places = np.ascontiguousarray(joined.ranks)
+    def _voters(self, joined: JoinedRuns) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of each document in the runs, and the weights of the runs.
+
+        A place is NaN where the run has no vote. The runs stand in ascending order of
+        their weights, so that the votes of the same runs have the same sum, to the bit,
+        in whatever order the runs were given.
+        """
+        places = joined.ranks
         if self.missing == "last":
             silent = np.repeat(joined.n_retrieved == 0, joined.sizes, axis=0)
             places = np.where(np.isnan(places) & ~silent, np.inf, places)
-        return places
+        weights = self._weights(joined)
+        order = np.argsort(weights, kind="stable")
+        return np.ascontiguousarray(places[:, order]), weights[order]
 
     def _threads(self, joined: JoinedRuns) -> int:
         pairs = float(np.square(joined.sizes.astype(np.float64)).sum())

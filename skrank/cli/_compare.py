@@ -10,9 +10,11 @@ from sklearn.base import clone
 
 from skrank._core._id_arrays import id_array
 from skrank._core._messages import has_control, shown
+from skrank._core._validation import check_grades
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_letor, read_scores, report, source
+from skrank.cli._models import naming_files
 from skrank.cli._options import STANDARD, refuse_unused
 from skrank.datasets import judge_run, load_qrels, load_run
 from skrank.metrics import compare
@@ -137,6 +139,8 @@ def _named_files(texts):
 def _read_scores(args, systems):
     limit = args.max_bytes
     data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
+    with naming_files(args.letor):
+        check_grades(data.y)
     scores = {
         name: read_scores(path, len(data.y), limit) for name, path in systems.items()
     }

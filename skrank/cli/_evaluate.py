@@ -5,6 +5,7 @@ The measures, their names and their layout are those of `skrank.metrics.trec_mea
 
 import numpy as np
 
+from skrank._core._validation import check_grades
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
@@ -14,6 +15,7 @@ from skrank.cli._io import (
     report,
     source,
 )
+from skrank.cli._models import naming_files
 from skrank.cli._options import STANDARD, given, refuse_unused
 from skrank.cli._trec import read_judgements, read_zscores
 from skrank.datasets import load_run
@@ -107,6 +109,8 @@ def _run_letor(args):
     measures = _measures.parse_metrics(args.metrics, args.preset)
     limit = args.max_bytes
     data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
+    with naming_files(args.letor):
+        check_grades(data.y)
     scores = read_scores(args.scores, len(data.y), limit)
     result = _measures.evaluate(measures, data, scores, args.jobs)
     report(

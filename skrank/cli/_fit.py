@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._paths import named_errors
+from skrank._core._validation import check_grades
 from skrank.cli import _measures, _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
@@ -176,6 +177,9 @@ def _train(args, ranker, measures, name, sets, progress):
     if name:
         progress(name)
     files = _files(args, name)
+    for part, data in sets.items():
+        with naming_files(files[part]):
+            check_grades(data.y)
     try:
         with naming_files(files["train"], files["validation"]):
             model, seconds = train_model(

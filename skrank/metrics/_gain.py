@@ -133,7 +133,7 @@ def check_exp2_gain(y: np.ndarray, instead: str = _INSTEAD_OF_EXP2) -> None:
     if np.count_nonzero(tiny) > np.count_nonzero(y == 0):
         raise ValueError(
             f"gain='exp2' needs grades that are 0 or at least {2 * _SMALLEST_GAIN:g}, "
-            f"got {y[tiny & (y > 0)][0]:g}; scale the grades"
+            f"got {y[tiny & (y != 0)][0]:g}; scale the grades"
         )
 
 

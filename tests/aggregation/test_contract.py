@@ -116,6 +116,22 @@ def test_the_order_of_runs_does_not_matter(name, variant):
         assert first == second
 
 
+@pytest.mark.parametrize(
+    "name",
+    [n for n, c in AGGREGATORS.items() if hasattr(c, "weights") and n not in TOLERANT],
+)
+def test_the_order_of_runs_with_fractions_as_weights_does_not_matter(name):
+    """Sums such as 0.1 + 0.2 + 0.3 depend on their order, and so could majorities."""
+    weights = np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.1])
+    rng = np.random.default_rng(0)
+    for seed in range(15):
+        runs = make_runs(seed, n_runs=6, n_queries=3)
+        fused = make(name, {"weights": weights.tolist()}).aggregate(runs)
+        order = rng.permutation(6)
+        moved = make(name, {"weights": weights[order].tolist()})
+        assert moved.aggregate([runs[i] for i in order]) == fused
+
+
 @EVERY
 def test_the_order_of_rows_and_queries_does_not_matter(name, variant):
     joined = join_runs(positive(make_runs(3)))

@@ -373,8 +373,17 @@ def test_files_with_faults_are_named(fails, letor, faulty):
     validation = fails("fit", "--ranker", "RankNet", good, "--validation", nan)
     assert validation == f"{nan}: Input X_val contains NaN."
     assert fails(*fit, negative).startswith(f"{negative}: y must hold grades >= 0; row")
-    message = fails(*tree, "--validation", negative)
-    assert message.startswith(f"{negative}: y_val must hold grades >= 0; row")
+    for part in ("--validation", "--test"):
+        message = fails(*tree, part, negative)
+        assert message.startswith(f"{negative}: y must hold grades >= 0; row")
+    scores = faulty / "scores"
+    scores.write_text("1\n" * len(negative.read_text().splitlines()))
+    for command in (
+        ("evaluate", "--scores", scores),
+        ("compare", scores, f"b={scores}"),
+    ):
+        message = fails(*command, "--letor", negative)
+        assert message.startswith(f"{negative}: y must hold grades >= 0; row")
 
 
 def test_folds_with_faults_are_named(fails, letor, faulty):

@@ -328,3 +328,10 @@ def test_grades_whose_gains_lose_digits_near_zero_are_refused():
     for score in (ndcg_score, dcg_score, mean_ndcg_score):
         with pytest.raises(ValueError, match=message):
             score([1e-300, 0.0, 3.0], [1.0, 2.0, 3.0], groups=[0, 0, 0])
+
+
+def test_measures_refuse_negative_grades_that_nobody_checked():
+    with pytest.raises(
+        ValueError, match="grades that are 0 or at least 2e-290, got -1"
+    ):
+        get_measure("ndcg").per_query(np.array([-1.0, 2.0]), np.zeros(2), [0, 2])

@@ -64,7 +64,7 @@ def test_first_stage_sees_the_feature_names(data, base):
     expected = SigmoidRanker(base).fit(
         X, y, groups, X_val=X, y_val=y, groups_val=groups
     )
-    # A frame holds its columns one after the other, and BLAS may then sum in another order.
+    # A frame holds column after column, which BLAS may sum in another order.
     assert_allclose(ranker.predict(frame), expected.predict(X), rtol=1e-9, atol=1e-12)
     assert_array_equal(ranker.energies(frame), -ranker.predict(frame))
 
