@@ -353,7 +353,11 @@ def _check_ranker(ranker: BaseRanker) -> None:
         if "alphas_" in vars(ranker):  # weak rankers that are not trees
             _check_weak_rankers(ranker)
         else:
-            attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
+            trees = attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
+            # Each score takes memory, whether or not a tree adds to it.
+            n_scores = getattr(getattr(ranker, "loss_", None), "n_outputs", 1)
+            if trees.n_outputs != n_scores:
+                raise error_of(trees, "n_outputs", str(n_scores), trees.n_outputs)
         attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
         if "stage_weights_" in vars(ranker):
             n_rounds = getattr(trees, "n_trees", 0)
