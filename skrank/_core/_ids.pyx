@@ -8,7 +8,7 @@ a dictionary, or a call of Python's sort, for each query or tie, which are small
 import numpy as np
 
 from cpython.object cimport PyObject_Hash, PyObject_RichCompareBool, Py_EQ
-from cpython.unicode cimport PyUnicode_Check, PyUnicode_Compare
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_Compare
 from libc.stdint cimport uint32_t
 
 from skrank._core._lengths cimport check_length
@@ -112,8 +112,10 @@ def join_ids(list lists, const Py_ssize_t[:, ::1] ptr):
         order in which their ids first occur.
     joined_ptr : ndarray of shape (n_queries + 1,), dtype intp
         Pointer array of the rows.
-    ids : list
+    ids : ndarray of shape (n_rows,), dtype object
         Id of each row.
+    all_strings : bool
+        Whether every id is a string, and of no class derived from it.
     duplicate : tuple of (int, int) or None
         A list, and an entry in it whose id its query has before in the same list.
     """
@@ -129,7 +131,10 @@ def join_ids(list lists, const Py_ssize_t[:, ::1] ptr):
     cdef int[::1] table = np.zeros(size, dtype=np.int32)
     cdef uint32_t[::1] codes = np.empty(size, dtype=np.uint32)
     cdef int[::1] last_list = np.empty(size, dtype=np.int32)
-    cdef list ids = [], rows = [np.empty(len(entry), np.intp) for entry in lists]
+    cdef list rows = [np.empty(len(entry), np.intp) for entry in lists]
+    all_ids = np.empty(sum(map(len, lists)), dtype=object)
+    cdef object[::1] ids = all_ids
+    cdef bint all_strings = True
     cdef Py_ssize_t[::1] out
     cdef object[::1] entries
     joined_ptr = np.zeros(n_queries + 1, dtype=np.intp)
@@ -154,11 +159,12 @@ def join_ids(list lists, const Py_ssize_t[:, ::1] ptr):
                 if row < 0:
                     row = n_rows - first
                     table[place], codes[place] = <int>(row + 1), code
-                    ids.append(value)
+                    ids[n_rows] = value
+                    all_strings = all_strings and PyUnicode_CheckExact(value)
                     n_rows += 1
                 elif last_list[row] == run and duplicate is None:
                     duplicate = run, i
                 last_list[row] = <int>run
                 out[i] = first + row
         bounds[q + 1] = n_rows
-    return rows, joined_ptr, ids, duplicate
+    return rows, joined_ptr, all_ids[:n_rows].copy(), all_strings, duplicate

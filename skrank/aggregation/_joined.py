@@ -91,6 +91,16 @@ class JoinedRuns(Grouped):
         return ~np.isnan(self.scores)
 
     @cached_property
+    def found(self) -> np.ndarray:
+        """Whether any run has each document, shape (n_documents,).
+
+        Only an array may have rows that no run retrieved.
+        """
+        if self._kind == "array":
+            return self.retrieved.any(axis=1)
+        return np.ones(self.n_documents, dtype=bool)
+
+    @cached_property
     def n_retrieved(self) -> np.ndarray:
         """Number of documents of each query and run, shape (n_queries, n_runs)."""
         counts = np.zeros((self.n_documents + 1, self.n_runs), dtype=np.intp)
@@ -369,8 +379,9 @@ def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
     queries = list(dict.fromkeys(chain.from_iterable(part.queries for part in parts)))
     parts = [part.ordered(queries) for part in parts]
     pointers = np.array([part.ptr for part in parts])
-    rows, ptr, ids, duplicate = join_ids([part.docids for part in parts], pointers)
-    if set(map(type, ids)) - {str}:  # strings are never missing
+    lists = [part.docids for part in parts]
+    rows, ptr, ids, all_strings, duplicate = join_ids(lists, pointers)
+    if not all_strings:  # strings are never missing
         for i, part in enumerate(parts):
             check_no_missing_id(part.docids, f"runs[{i}].docids", "document id")
     if duplicate is not None:
@@ -384,7 +395,6 @@ def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
     for i, part in enumerate(parts):
         scores[rows[i], i] = part.scores
     entries = tuple((own, part.ptr) for own, part in zip(rows, parts))
-    ids = _array(ids)
     return JoinedRuns(
         scores, ptr, _objects(queries, kind), ids, tags, kind, None, entries
     )

@@ -301,7 +301,7 @@ class MC4(BaseMarkovChain):
     def _stationary(self, joined: JoinedRuns) -> np.ndarray:
         scores = np.zeros(joined.n_documents)
         weights = np.ones(joined.n_runs)
-        found = np.asarray(joined.retrieved.any(axis=1))
+        found = joined.found
         for a, b in zip(joined.ptr[:-1], joined.ptr[1:]):
             rows = np.flatnonzero(found[a:b]) + a
             if len(rows):

@@ -151,7 +151,7 @@ class _Stages:
 
     def __init__(self, joined: JoinedRuns, weights: np.ndarray, last: bool):
         self.ptr, self.n = joined.ptr, joined.sizes
-        self.found = joined.retrieved.any(axis=1)
+        self.found = joined.found
         self.weights, self.last = weights, last
         self.lists = []
         #: Weight of the runs that drew each document.

@@ -148,10 +148,11 @@ def test_joined_ids_are_those_of_a_dictionary(lists):
         for run in lists
     ]
     ptr = np.array([np.cumsum([0, *map(len, run)]) for run in lists])
-    rows, bounds, ids, duplicate = join_ids(entries, ptr)
+    rows, bounds, ids, all_strings, duplicate = join_ids(entries, ptr)
     assert duplicate is None
+    assert all_strings == all(isinstance(docid, str) for docid in ids)
     expected = [dict.fromkeys(d for run in lists for d in run[q]) for q in range(3)]
-    assert ids == [d for table in expected for d in table]
+    assert ids.tolist() == [d for table in expected for d in table]
     assert np.diff(bounds).tolist() == [len(table) for table in expected]
     for own, entry in zip(rows, entries):
         assert [ids[row] for row in own] == entry.tolist()

@@ -225,11 +225,16 @@ def test_median_rank(runs, missing):
     close(aggregate(runs, "median", missing=missing), expected)
 
 
-def test_sums_do_not_depend_on_the_order_of_runs():
+@pytest.mark.parametrize("n_runs", [3, 7, 10, 11, 30])
+def test_sums_do_not_depend_on_the_order_of_runs(n_runs):
     rng = np.random.default_rng(0)
-    parts = rng.normal(size=(7, 300)) * 10.0 ** rng.integers(-8, 8, size=(7, 300))
+    parts = rng.normal(size=(n_runs, 300)) * 10.0 ** rng.integers(
+        -8, 8, size=(n_runs, 300)
+    )
     parts[rng.random(parts.shape) < 0.3] = np.nan
     first = sum_of_runs(parts)
+    known = np.sort(np.where(np.isnan(parts), 0.0, parts), axis=0)
+    assert (first == np.add.reduce(known, axis=0)).all()
     for _ in range(5):
         assert (sum_of_runs(rng.permutation(parts)) == first).all()
     np.testing.assert_allclose(first, np.nansum(parts, axis=0), rtol=1e-12, atol=1e-9)
