@@ -7,6 +7,7 @@ lists and the form of the result are dealt with here.
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -383,7 +384,7 @@ def _sort_runs(values: np.ndarray) -> None:
     # Exchanges of whole rows, which are a fraction of the time for so few of them.
     smaller = np.empty_like(values[0])
     for end in range(len(values) - 1, 0, -1):
-        for first, second in zip(values[:end], values[1 : end + 1]):
+        for first, second in pairwise(values[: end + 1]):
             np.minimum(first, second, out=smaller)
             np.maximum(first, second, out=second)
             first[:] = smaller
