@@ -78,6 +78,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     _needs_groups = False
     #: Whether `fit` takes ``preferences=`` in place of grades.
     _takes_preferences = False
+    #: Why a ranker of pairs takes no ``preferences=``, as a clause.
+    _why_grades: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **kwargs):
         if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
@@ -243,7 +245,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 known.add(name)
         for name in given:
             if name not in known:
-                meant = _MEANT_BY.get(name)
+                if self._why_grades and name == "preferences":
+                    raise TypeError(
+                        f"{type(self).__name__}.fit takes no preferences in place of "
+                        f"grades, because {self._why_grades}"
+                    )
+                meant: str | None = _MEANT_BY.get(name)
                 begin = f"did you mean {meant}? It" if meant else "it"
                 raise TypeError(
                     f"{type(self).__name__}.fit takes no {name}; {begin} takes "

@@ -29,6 +29,9 @@ class RobustSparseRanker(BaseEnergyRanker):
     that is sought: so they are held while it is learned, and taken anew from its
     ranking until nothing changes. The first classifier is that of equal weights.
 
+    Pairs without grades cannot take the place of ``y``, because the measure weighs a
+    pair by the grades of its documents and of all others.
+
     Each problem is convex, and has a sparse solution.
 
     Complexity: O(n d) per iteration for n documents with d features, and one division
@@ -74,6 +77,7 @@ class RobustSparseRanker(BaseEnergyRanker):
     """
 
     approach = "pairwise"
+    _why_grades = "its measure needs grades; RankSVM takes preferences"
 
     measure: MeasureLike = field(default="ndcg", kw_only=False)
     l1: NonNegative = 1e-4

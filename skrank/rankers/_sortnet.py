@@ -30,6 +30,9 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
     two orders of a pair. Documents are ranked by the mean of :math:`P(u \succ v)` over
     the others of their query, or by sorting them with the network as comparison.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``.
+
     Complexity: O(h) per preference pair and iteration for h pairs of hidden units, in
     blocks of pairs; to predict O(m² h) for a query of m documents by aggregation, and
     O(m log² m h) by sorting.
@@ -62,6 +65,8 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
 
     n_hidden: PositiveInt = field(default=10, kw_only=False)
     ranking: Literal["aggregation", "sort"] = "aggregation"
+
+    _takes_preferences = True
 
     @classmethod
     def _variants(cls):
@@ -120,6 +125,8 @@ class _Comparisons(Objective):
     """Mean loss of the two outputs of the network over the preference pairs."""
 
     def _bind(self, data, how):
+        if data.preferences is not None:
+            return super()._bind(data, how)  # which hands out blocks of pairs, too
         if how == "prepare":
             self.loss._check_parameters()
         weighting = PairWeighting.of(self.loss, data.y)
