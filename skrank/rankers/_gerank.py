@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import shown
-from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
+from skrank._core._parameters import (
+    NonNegativeInt,
+    PositiveInt,
+    UnitPairs,
+    invalid_parameter,
+)
 from skrank._core._registry import by_short_name
 from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
@@ -142,7 +147,7 @@ class GERank(BaseEnergyRanker):
     _takes_preferences = True
 
     hidden_layer_sizes: LayerSizes = field(default=(512,), kw_only=False)
-    n_components: PositiveInt = 45
+    n_components: UnitPairs = 45
     divergence: Divergence = "expected_likelihood"
     loss: BaseLoss | LossName = "hinge"
     pair_weights: Literal["query", "pair"] = "query"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import UnitPairs
 from skrank._objective import Objective
 from skrank.energies import BaseEnergy, ComparatorEnergy
 from skrank.energies._comparator import Pairs
@@ -63,7 +63,7 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
 
     approach = "pairwise"
 
-    n_hidden: PositiveInt = field(default=10, kw_only=False)
+    n_hidden: UnitPairs = field(default=10, kw_only=False)
     ranking: Literal["aggregation", "sort"] = "aggregation"
 
     _takes_preferences = True
