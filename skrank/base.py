@@ -49,6 +49,18 @@ ArrayOrCSR = npt.ArrayLike | sparse.csr_matrix | sparse.csr_array
 _FitMethod = Callable[[GroupedRows, GroupedRows | None], Any]
 
 
+def _hides_groups(method):
+    """Have a method take ``groups`` that its signature does not name.
+
+    scikit-learn reads the signature, and takes whatever stands there for metadata that
+    a user must request or decline; here there is nothing to request.
+    """
+    signature = inspect.signature(method)
+    named = [p for p in signature.parameters.values() if p.name != "groups"]
+    method.__signature__ = signature.replace(parameters=named)
+    return method
+
+
 class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     """Base class of all rankers.
 
@@ -396,8 +408,13 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def _predict(self, X) -> np.ndarray:
         raise NotImplementedError
 
-    def predict(self, X: ArrayOrCSR) -> np.ndarray:
+    @_hides_groups
+    def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the scores of documents.
+
+        A second argument, ``groups``, is ignored: the scores of this ranker do not
+        depend on the query of a document. It may be passed so that all rankers can be
+        called in the same way.
 
         Parameters
         ----------
