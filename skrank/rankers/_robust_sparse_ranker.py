@@ -32,7 +32,8 @@ class RobustSparseRanker(BaseEnergyRanker):
     Pairs without grades cannot take the place of ``y``, because the measure weighs a
     pair by the grades of its documents and of all others.
 
-    Each problem is convex, and has a sparse solution.
+    Each problem is convex, and has a sparse solution. The source minimises by truncated
+    gradient descent; here each problem is solved to its end.
 
     Complexity: O(n d) per iteration for n documents with d features, and one division
     per pair. There are up to ``max_updates`` problems of up to 500 iterations each, and

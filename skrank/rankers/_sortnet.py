@@ -30,6 +30,9 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
     two orders of a pair. Documents are ranked by the mean of :math:`P(u \succ v)` over
     the others of their query, or by sorting them with the network as comparison.
 
+    The source adds the most informative pairs to its training set round by round; here
+    all pairs count from the start.
+
     In place of grades `fit` also takes pairs of row numbers, the preferred document
     first: ``fit(X, preferences=pairs)``.
 
