@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from skrank._core._parameters import invalid_parameter
 from skrank._rows import GroupedRows
 from skrank.losses import ExplicitPairsLoss
 
@@ -24,6 +25,51 @@ def _loss_has(name):
 
 def _prepared_has(name):
     return available_if(lambda objective: hasattr(objective.prepared, name))
+
+
+def loss_of_judgements(loss: Any, data: GroupedRows) -> Any:
+    """Return the loss of grades, or that of the preferences that replace them.
+
+    Parameters
+    ----------
+    loss : BaseLoss
+        Loss of grades; where there are preferences, one of pairs.
+    data : GroupedRows
+        Rows, with grades or preferences.
+
+    Returns
+    -------
+    BaseLoss
+        The loss to bind to these rows.
+    """
+    if data.preferences is None:
+        return loss
+    given = data.preferences
+    return ExplicitPairsLoss(loss, given.pairs, given.weight)
+
+
+def require_loss_of_pairs(ranker: Any, loss: Any) -> None:
+    """Raise an error unless a loss that a user chose can be one of given pairs.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        Ranker with the parameter ``loss``.
+    loss : BaseLoss
+        The loss.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the loss is not one of pairs, or weighs pairs by their grades.
+    """
+    of_pairs = hasattr(loss, "pair_loss") or hasattr(loss, "over_pairs")
+    if not of_pairs or getattr(loss, "grade_weights", None) is not None:
+        accepted = (
+            "a loss of pairs such as LogLoss(), without grade_weights, where fit takes "
+            "preferences in place of grades"
+        )
+        raise invalid_parameter(ranker, "loss", accepted, loss)
 
 
 class Objective:
@@ -78,13 +124,7 @@ class Objective:
 
     def _bind(self, data, how: str):
         """Bind the loss to rows, with checks (``prepare``) or without (``_bind``)."""
-        loss = self.loss
-        if data.preferences is not None:
-            given = data.preferences
-            loss = ExplicitPairsLoss(
-                loss=loss, pairs=given.pairs, pair_weight=given.weight
-            )
-        return getattr(loss, how)(
+        return getattr(loss_of_judgements(self.loss, data), how)(
             data.y,
             data.ptr,
             data.sample_weight,

@@ -49,6 +49,18 @@ ArrayOrCSR = npt.ArrayLike | sparse.csr_matrix | sparse.csr_array
 _FitMethod = Callable[[GroupedRows, GroupedRows | None], Any]
 
 
+def _hides_groups(method):
+    """Have a method take ``groups`` that its signature does not name.
+
+    scikit-learn reads the signature, and takes whatever stands there for metadata that
+    a user must request or decline; here there is nothing to request.
+    """
+    signature = inspect.signature(method)
+    named = [p for p in signature.parameters.values() if p.name != "groups"]
+    method.__signature__ = signature.replace(parameters=named)
+    return method
+
+
 class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     """Base class of all rankers.
 
@@ -78,6 +90,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     _needs_groups = False
     #: Whether `fit` takes ``preferences=`` in place of grades.
     _takes_preferences = False
+    #: Why a ranker of pairs takes no ``preferences=``, as a clause.
+    _why_grades: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **kwargs):
         if "_side_data" in vars(cls) or "_takes_preferences" in vars(cls):
@@ -243,7 +257,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 known.add(name)
         for name in given:
             if name not in known:
-                meant = _MEANT_BY.get(name)
+                if self._why_grades and name == "preferences":
+                    raise TypeError(
+                        f"{type(self).__name__}.fit takes no preferences in place of "
+                        f"grades, because {self._why_grades}"
+                    )
+                meant: str | None = _MEANT_BY.get(name)
                 begin = f"did you mean {meant}? It" if meant else "it"
                 raise TypeError(
                     f"{type(self).__name__}.fit takes no {name}; {begin} takes "
@@ -389,8 +408,13 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def _predict(self, X) -> np.ndarray:
         raise NotImplementedError
 
-    def predict(self, X: ArrayOrCSR) -> np.ndarray:
+    @_hides_groups
+    def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the scores of documents.
+
+        A second argument, ``groups``, is ignored: the scores of this ranker do not
+        depend on the query of a document. It may be passed so that all rankers can be
+        called in the same way.
 
         Parameters
         ----------

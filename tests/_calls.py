@@ -650,6 +650,7 @@ BETWEEN_PARTS = {
     *("constraint", "coordinates", "document_scores", "init_params", "n_params"),
     *("penalty_mask", "scores", "scores_and_vjp", "setup", "transform", "embed"),
     *("label_vectors", "queries", "coefficients", "keeps", "pair_terms", "parts"),
+    "over_pairs",
     *("ComparatorEnergy.compare", "ThresholdEnergy.thresholds"),
 }
 

@@ -1,6 +1,7 @@
 """Sources: every cited key has its entry in the bibliography, and all are cited."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ def test_entries_have_one_style(key, entry):
     match = re.fullmatch(r"(.+) \((\d{4})\)\. \*[^*]+\*\S?.* .+\.", entry)
     assert match
     first = re.split(r",| and ", match[1])[0].split()[-1]
+    first = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode()
     assert key.startswith(first + match[2])
 
 

@@ -46,6 +46,7 @@ __all__ = [
     "Positive",
     "PositiveInt",
     "Seed",
+    "UnitPairs",
     "invalid_parameter",
 ]
 
@@ -159,6 +160,8 @@ NonNegative = Annotated[float, Interval(0, None)]
 Fraction = Annotated[float, Interval(0, 1, "neither")]
 PositiveInt = Annotated[int, Interval(1, None), _FitsKernels()]
 NonNegativeInt = Annotated[int, Interval(0, None), _FitsKernels()]
+# Of units that come in pairs, the compiled code must hold twice as many.
+UnitPairs = Annotated[int, Interval(1, 2**30 - 1)]
 NumberOrNaN = Annotated[float, "or NaN"]
 NThreads = Annotated[int, NotZero(), _FitsKernels()] | None
 Numbers = Sequence[float] | np.ndarray

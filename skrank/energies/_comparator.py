@@ -8,10 +8,10 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
 from skrank._core import _pair_potential
-from skrank._core._parameters import NThreads, PositiveInt
+from skrank._core._parameters import NThreads, UnitPairs
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
-from skrank.energies._mlp import MLPEnergy
+from skrank.energies._mlp import MLPEnergy, filled_params
 
 # The kernel has units a(z) = 1.7159 tanh(2 z / 3), of which a logistic function is one
 # half plus a(3 z / 4) / _TWICE.
@@ -70,7 +70,7 @@ class ComparatorEnergy(BaseEnergy):
     short_name = "comparator"
     needs_groups = True
 
-    n_hidden: PositiveInt = field(default=10, kw_only=False)
+    n_hidden: UnitPairs = field(default=10, kw_only=False)
     standardize: bool = True
     n_jobs: NThreads = None
 
@@ -105,7 +105,7 @@ class ComparatorEnergy(BaseEnergy):
     def init_params(self, n_features: int, rng):
         """Return random weights; biases are 0."""
         n_hidden = int(self.n_hidden)
-        params = np.zeros(self.n_params(n_features))
+        params = self._filled_params(n_features, 0.0)
         n_weights = 2 * n_features * n_hidden
         params[:n_weights] = rng.normal(
             scale=np.sqrt(1.0 / (2 * n_features)), size=n_weights
@@ -116,8 +116,15 @@ class ComparatorEnergy(BaseEnergy):
 
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""
-        first = self._first_layer().penalty_mask(n_features)
-        return np.concatenate([first, np.ones(2 * int(self.n_hidden)), [0.0]])
+        mask = self._filled_params(n_features, 1.0)
+        n_units = 2 * int(self.n_hidden)
+        n_weights = n_features * n_units
+        mask[n_weights : n_weights + n_units] = mask[-1] = 0.0
+        return mask
+
+    def _filled_params(self, n_features, value):
+        n = self.n_params(n_features)
+        return filled_params(n, value, n_features, n_hidden=self.n_hidden)
 
     def parts(self, params) -> tuple[np.ndarray, "Output"]:
         """Return the parameters of the first layer, and those of the output."""

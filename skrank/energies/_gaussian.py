@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, Literal, Self
 
@@ -12,13 +13,19 @@ from skrank._core import _gaussian
 from skrank._core._parameters import (
     NonNegativeInt,
     NThreads,
-    PositiveInt,
+    UnitPairs,
     invalid_parameter,
 )
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
 from skrank.energies._blocks import row_blocks
-from skrank.energies._mlp import Activation, Dropout, LayerSizes, MLPEnergy
+from skrank.energies._mlp import (
+    Activation,
+    Dropout,
+    LayerSizes,
+    MLPEnergy,
+    NetworkTooLargeError,
+)
 
 _BLOCK_ROWS = 4096
 # Where E^2 + exp(-E) of two documents of equal energy is smallest, 2 E = exp(-E).
@@ -138,7 +145,7 @@ class GaussianEnergy(BaseEnergy):
     short_name = "gaussian"
 
     hidden_layer_sizes: LayerSizes = field(default=(512,), kw_only=False)
-    n_components: PositiveInt = 45
+    n_components: UnitPairs = 45
     divergence: Divergence = "kl"
     query_features: Literal["auto"] | Sequence[NonNegativeInt] = "auto"
     clip: bool = True
@@ -269,7 +276,8 @@ class GaussianEnergy(BaseEnergy):
         trained faster but ranked the validation queries of OHSUMED worse, and losses of
         differences, the only ones to use with it, do not see the constant.
         """
-        params = self._network().init_params(n_features, rng)
+        with self._naming_sizes():
+            params = self._network().init_params(n_features, rng)
         sizes = (n_features, *np.atleast_1d(self.hidden_layer_sizes).astype(int))
         L, n_last = self.n_components, 2 * self.n_components * (sizes[-1] + 1)
         # Hidden layers keep the squared length of a difference per unit, so outputs of
@@ -284,7 +292,19 @@ class GaussianEnergy(BaseEnergy):
 
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""
-        return self._network().penalty_mask(n_features)
+        with self._naming_sizes():
+            return self._network().penalty_mask(n_features)
+
+    @contextmanager
+    def _naming_sizes(self):
+        """Name the parameters of this energy where its network is too large."""
+        names = ("hidden_layer_sizes", "n_components")
+        try:
+            yield
+        except NetworkTooLargeError as error:
+            raise error.renamed(
+                **{name: getattr(self, name) for name in names}
+            ) from None
 
     def _network(self):
         if not hasattr(self, "network_"):

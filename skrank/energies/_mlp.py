@@ -5,7 +5,7 @@ of rows; `MLPEnergy` cuts data into blocks, folds the standardisation of feature
 the first layer and keeps all parameters in one vector.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import pairwise
@@ -76,6 +76,68 @@ _ACTIVATIONS = {
     ),
     "identity": _Activation(lambda z: z, lambda a: 1, _glorot),
 }
+
+
+class NetworkTooLargeError(ValueError):
+    """A network does not fit into memory.
+
+    Parameters
+    ----------
+    sizes : mapping of str to object
+        The parameters that make it large, by the names that the user knows.
+    n_params : int
+        Number of parameters of the network.
+    n_features : int
+        Number of features.
+    """
+
+    def __init__(self, sizes: Mapping[str, Any], n_params: int, n_features: int):
+        super().__init__(sizes, n_params, n_features)
+        self.sizes, self.n_params, self.n_features = sizes, n_params, n_features
+
+    def __str__(self):
+        named = " and ".join(
+            f"{name}={shown(size)}" for name, size in self.sizes.items()
+        )
+        return (
+            f"{named} make{'s' if len(self.sizes) == 1 else ''} a network of "
+            f"{self.n_params:.3g} parameters for {self.n_features} features, which do "
+            "not fit into memory; use fewer units"
+        )
+
+    def renamed(self, **sizes: Any) -> "NetworkTooLargeError":
+        """Return the error of an object that calls the sizes otherwise."""
+        return NetworkTooLargeError(sizes, self.n_params, self.n_features)
+
+
+def filled_params(n_params: int, value: float, n_features: int, **sizes: Any):
+    """Return that many equal numbers, or say which sizes make them too many.
+
+    Parameters
+    ----------
+    n_params : int
+        Number of parameters.
+    value : float
+        Value of each.
+    n_features : int
+        Number of features.
+    **sizes : object
+        The parameters of the energy that make it large.
+
+    Returns
+    -------
+    ndarray of shape (n_params,)
+        The numbers.
+
+    Raises
+    ------
+    NetworkTooLargeError
+        If they do not fit into memory.
+    """
+    try:
+        return np.full(n_params, value)
+    except (MemoryError, ValueError):  # the latter beyond what an array can have
+        raise NetworkTooLargeError(sizes, n_params, n_features) from None
 
 
 class MLPEnergy(BaseEnergy):
@@ -216,15 +278,10 @@ class MLPEnergy(BaseEnergy):
         return params
 
     def _filled_params(self, n_features, value):
-        n = self.n_params(n_features)
-        try:
-            return np.full(n, value)
-        except (MemoryError, ValueError):  # the latter beyond what an array can have
-            sizes = shown(self.hidden_layer_sizes)
-            raise ValueError(
-                f"hidden_layer_sizes={sizes} makes a network of {n:.3g} parameters for "
-                f"{n_features} features, which do not fit into memory; use fewer units"
-            ) from None
+        sizes = {"hidden_layer_sizes": self.hidden_layer_sizes}
+        if self.n_outputs > 1:
+            sizes["n_outputs"] = self.n_outputs
+        return filled_params(self.n_params(n_features), value, n_features, **sizes)
 
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""

@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from skrank._core import _pair_potential
-from skrank._core._parameters import NThreads, PositiveInt, invalid_parameter
+from skrank._core._parameters import NThreads, UnitPairs, invalid_parameter
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
-from skrank.energies._mlp import MLPEnergy
+from skrank.energies._mlp import MLPEnergy, filled_params
 
 
 class PairwisePotentialEnergy(BaseEnergy):
@@ -79,7 +79,7 @@ class PairwisePotentialEnergy(BaseEnergy):
     needs_groups = True
 
     individual: BaseEnergy | None = field(default=None, kw_only=False)
-    n_hidden: PositiveInt = field(default=5, kw_only=False)
+    n_hidden: UnitPairs = field(default=5, kw_only=False)
     average: bool = True
     standardize: bool = True
     n_jobs: NThreads = None
@@ -170,7 +170,7 @@ class PairwisePotentialEnergy(BaseEnergy):
         """
         first, _ = self._bounds(n_features)
         n_hidden = int(self.n_hidden)
-        params = np.zeros(self.n_params(n_features))
+        params = self._filled_params(n_features, 0.0)
         params[:first] = self.individual_.init_params(n_features, rng)
         n_weights = 2 * n_features * n_hidden
         params[first : first + n_weights] = rng.normal(
@@ -180,15 +180,18 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""
-        individual, units = self._parts()
-        return np.concatenate(
-            [
-                individual.penalty_mask(n_features),
-                units.penalty_mask(n_features),
-                np.ones(int(self.n_hidden)),
-                [0.0],
-            ]
-        )
+        # First, as it may be too large itself.
+        of_individual = self._parts()[0].penalty_mask(n_features)
+        mask = self._filled_params(n_features, 1.0)
+        first, second = self._bounds(n_features)
+        mask[:first] = of_individual
+        # The biases of the units stand behind their weights.
+        mask[second - 2 * int(self.n_hidden) : second] = mask[-1] = 0.0
+        return mask
+
+    def _filled_params(self, n_features, value):
+        n = self.n_params(n_features)
+        return filled_params(n, value, n_features, n_hidden=self.n_hidden)
 
     def constraint(self, n_features: int):
         """Return the constraint of the individual potential; pairs have none."""

@@ -10,7 +10,7 @@ from skrank._core._parameters import invalid_parameter
 from skrank._core._queries import rows_of_queries
 from skrank.losses._base import PreparedLoss, finite_evaluation
 from skrank.losses._functional import PreparedMinimum
-from skrank.losses._pairs import pair_sums, query_factor
+from skrank.losses._pairs import BLOCK, pair_sums, query_factor
 from skrank.losses._wrapped import WrappedPairLoss
 
 
@@ -23,14 +23,17 @@ class ExplicitPairsLoss(WrappedPairLoss):
     belong to the same query; grades are not looked at. The weight of a pair is its own
     times the row weight of its preferred document; under ``normalization="query"`` of
     the loss, the pairs of each query together weigh the mean weight of its rows; under
-    ``normalization="n_pairs"``, they would do so if all weights of pairs were 1.
+    ``normalization="n_pairs"``, they would do so if all weights of pairs were 1. A loss
+    that joins the pairs of a document, such as `PNormPushLoss`, says itself what it is
+    over given pairs.
     Complexity: O(n_pairs + n_documents) per evaluation.
 
     Parameters
     ----------
     loss : BaseLoss
         A pairwise loss, one that offers ``pair_loss(better, worse)``, such as
-        `LogLoss` or `HingeLoss`; without ``grade_weights``, as there are no grades.
+        `LogLoss` or `HingeLoss`; without ``grade_weights``, as there are no grades. Or
+        one that offers ``over_pairs``, such as `PNormPushLoss`.
     pairs : ndarray of shape (n_pairs, 2)
         Row numbers; the first document is preferred to the second.
     pair_weight : ndarray of shape (n_pairs,), default=None
@@ -56,9 +59,12 @@ class ExplicitPairsLoss(WrappedPairLoss):
     @property
     def has_hessian(self):
         """Whether prepared losses offer ``gradient_hessian``, as the loss does."""
+        if hasattr(self.loss, "over_pairs"):
+            return self.loss.has_hessian
         return hasattr(self.loss, "margin_curvature")
 
     _needs_grades = False
+    _accepted = ("pair_loss", "over_pairs")
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -81,7 +87,7 @@ class ExplicitPairsLoss(WrappedPairLoss):
 
     @classmethod
     def _variants(cls):
-        from skrank.losses import HingeLoss, LogLoss
+        from skrank.losses import HingeLoss, LogLoss, OWPCLoss, PNormPushLoss
 
         pairs = np.array([[1, 0]])
         return [
@@ -93,6 +99,8 @@ class ExplicitPairsLoss(WrappedPairLoss):
                 "pair_weight": np.array([2.0]),
             },
             {"loss": LogLoss(), "pairs": pairs, "pair_weight": np.array([2.0])},
+            {"loss": PNormPushLoss(2.0), "pairs": pairs},
+            {"loss": OWPCLoss(), "pairs": pairs, "pair_weight": np.array([2.0])},
         ]
 
     def _prepare(self, y, ptr, sample_weight, n_threads, labels=None):
@@ -102,6 +110,10 @@ class ExplicitPairsLoss(WrappedPairLoss):
         order = np.argsort(query, kind="stable")
         pairs = np.asarray(self.pairs, dtype=np.intp)[order]
         pair_ptr = np.searchsorted(query[order], np.arange(data.n_queries + 1))
+        if hasattr(self.loss, "over_pairs"):
+            own = self.pair_weight
+            own = np.ones(len(pairs)) if own is None else np.asarray(own, float)[order]
+            return self.loss.over_pairs(data, pairs, own)
         weight = self._weights(data)
         weight = None if weight is None else weight[order]
         normalization = getattr(self.loss, "normalization", "pair")
@@ -173,6 +185,70 @@ class _PreparedExplicitPairs(PreparedLoss):
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._evaluate(raw, True)
+
+    def blocks(self):
+        """Yield all pairs, a block at a time; see `PairSum.blocks`."""
+        for begin in range(0, len(self.pairs), BLOCK):
+            chosen = slice(begin, begin + BLOCK)
+            pairs = self.pairs[chosen]
+            rows = slice(int(pairs.min()), int(pairs.max()) + 1)
+            better, worse = (pairs - rows.start).T
+            weight = None if self.weight is None else self.weight[chosen]
+            yield rows, better, worse, weight
+
+    @available_if(lambda self: hasattr(self.loss, "margin_loss"))
+    def agreement(self, raw, ranks) -> tuple[float, float, float]:
+        """Sum the absolute slopes of pairs by what a weak ranker says of them.
+
+        Parameters
+        ----------
+        raw : array-like of shape (n_documents,)
+            Scores.
+        ranks : array-like of shape (n_documents,)
+            What the weak ranker says of each document, in [0, 1]; high is good.
+
+        Returns
+        -------
+        right, wrong, total : float
+            Sums as those of `PreparedAgreement.agreement`.
+        """
+        _, slopes = self._by_margin(raw)
+        up, down = self._scores(ranks)[self.pairs.T]
+        steep = np.abs(slopes)
+        right, wrong = steep @ (up * (1.0 - down)), steep @ ((1.0 - up) * down)
+        return float(right), float(wrong), float(steep.sum())
+
+    @available_if(lambda self: hasattr(self.loss, "margin_curvature"))
+    def along(self, raw, ranks) -> tuple[float, float, float]:
+        """Evaluate the loss on the line raw + t ranks at t = 0.
+
+        Parameters
+        ----------
+        raw : array-like of shape (n_documents,)
+            Scores.
+        ranks : array-like of shape (n_documents,)
+            Direction.
+
+        Returns
+        -------
+        value, slope, curvature : float
+            Sum of the loss, and its first and second derivative by t.
+        """
+        values, slopes = self._by_margin(raw)
+        up, down = self._scores(raw)[self.pairs.T]
+        curved = self.loss.margin_curvature(up - down)
+        curved = curved if self.weight is None else curved * self.weight
+        up, down = self._scores(ranks)[self.pairs.T]
+        step = up - down
+        return float(values.sum()), float(slopes @ step), float(curved @ (step * step))
+
+    def _by_margin(self, raw):
+        """Return the weighted loss of each pair, and its slope by the margin."""
+        up, down = self._scores(raw)[self.pairs.T]
+        values, slopes = self.loss.margin_loss(up - down)
+        if self.weight is None:
+            return values, slopes
+        return values * self.weight, slopes * self.weight
 
     def _evaluate(self, raw, want_hessian):
         values, gradient, hessian = pair_sums(

@@ -65,9 +65,9 @@ class ListMLELoss(BaseLoss):
 
     References
     ----------
-    [Liu2011]_, section 4.3.2, eq. 4.22 (its denominator runs from j to m), 4.24 and
-    4.25, exercises 4.7 and 4.9; [Xia2008]_; [Fang2016]_, eq. 21–25; [Lan2014]_, for the
-    weights "p"; [Guiver2009]_, for the prior.
+    [Liu2011]_, section 4.3.1, eq. 4.22 (whose denominator must run from j to m), and
+    section 4.3.2, eq. 4.24 and 4.25, exercises 4.7 and 4.9; [Xia2008]_; [Fang2016]_,
+    eq. 21–25; [Lan2014]_, for the weights "p"; [Guiver2009]_, for the prior.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Ordered weighted averages of the losses of each preferred document."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import field
 from typing import ClassVar, Literal, Self
 
@@ -9,8 +10,14 @@ import numpy as np
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import NonNegative, NonNegativeInt, invalid_parameter
 from skrank._core._validation import calling, check_arguments
-from skrank.losses._base import BaseLoss
-from skrank.losses._pairs import PairIndex, PreparedPairs, query_factor
+from skrank.losses._base import BaseLoss, PreparedLoss
+from skrank.losses._functional import hinge
+from skrank.losses._pairs import (
+    PairIndex,
+    PreparedPairs,
+    given_pairs_of_queries,
+    query_factor,
+)
 
 Weights = Literal["uniform", "reciprocal", "max"] | Callable | Sequence[float]
 
@@ -37,6 +44,10 @@ class OWPCLoss(BaseLoss):
 
     Losses have the order of the scores for every u, so that no pair is visited. A
     query of m documents with k grades costs O(m log m + m k).
+
+    Over given pairs (`ExplicitPairsLoss`) the places of u are those of the documents
+    that it is preferred to, in O(P log P) for P pairs. A pair of twice the weight has
+    no place of its own, so that all pairs of u must weigh the same.
 
     Parameters
     ----------
@@ -156,6 +167,32 @@ class OWPCLoss(BaseLoss):
     def _prepare(self, y, ptr, sample_weight, n_threads):
         return _PreparedOWPC(self, y, ptr, sample_weight, n_threads)
 
+    def over_pairs(
+        self, data: PreparedLoss, pairs: np.ndarray, pair_weight: np.ndarray
+    ) -> PreparedLoss:
+        """Bind the loss to pairs that are given one by one.
+
+        Parameters
+        ----------
+        data : PreparedLoss
+            Queries, and weights of their rows.
+        pairs : ndarray of shape (n_pairs, 2)
+            Rows of the preferred and of the other document.
+        pair_weight : ndarray of shape (n_pairs,)
+            Weight of each pair, the same for all pairs of a preferred document.
+
+        Returns
+        -------
+        PreparedLoss
+            The loss of these pairs.
+
+        Raises
+        ------
+        ValueError
+            If the pairs of a preferred document differ in weight.
+        """
+        return _OWPCOverPairs(self, data, pairs, pair_weight)
+
 
 def _linear_in_place(places):
     """Weights that fall to 0 in a straight line, for `_variants`."""
@@ -173,19 +210,10 @@ class _PreparedOWPC(PreparedPairs):
         sizes = np.diff(self.ptr)
         self.alpha = loss.place_weights(int(sizes.max(initial=0)))
         counts = PairIndex(self).counts_by_row()
-        sums = np.append(0.0, np.cumsum(self.alpha))[counts.astype(np.intp)]
         own = np.ones(self.n_documents) if self.weight is None else self.weight
-        of_one = np.divide(own, sums, out=np.zeros_like(own), where=sums > 0)
-        weight = of_one * counts
-        if loss.normalization == "document":
-            weight = of_one
-            self.total_weight = float(own[counts > 0].sum())
-        elif loss.normalization == "query":
-            total = _segments.segment_sum(own * counts, self.ptr)
-            factor = query_factor(total, self.weight, self.ptr)
-            weight = weight * np.repeat(factor, sizes)
-            self.total_weight = float(np.dot(factor, total))
-        self.weight = weight
+        self.weight, total = _weights_of_rows(loss, self, self.alpha, own, counts)
+        if loss.normalization != "pair":
+            self.total_weight = total
 
     def value_gradient(self, raw):
         raw = self._scores(raw)
@@ -209,3 +237,108 @@ class _PreparedOWPC(PreparedPairs):
             squared,
             self.n_threads,
         )
+
+
+def _weights_of_rows(loss, data, alpha, own, counts) -> tuple[np.ndarray, float]:
+    """Return what multiplies the sum of each preferred document, and their weight.
+
+    Parameters
+    ----------
+    loss : OWPCLoss
+        The loss, with its normalization.
+    data : PreparedLoss
+        Queries, and weights of their rows.
+    alpha : ndarray of shape (n_places,)
+        Weights of places.
+    own : ndarray of shape (n_documents,)
+        Weight of each preferred document.
+    counts : ndarray of shape (n_documents,)
+        Number of documents that each one is preferred to.
+
+    Returns
+    -------
+    weight : ndarray of shape (n_documents,)
+        Factors of the rows.
+    total : float
+        Weight of all units.
+    """
+    sums = np.append(0.0, np.cumsum(alpha))[counts.astype(np.intp)]
+    of_one = np.divide(own, sums, out=np.zeros_like(own), where=sums > 0)
+    if loss.normalization == "document":
+        return of_one, float(own[counts > 0].sum())
+    weight = of_one * counts
+    total = _segments.segment_sum(own * counts, data.ptr)
+    if loss.normalization == "pair":
+        return weight, float(total.sum())
+    factor = query_factor(total, data.weight, data.ptr)
+    return weight * np.repeat(factor, np.diff(data.ptr)), float(np.dot(factor, total))
+
+
+class _OWPCOverPairs(PreparedLoss):
+    """The losses of given pairs, those of a preferred document side by side."""
+
+    def __init__(self, loss, data, pairs, pair_weight):
+        self.ptr = data.ptr
+        self.loss = loss
+        order = np.argsort(pairs[:, 0], kind="stable")
+        self.better, self.worse = np.ascontiguousarray(pairs[order].T)
+        pair_weight, n = pair_weight[order], data.n_documents
+        counts = np.bincount(self.better, minlength=n)
+        first = (np.cumsum(counts) - counts)[self.better]
+        of_first = pair_weight[first]
+        if np.any(pair_weight != of_first):
+            pair = int(np.flatnonzero(pair_weight != of_first)[0])
+            raise ValueError(
+                "all pairs of a preferred document must have the same weight (the "
+                "sample_weight of preferences), because OWPCLoss gives each pair one "
+                f"place; document {self.better[pair]} has pairs of weight "
+                f"{of_first[pair]:g} and {pair_weight[pair]:g}"
+            )
+        own = np.zeros(n)
+        own[self.better] = pair_weight
+        if data.weight is not None:
+            own *= data.weight
+        alpha = loss.place_weights(int(counts.max(initial=0)))
+        weight, _ = _weights_of_rows(loss, data, alpha, own, counts)
+        by_document = loss.normalization == "document"
+        units = own * ((counts > 0) if by_document else counts)
+        self.units = _segments.segment_sum(units, self.ptr)
+        if loss.normalization == "query":
+            self.units *= query_factor(self.units, data.weight, self.ptr)
+        self.total_weight = float(self.units.sum())
+        self.of_place = alpha[np.arange(len(pairs)) - first] * weight[self.better]
+
+    def subset(self, queries):
+        """Loss of the pairs of some queries."""
+        part = copy(self)
+        part.ptr, pairs, moved = given_pairs_of_queries(self.ptr, self.better, queries)
+        part.better, part.worse = self.better[pairs] + moved, self.worse[pairs] + moved
+        part.of_place, part.units = self.of_place[pairs], self.units[queries]
+        part.total_weight = float(part.units.sum())
+        return part
+
+    def value_gradient(self, raw):
+        """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
+        raw, n, loss = self._scores(raw), self.n_documents, self.loss
+        if not len(self.better):
+            return np.zeros(self.n_queries), np.zeros(n)
+        # The largest loss is that of the highest score; the order within each
+        # preferred document leaves the blocks of documents where they are.
+        place = np.lexsort((-raw[self.worse], self.better))
+        worse = self.worse[place]
+        scores = raw[worse]
+        # Equal scores share the weights of their places.
+        same = (scores[1:] == scores[:-1]) & (self.better[1:] == self.better[:-1])
+        runs = np.flatnonzero(np.append(True, ~same))
+        sizes = np.diff(np.append(runs, len(place)))
+        weight = np.repeat(np.add.reduceat(self.of_place, runs) / sizes, sizes)
+        gap = loss.margin - (raw[self.better] - scores)
+        if loss.hinge == "squared":
+            short = np.maximum(0.0, gap)
+            values, slopes = short * short, 2.0 * short
+        else:
+            values, slopes = hinge(gap, float(loss.width))
+        values, slopes = weight * values, weight * slopes
+        gradient = np.bincount(worse, slopes, n) - np.bincount(self.better, slopes, n)
+        values = np.bincount(self.better, values, n)
+        return _segments.segment_sum(values, self.ptr), gradient

@@ -13,11 +13,12 @@ from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
 from skrank._core._messages import shown
+from skrank._core._queries import rows_of_queries
 from skrank._core._validation import calling
 from skrank.losses._base import PreparedLoss, finite_evaluation
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
-_BLOCK = 1 << 15
+BLOCK = 1 << 15
 # Up to so many different grades, all pairs of grades are tried to find out whether
 # their weight depends on the better one alone.
 _MAX_TABLE = 64
@@ -110,8 +111,8 @@ class PairIndex:
         better, worse : ndarrays of shape (n_pairs_in_block,)
             Both documents of each pair, counted from the first of these rows.
         """
-        for begin in range(0, self.n_pairs, _BLOCK):
-            numbers = np.arange(begin, min(begin + _BLOCK, self.n_pairs))
+        for begin in range(0, self.n_pairs, BLOCK):
+            numbers = np.arange(begin, min(begin + BLOCK, self.n_pairs))
             ends = np.searchsorted(self.ends, numbers[[0, -1]], side="right")
             rows = slice(int(self.start[ends[0]]), int(self.stop[ends[1]]))
             better, worse = self.look_up(numbers)
@@ -274,6 +275,33 @@ class _GradeTable:
         return np.where(known, place, n)
 
 
+def given_pairs_of_queries(ptr, better, queries):
+    """Select pairs that are given one by one, by their queries.
+
+    Parameters
+    ----------
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array of the queries.
+    better : ndarray of shape (n_pairs,)
+        Row of the preferred document of each pair, sorted.
+    queries : ndarray of shape (n_chosen,)
+        Numbers of the queries, in the order in which they are wanted.
+
+    Returns
+    -------
+    ptr : ndarray of shape (n_chosen + 1,)
+        Pointer array of these queries.
+    pairs : ndarray of shape (n_chosen_pairs,)
+        Numbers of their pairs.
+    moved : ndarray of shape (n_chosen_pairs,)
+        What to add to the rows of each of these pairs.
+    """
+    _, chosen_ptr = rows_of_queries(ptr, queries)
+    pairs, pair_ptr = rows_of_queries(np.searchsorted(better, ptr), queries)
+    moved = np.repeat(chosen_ptr[:-1] - ptr[queries], np.diff(pair_ptr))
+    return chosen_ptr, pairs, moved
+
+
 def query_factor(total, weight, ptr):
     """Factors under which the pairs of each query weigh its rows' mean weight.
 
@@ -370,7 +398,7 @@ class PairSum(PreparedPairs):
             self._of_grades = weighting.weights
             self.total_weight = float(weighting.totals(self, self.index).sum())
         # One block, as small batches have, is looked up once and not in each step.
-        self._kept = list(self._blocks()) if self.n_pairs <= _BLOCK else None
+        self._kept = list(self._blocks()) if self.n_pairs <= BLOCK else None
 
     def blocks(self) -> Iterable[tuple]:
         """Return all pairs, a block at a time.

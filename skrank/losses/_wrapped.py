@@ -1,7 +1,7 @@
 """What losses have in common that take the pairs of another loss."""
 
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.utils.metaestimators import available_if
 
@@ -27,9 +27,12 @@ class WrappedPairLoss(BaseLoss):
 
     loss: BaseLoss = field(kw_only=False)
 
+    #: Methods of which a loss needs one.
+    _accepted: ClassVar[tuple[str, ...]] = ("pair_loss",)
+
     def _check_parameters(self):
         super()._check_parameters()
-        if not hasattr(self.loss, "pair_loss"):
+        if not any(hasattr(self.loss, name) for name in self._accepted):
             accepted = "a pairwise loss such as LogLoss() or HingeLoss()"
             raise invalid_parameter(self, "loss", accepted, self.loss)
 

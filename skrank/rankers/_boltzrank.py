@@ -5,10 +5,10 @@ from dataclasses import field
 from functools import partial
 from typing import Annotated, Literal, Self
 
-from skrank._core._parameters import Interval, Positive, PositiveInt
+from skrank._core._parameters import Interval, Positive, UnitPairs
 from skrank._core._validation import check_arguments
 from skrank.energies import BaseEnergy, MLPEnergy, PairwisePotentialEnergy
-from skrank.energies._mlp import LayerSizes
+from skrank.energies._mlp import LayerSizes, NetworkTooLargeError
 from skrank.losses import BaseLoss, BoltzmannLoss
 from skrank.metrics._registry import MeasureLike
 from skrank.rankers._energy_ranker import BaseEnergyRanker, GroupedEnergiesMixin
@@ -111,7 +111,7 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
 
     pairwise_potential: bool = field(default=False, kw_only=False)
     hidden_layer_sizes: LayerSizes = (5,)
-    n_pair_hidden: PositiveInt = 5
+    n_pair_hidden: UnitPairs = 5
     average: bool = True
     measure: MeasureLike = "ndcg@10"
     n_samples: Annotated[int, Interval(2)] = 100
@@ -194,3 +194,12 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
             random_state=self.random_state,
         )
         return energy, loss
+
+    def _minimise(self, energy, loss, data, validation, rng):
+        try:
+            return super()._minimise(energy, loss, data, validation, rng)
+        except NetworkTooLargeError as error:
+            if "n_hidden" not in error.sizes:
+                raise
+            # What the energy calls so is this parameter of the ranker.
+            raise error.renamed(n_pair_hidden=self.n_pair_hidden) from None

@@ -2,6 +2,7 @@
 
 from dataclasses import field
 
+from skrank._objective import require_loss_of_pairs
 from skrank.losses import BaseLoss, ListNetLoss, LogisticLoss, LogLoss
 from skrank.rankers._boosting import BaseBoostedRanker
 
@@ -18,6 +19,9 @@ class BoostedRanker(BaseBoostedRanker):
     document: where it is strongly curved, as squares are, such steps overshoot and
     training diverges, which is an error. ``normalization="query"`` of the loss, or a
     smaller learning rate, keeps them short.
+
+    Under a loss of pairs, `fit` also takes pairs of row numbers in place of grades, the
+    preferred document first: ``fit(X, preferences=pairs)``.
 
     Complexity: O(n d) per level of a tree for n documents with d features, from
     histograms of integers, and the loss once per round.
@@ -47,9 +51,16 @@ class BoostedRanker(BaseBoostedRanker):
 
     loss: BaseLoss | None = field(default=None, kw_only=False)
 
+    _takes_preferences = True
+
     @classmethod
     def _variants(cls):
         return [{}, {"loss": ListNetLoss()}, {"loss": LogisticLoss()}]
+
+    def _fit(self, data, validation) -> None:
+        if data.preferences is not None:
+            require_loss_of_pairs(self, self._loss())
+        super()._fit(data, validation)
 
     def _loss(self) -> BaseLoss:
         return LogLoss() if self.loss is None else self.loss

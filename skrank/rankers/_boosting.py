@@ -14,6 +14,7 @@ from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_arguments
+from skrank._objective import loss_of_judgements
 from skrank.base import ArrayOrCSR, check_depth, first_rows
 from skrank.losses import BaseLoss
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
@@ -150,7 +151,7 @@ class Boosting(AdditiveRun):
         self.n_threads = effective_n_threads(ranker.n_jobs)
         self.loss = clone(ranker._loss())
         self.n_outputs = self.loss.n_outputs
-        self.prepared = self.loss.prepare(
+        self.prepared = loss_of_judgements(self.loss, data).prepare(
             data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
         )
         self.trees, self.outputs = [], []

@@ -15,7 +15,7 @@ from skrank._core._registry import by_short_name
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._core._validation import as_numbers
 from skrank._monitor import Monitor
-from skrank._objective import Objective
+from skrank._objective import Objective, require_loss_of_pairs
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin
 from skrank.energies import (
@@ -412,6 +412,9 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     Every ranker of this package that fits the scheme is one choice of the three parts.
     The parts are estimators themselves, so that their parameters can be searched.
 
+    Under a loss of pairs, `fit` also takes pairs of row numbers in place of grades, the
+    preferred document first: ``fit(X, preferences=pairs)``.
+
     Complexity: that of the energy and of the loss in every iteration.
 
     Parameters
@@ -442,6 +445,8 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     energy: BaseEnergy | None = field(default=None, kw_only=False)
     loss: BaseLoss | None = field(default=None, kw_only=False)
 
+    _takes_preferences = True
+
     @classmethod
     def _variants(cls):
         network = MLPEnergy(hidden_layer_sizes=(8,))
@@ -456,6 +461,11 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
     @property
     def _accepts_sparse(self):
         return self.energy is None or bool(self.energy.accepts_sparse)
+
+    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
+        if data.preferences is not None:
+            require_loss_of_pairs(self, self._parts()[1])
+        super()._fit(data, validation)
 
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         energy = (

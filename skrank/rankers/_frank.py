@@ -31,6 +31,9 @@ class FRank(BaseThresholdBooster):
     the weak ranker is the one along which the loss falls fastest, as in `RankBoost`,
     because it is found without a visit to the pairs for each threshold.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``. Each pair is then visited in every round.
+
     Complexity: O(n d) additions per round for n documents with d features, and what the
     pairs take: one square root and one division each in short queries, and O(m log m)
     in long ones of m documents, as `FidelityLoss` says.

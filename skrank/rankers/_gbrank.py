@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from skrank._core._parameters import Positive
-from skrank.losses import BaseLoss, SquaredHingeLoss
+from skrank._objective import loss_of_judgements
+from skrank.losses import BaseLoss, HingeLoss, SquaredHingeLoss
 from skrank.rankers._boosting import BaseBoostedRanker, Boosting
 
 
@@ -31,6 +32,9 @@ class GBRank(BaseBoostedRanker):
 
     Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
     m) per round for a query of m documents, whose targets are summed by sorting.
+
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``.
 
     Parameters
     ----------
@@ -76,6 +80,8 @@ class GBRank(BaseBoostedRanker):
     averaging: Literal["rounds", "constant"] = "rounds"
     learning_rate = 1.0
 
+    _takes_preferences = True
+
     @classmethod
     def _variants(cls):
         return [
@@ -107,6 +113,13 @@ class _AveragedBoosting(Boosting):
     def bind(self):
         super().bind()
         self.shares: list[float] = []
+        ranker, data = self.ranker, self.data
+        self.given_steps: Any = None
+        if ranker.targets == "own" and data.preferences is not None:
+            # Below the margin, because a pair that just meets it is in order, while
+            # the hinge of a given pair has the slope of the costly side there.
+            hinge = HingeLoss(margin=float(np.nextafter(ranker.tau, 0.0)))
+            self.given_steps = loss_of_judgements(hinge, data).prepare(None, data.ptr)
 
     def forget(self, rng):
         super().forget(rng)
@@ -132,7 +145,10 @@ class _AveragedBoosting(Boosting):
             targets = count * raw - 0.5 * gradient
         else:
             tau = float(self.ranker.tau)
-            _, downwards = self.prepared.at_margin(raw, tau, False)
+            if self.given_steps is not None:
+                _, downwards = self.given_steps.value_gradient(raw)
+            else:
+                _, downwards = self.prepared.at_margin(raw, tau, False)
             targets = count * raw - tau * downwards
         return values, -targets[:, None], count[:, None]
 

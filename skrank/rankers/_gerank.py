@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import shown
-from skrank._core._parameters import NonNegativeInt, PositiveInt, invalid_parameter
+from skrank._core._parameters import (
+    NonNegativeInt,
+    PositiveInt,
+    UnitPairs,
+    invalid_parameter,
+)
 from skrank._core._registry import by_short_name
 from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
@@ -66,6 +71,10 @@ class GERank(BaseEnergyRanker):
     Features must not be normalised within each query: that would erase the features
     that depend on the query alone. The energy is not linear, so ``coef_`` and
     ``intercept_`` are never set.
+
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, groups=groups, preferences=pairs)``, without ``gain`` and
+    ``n_triples`` then. Without groups all rows are one query.
 
     Complexity: O(n p) per epoch for n documents and p parameters, of which there are
     about h (d + 2 L) for h hidden units, d features and L dimensions.
@@ -135,9 +144,10 @@ class GERank(BaseEnergyRanker):
 
     approach = "pairwise"
     _accepts_sparse = False
+    _takes_preferences = True
 
     hidden_layer_sizes: LayerSizes = field(default=(512,), kw_only=False)
-    n_components: PositiveInt = 45
+    n_components: UnitPairs = 45
     divergence: Divergence = "expected_likelihood"
     loss: BaseLoss | LossName = "hinge"
     pair_weights: Literal["query", "pair"] = "query"
@@ -222,10 +232,18 @@ class GERank(BaseEnergyRanker):
         return Adam(learning_rate=3e-4, average=0.99)
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
-        if self.n_triples is not None:
+        if data.preferences is not None:
+            self._require_no_grades()
+        elif self.n_triples is not None:
             self._require_grade_zero(data)
         super()._fit(data, validation)
         self.query_features_ = self.energy_.query_features_
+
+    def _require_no_grades(self) -> None:
+        for name in ("gain", "n_triples"):
+            if getattr(self, name) is not None:
+                accepted = "None with preferences, because pairs have no grades"
+                raise invalid_parameter(self, name, accepted, getattr(self, name))
 
     def _require_grade_zero(self, data) -> None:
         # reduceat would give an empty query the grade of the next one.

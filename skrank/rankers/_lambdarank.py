@@ -22,6 +22,9 @@ class LambdaRank(BaseNetworkRanker):
     solver is `Adam` over mini-batches of queries, by default with learning rate 0.02
     for linear scores and 0.002 for networks.
 
+    Pairs without grades cannot take the place of ``y``, because the measure weighs a
+    pair by the grades of its documents and of all others.
+
     Complexity: O(n p) per iteration for n documents and p parameters of the network,
     and O(m log m + m k) for a query of m documents and a measure cut at k.
 
@@ -60,6 +63,7 @@ class LambdaRank(BaseNetworkRanker):
     """
 
     approach = "pairwise"
+    _why_grades = "its measure needs grades; RankNet takes preferences"
 
     measure: MeasureLike = field(default="ndcg@10", kw_only=False)
     truncation: PositiveInt | None = None

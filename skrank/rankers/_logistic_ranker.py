@@ -153,6 +153,7 @@ class _JointObjective:
         self.total_weight = objectives[0].total_weight
         self.n_queries = objectives[0].n_queries
         self.loss_name = objectives[0].loss_name
+        self.alpha = objectives[0].alpha
 
     def value_gradient(self, params):
         models = np.split(params, len(self.objectives))

@@ -22,6 +22,9 @@ class MagnitudePreservingRanker(BaseKernelRanker):
     see `MagnitudePreservingLoss` for the formulas. "mp" with a power of 2 is ridge
     regression on differences of rows, and costs O(n) per evaluation.
 
+    Pairs without grades cannot take the place of ``y``: how much better the preferred
+    document is, the target of the difference of scores, is known from grades alone.
+
     Complexity: O(n d) per iteration for n documents with d features and the default
     loss; see `MagnitudePreservingLoss` for the others.
 
@@ -57,6 +60,7 @@ class MagnitudePreservingRanker(BaseKernelRanker):
     """
 
     approach = "pairwise"
+    _why_grades = "a pair is the difference of its grades; RankSVM takes preferences"
 
     kind: Literal["mp", "hmp", "svr"] = field(default="mp", kw_only=False)
     beta: Power = 2.0

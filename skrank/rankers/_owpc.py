@@ -33,6 +33,10 @@ class OWPC(BaseKernelRanker):
     ones, the minimum may be at scores that are all equal. `fit` warns of it; flatter
     weights, up to "uniform", ask for less.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``. A document's losses are then those against the
+    documents that it is preferred to, and all of its pairs must weigh the same.
+
     Complexity: O(n d) per iteration for n documents with d features, and O(m log m + m
     K) for a query of m documents with K grades.
 
@@ -79,6 +83,8 @@ class OWPC(BaseKernelRanker):
     margin: NonNegative = 1.0
     hinge: Literal["linear", "squared"] = "linear"
     normalization: Literal["query", "pair", "document"] = "query"
+
+    _takes_preferences = True
 
     @classmethod
     def _variants(cls):

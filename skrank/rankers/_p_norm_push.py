@@ -24,6 +24,10 @@ class PNormPush(BaseThresholdBooster):
     a document is compared with all that have a better grade, and the sum over queries
     are those of `PNormPushLoss`, not of the source.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``. The inner sum is then over the documents that
+    are preferred to v, and each pair is visited in every evaluation.
+
     Complexity: O(n d) additions per round for n documents with d features, and about
     ten evaluations of the loss in O(n), however many pairs there are.
 

@@ -24,6 +24,9 @@ class QBRank(BaseBoostedRanker):
     Complexity: O(n d) per level of a tree for n documents with d features, and O(m log
     m) per round for a query of m documents, whose targets are summed by sorting.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``.
+
     Parameters
     ----------
     tau : float, default=1.0
@@ -46,6 +49,8 @@ class QBRank(BaseBoostedRanker):
     approach = "pairwise"
 
     tau: Positive = 1.0
+
+    _takes_preferences = True
 
     @classmethod
     def _variants(cls):

@@ -30,6 +30,9 @@ class RankBoost(BaseThresholdBooster):
     :math:`\sqrt{1 - r_t^2}`, which bounds the loss of the paper, is the limit of small
     :math:`\epsilon`.
 
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``. Each pair is then visited in every round.
+
     Complexity: O(n d) additions per round for n documents with d features, and O(n) for
     the pairs, however many there are.
 

@@ -20,8 +20,15 @@ class RankCosine(BaseNetworkRanker):
 
     A regression whose loss is between 0 and 1 for each query, whatever its number of
     documents, so that no query decides alone. Not convex; training starts at scores
-    that are all equal. The original adds one feature at a time to the scores; here all
-    parameters move together, and ``BoostedRanker(RankCosineLoss())`` adds trees.
+    that are all equal.
+
+    The original is a generalised additive model, which grows by one weak ranker after
+    the other. Here all parameters move together. ``BoostedRanker(RankCosineLoss(),
+    max_leaf_nodes=2)`` is the additive model: each of its trees looks at one feature,
+    and more leaves join several. The loss has no Hessian, so that a tree steps by the
+    mean slope of its documents times ``learning_rate``. Under "exponential" and
+    "logistic", such slopes are of the order of 1 / m in a query of m documents: rates
+    from 1 to 10 suit where 0.1 hardly moves.
 
     Complexity: O(n p) per iteration for n documents and p parameters of the energy.
 
@@ -46,6 +53,14 @@ class RankCosine(BaseNetworkRanker):
     >>> from skrank.rankers import RankCosine
     >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
     >>> RankCosine().fit(X, y, groups).score(X, y, groups) > 0.7
+    True
+
+    The additive model of the original, tree by tree:
+
+    >>> from skrank.losses import RankCosineLoss
+    >>> from skrank.rankers import BoostedRanker
+    >>> ranker = BoostedRanker(RankCosineLoss(), max_leaf_nodes=2, learning_rate=5.0)
+    >>> ranker.fit(X, y, groups).score(X, y, groups) > 0.7
     True
     """
 

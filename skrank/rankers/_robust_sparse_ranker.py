@@ -29,7 +29,11 @@ class RobustSparseRanker(BaseEnergyRanker):
     that is sought: so they are held while it is learned, and taken anew from its
     ranking until nothing changes. The first classifier is that of equal weights.
 
-    Each problem is convex, and has a sparse solution.
+    Pairs without grades cannot take the place of ``y``, because the measure weighs a
+    pair by the grades of its documents and of all others.
+
+    Each problem is convex, and has a sparse solution. The source minimises by truncated
+    gradient descent; here each problem is solved to its end.
 
     Complexity: O(n d) per iteration for n documents with d features, and one division
     per pair. There are up to ``max_updates`` problems of up to 500 iterations each, and
@@ -74,6 +78,7 @@ class RobustSparseRanker(BaseEnergyRanker):
     """
 
     approach = "pairwise"
+    _why_grades = "its measure needs grades; RankSVM takes preferences"
 
     measure: MeasureLike = field(default="ndcg", kw_only=False)
     l1: NonNegative = 1e-4

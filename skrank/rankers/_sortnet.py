@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import UnitPairs
 from skrank._objective import Objective
 from skrank.energies import BaseEnergy, ComparatorEnergy
 from skrank.energies._comparator import Pairs
@@ -29,6 +29,12 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
     This is `SquareSquareLoss` with a margin of 1 of the energies :math:`1 - P` of the
     two orders of a pair. Documents are ranked by the mean of :math:`P(u \succ v)` over
     the others of their query, or by sorting them with the network as comparison.
+
+    The source adds the most informative pairs to its training set round by round; here
+    all pairs count from the start.
+
+    In place of grades `fit` also takes pairs of row numbers, the preferred document
+    first: ``fit(X, preferences=pairs)``.
 
     Complexity: O(h) per preference pair and iteration for h pairs of hidden units, in
     blocks of pairs; to predict O(m² h) for a query of m documents by aggregation, and
@@ -60,8 +66,10 @@ class SortNet(GroupedEnergiesMixin, BaseEnergyRanker):
 
     approach = "pairwise"
 
-    n_hidden: PositiveInt = field(default=10, kw_only=False)
+    n_hidden: UnitPairs = field(default=10, kw_only=False)
     ranking: Literal["aggregation", "sort"] = "aggregation"
+
+    _takes_preferences = True
 
     @classmethod
     def _variants(cls):
@@ -120,6 +128,8 @@ class _Comparisons(Objective):
     """Mean loss of the two outputs of the network over the preference pairs."""
 
     def _bind(self, data, how):
+        if data.preferences is not None:
+            return super()._bind(data, how)  # which hands out blocks of pairs, too
         if how == "prepare":
             self.loss._check_parameters()
         weighting = PairWeighting.of(self.loss, data.y)

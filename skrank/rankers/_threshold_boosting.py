@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Interval, Positive
 from skrank._core._threads import effective_n_threads, n_threads_for
+from skrank._objective import loss_of_judgements
 from skrank.losses import BaseLoss
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
@@ -46,7 +47,8 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker, _MissingValuesTaken
     all features, all thresholds and both signs. The potential of a document, the
     negative derivative of the loss by its score, says all about it: one histogram of
     potentials over the bins of the features finds the best one. A subclass names its
-    loss in `_loss` and the weight of a weak ranker in `_alpha`.
+    loss in `_loss` and the weight of a weak ranker in `_alpha`. In place of grades
+    `fit` also takes pairs of row numbers: ``fit(X, preferences=pairs)``.
 
     Parameters
     ----------
@@ -96,6 +98,7 @@ class BaseThresholdBooster(ThreadsMixin, BaseAdditiveRanker, _MissingValuesTaken
     missing_rank: Literal["best", "low", "high"] = "best"
     smoothing: Positive = 1e-4
 
+    _takes_preferences = True
     _remedy = "check init_score and sample_weight"
 
     def _loss(self) -> BaseLoss:
@@ -244,7 +247,7 @@ class _ThresholdRun(AdditiveRun):
         ranker, data = self.ranker, self.data
         self.n_threads = effective_n_threads(ranker.n_jobs)
         self.loss = clone(ranker._loss())
-        self.prepared = self.loss.prepare(
+        self.prepared = loss_of_judgements(self.loss, data).prepare(
             data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
         )
         self.loss_name = type(self.loss).__name__

@@ -18,9 +18,6 @@ from sklearn.base import BaseEstimator
 from skrank._core._finite import NotFiniteError, quiet
 from skrank._core._parameters import Parameters
 
-# What helps where a solver that chooses its steps by itself leaves the finite numbers.
-_REMEDY = "scale the features or raise alpha"
-
 
 @dataclass
 class SolverResult:
@@ -108,10 +105,51 @@ def not_finite(objective: Any, what: str, remedy: str) -> NotFiniteError:
     return NotFiniteError(f"{owner} {what}; {remedy}")
 
 
+def has_penalty(objective: Any) -> bool:
+    """Return whether an objective has a penalty, which could be raised.
+
+    An objective that knows of none, or whose ``alpha`` is 0, may have to do without:
+    advice to raise it would lead nowhere.
+
+    Parameters
+    ----------
+    objective : object
+        May have the attribute ``alpha``, the strength of its L2 penalty.
+
+    Returns
+    -------
+    bool
+        Whether the strength is above 0.
+    """
+    return getattr(objective, "alpha", 0.0) > 0.0
+
+
+def remedies(objective: Any) -> str:
+    """Return what helps a solver that has used up its iterations.
+
+    Parameters
+    ----------
+    objective : object
+        The objective that it minimised.
+
+    Returns
+    -------
+    str
+        A clause such as "raise max_iter, or scale the features".
+    """
+    penalty = " or alpha" if has_penalty(objective) else ""
+    return f"raise max_iter{penalty}, or scale the features"
+
+
+def _scale_or_penalise(objective) -> str:
+    penalty = " or raise alpha" if has_penalty(objective) else ""
+    return f"scale the features{penalty}"
+
+
 def finite_value_gradient(
     objective: Any,
     params: np.ndarray,
-    remedy: str = _REMEDY,
+    remedy: str | None = None,
 ) -> tuple[float, np.ndarray]:
     """Evaluate an objective; raise a ValueError where it is not finite.
 
@@ -121,8 +159,9 @@ def finite_value_gradient(
         Offers ``value_gradient(params)``.
     params : ndarray of shape (n_params,)
         Where to evaluate it.
-    remedy : str
-        What the user can do where it is not finite.
+    remedy : str, default=None
+        What the user can do where it is not finite; None for what helps where a solver
+        chooses its steps by itself.
 
     Returns
     -------
@@ -136,13 +175,16 @@ def finite_value_gradient(
     NotFiniteError
         If the objective or a part of its gradient is infinite or NaN.
     """
+    remedy = _scale_or_penalise(objective) if remedy is None else remedy
     value, gradient = _finite_value(objective, params, remedy)
     if not np.isfinite(gradient).all():
         raise not_finite(objective, "has a gradient that is not finite", remedy)
     return value, gradient
 
 
-def finite_value(objective: Any, params: np.ndarray, remedy: str = _REMEDY) -> float:
+def finite_value(
+    objective: Any, params: np.ndarray, remedy: str | None = None
+) -> float:
     """Return an objective; raise a ValueError where it is not finite.
 
     Parameters
@@ -151,8 +193,8 @@ def finite_value(objective: Any, params: np.ndarray, remedy: str = _REMEDY) -> f
         Offers ``value_gradient(params)``.
     params : ndarray of shape (n_params,)
         Where to evaluate it.
-    remedy : str
-        What the user can do where it is not finite.
+    remedy : str, default=None
+        What the user can do where it is not finite; see `finite_value_gradient`.
 
     Returns
     -------
@@ -164,6 +206,7 @@ def finite_value(objective: Any, params: np.ndarray, remedy: str = _REMEDY) -> f
     NotFiniteError
         If the objective is infinite or NaN.
     """
+    remedy = _scale_or_penalise(objective) if remedy is None else remedy
     return float(_finite_value(objective, params, remedy)[0])
 
 

@@ -20,6 +20,7 @@ from skrank.solvers._base import (
     SolverResult,
     announce_start,
     finite_value,
+    remedies,
 )
 from skrank.solvers._lbfgs import FLAT_START, LBFGS
 
@@ -116,7 +117,7 @@ class SmoothingHomotopy(BaseSolver):
         if exhausted:
             warnings.warn(
                 f"SmoothingHomotopy used max_iter={self.max_iter} iterations in one of "
-                "its problems; raise max_iter or alpha, or scale the features",
+                f"its problems; {remedies(objective)}",
                 ConvergenceWarning,
                 stacklevel=2,
             )

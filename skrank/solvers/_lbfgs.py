@@ -14,6 +14,7 @@ from skrank.solvers._base import (
     announce_start,
     constraint_of,
     finite_value_gradient,
+    remedies,
 )
 
 # `OptimizeResult.status` of a line search that found no lower point.
@@ -101,22 +102,21 @@ class LBFGS(BaseSolver):
         stuck_at_start = run.starts_flat and result.nit == 0
         converged = (bool(result.success) or run.stopped) and not stuck_at_start
         if not converged:
-            advice = self._advice(result, stuck_at_start)
+            advice = self._advice(result, stuck_at_start, remedies(objective))
             warnings.warn(advice, ConvergenceWarning, stacklevel=2)
         final = result.x if frame is None else frame.to_params(result.x)
         return SolverResult(
             final, int(result.nit), float(result.fun), converged, run.history
         )
 
-    def _advice(self, result, stuck_at_start):
+    def _advice(self, result, stuck_at_start, remedy):
         """What went wrong, and what helps."""
         if stuck_at_start:
             return f"LBFGS made no step, because {FLAT_START}"
         if result.status != _NO_LOWER_POINT:
             return (
                 f"LBFGS stopped after {result.nit} iterations before reaching "
-                f"tol={self.tol:g} ({result.message}); raise max_iter or alpha, or "
-                "scale the features"
+                f"tol={self.tol:g} ({result.message}); {remedy}"
             )
         if result.nit == 0:
             return (

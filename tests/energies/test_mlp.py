@@ -1,5 +1,6 @@
 """MLPEnergy against scikit-learn, finite differences and its own limit cases."""
 
+import pickle
 import warnings
 from multiprocessing import get_all_start_methods, get_context
 
@@ -14,7 +15,12 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank._core import _threads
 from skrank._core._threads import blas_threads
-from skrank.energies import _mlp
+from skrank.energies import (
+    ComparatorEnergy,
+    GaussianEnergy,
+    PairwisePotentialEnergy,
+    _mlp,
+)
 from skrank.energies._feature_scale import feature_scale
 from skrank.energies._mlp import MLPEnergy
 
@@ -376,3 +382,25 @@ def test_networks_that_do_not_fit_into_memory_are_refused(ask):
     message = r"hidden_layer_sizes=\[1.*\] makes a network of 7e\+17 parameters for 5 f"
     with pytest.raises(ValueError, match=message):
         getattr(energy, ask)(5, *rng)
+
+
+@pytest.mark.parametrize("ask", ["init_params", "penalty_mask"])
+@pytest.mark.parametrize(
+    ("energy", "named"),
+    [
+        (MLPEnergy((), n_outputs=3), r"hidden_layer_sizes=\(\) and n_outputs=3 make "),
+        (ComparatorEnergy(7), "n_hidden=7 makes "),
+        (PairwisePotentialEnergy(n_hidden=6), r"(n_hidden=6|hidden.*=\(3,\)) makes "),
+        (
+            GaussianEnergy((2,), n_components=5, query_features=()),
+            r"hidden_layer_sizes=\(2,\) and n_components=5 make ",
+        ),
+    ],
+)
+def test_the_sizes_that_do_not_fit_have_the_names_of_the_energy(energy, named, ask):
+    energy.setup(np.random.default_rng(0).normal(size=(4, 2)))
+    rng = [np.random.RandomState(0)] if ask == "init_params" else []
+    with pytest.raises(ValueError, match=named + ".*do not fit into memory") as error:
+        getattr(energy, ask)(10**18, *rng)
+    again = pickle.loads(pickle.dumps(error.value))
+    assert str(again) == str(error.value)

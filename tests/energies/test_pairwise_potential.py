@@ -190,7 +190,7 @@ class LabelledEnergy(LinearEnergy):
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"n_hidden": 0}, ValueError, "n_hidden must be a whole number >= 1, got 0"),
+        ({"n_hidden": 0}, ValueError, r"n_hidden must be a whole number in \[1, "),
         ({"n_hidden": 2.5}, ValueError, "got 2.5"),
         ({"individual": LabelledEnergy()}, TypeError, r"got LabelledEnergy\(\)"),
         ({"individual": PairwisePotentialEnergy()}, TypeError, "one by one"),

@@ -53,7 +53,9 @@ def draws(loss):
 
 def overflows(loss):
     """Whether differences of scores in the hundreds are more than a double can hold."""
-    exponential = isinstance(loss, (losses.ExponentialLoss, losses.PNormPushLoss))
+    exponential = isinstance(
+        getattr(loss, "loss", loss), (losses.ExponentialLoss, losses.PNormPushLoss)
+    )
     return exponential or getattr(loss, "penalty", None) == "exponential"
 
 

@@ -8,13 +8,18 @@ import pytest
 
 from skrank.losses import (
     ExplicitPairsLoss,
+    ExponentialLoss,
+    FidelityLoss,
     HingeLoss,
     ListMLELoss,
     ListNetLoss,
     LogLoss,
     LVQ2Loss,
+    OWPCLoss,
+    PNormPushLoss,
     SampledPairsLoss,
     SquaredHingeLoss,
+    _explicit_pairs,
 )
 
 LOSSES = [
@@ -219,3 +224,209 @@ def test_pairs_and_weights_from_lists(graded):
     np.testing.assert_array_equal(
         found.value_gradient(scores)[1], expected.value_gradient(scores)[1]
     )
+
+
+# Preferences in a circle, one twice, a document without any, and pairs of two queries.
+CIRCLE = np.array([[0, 1], [1, 2], [2, 0], [0, 3], [0, 1], [5, 6], [7, 6]])
+CIRCLE_PTR = np.array([0, 4, 5, 9])
+WEIGHT_OF_PAIRS = np.array([1.0, 0.5, 2.0, 1.5, 0.3, 1.0, 0.0])
+WEIGHT_OF_ROWS = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 0.7, 1.0, 0.4, 1.0])
+JOINING = [
+    PNormPushLoss(p)._with(normalization=normalization)
+    for p in (1.0, 2.0, 2.5)
+    for normalization in ("pair", "query")
+] + [
+    OWPCLoss(weights, hinge=hinge, normalization=normalization, width=width)
+    for weights, hinge, width in (
+        ("reciprocal", "linear", 0.0),
+        ("max", "squared", 0.0),
+        ([1.0, 0.5], "linear", 0.4),
+    )
+    for normalization in ("pair", "query", "document")
+]
+
+
+@pytest.mark.parametrize("loss", JOINING, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_loss_that_joins_pairs_is_that_of_grades_over_all_pairs(
+    loss, weighted, graded
+):
+    y, scores, ptr = graded
+    query = np.repeat(np.arange(3), np.diff(ptr))
+    same = query[:, None] == query
+    pairs = np.argwhere(same & (y[:, None] > y))
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, size=15) if weighted else None
+    mixed = np.random.default_rng(2).permutation(pairs)
+    explicit = ExplicitPairsLoss(loss, mixed).prepare(None, ptr, weight)
+    prepared = loss.prepare(y, ptr, weight)
+    np.testing.assert_allclose(explicit.total_weight, prepared.total_weight)
+    assert ExplicitPairsLoss(loss, mixed).has_hessian == loss.has_hessian
+    method = "gradient_hessian" if loss.has_hessian else "value_gradient"
+    for found, expected in zip(
+        getattr(explicit, method)(scores), getattr(prepared, method)(scores)
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+def _push(scores, p, pair_weight):
+    """Value of each query of `CIRCLE`, from the formula."""
+    inner = np.zeros(9)
+    for (u, v), weight in zip(CIRCLE, pair_weight):
+        inner[v] += weight * np.exp(scores[v] - scores[u])
+    return np.array([(inner[a:b] ** p).sum() for a, b in pairwise(CIRCLE_PTR)])
+
+
+def _slopes(function, scores, step=1e-6):
+    """Central differences of the sum of a function's values."""
+    moves = step * np.eye(len(scores))
+    rise = [function(scores + m).sum() - function(scores - m).sum() for m in moves]
+    return np.array(rise) / (2.0 * step)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 2.5])
+def test_p_norm_push_over_a_circle_of_weighted_pairs(p, rng):
+    scores = rng.normal(size=9)
+    loss = ExplicitPairsLoss(PNormPushLoss(p), CIRCLE, WEIGHT_OF_PAIRS)
+    prepared = loss.prepare(None, CIRCLE_PTR)
+    values, gradient, hessian = prepared.gradient_hessian(scores)
+    np.testing.assert_allclose(values, _push(scores, p, WEIGHT_OF_PAIRS))
+
+    def value(scores):
+        return _push(scores, p, WEIGHT_OF_PAIRS)
+
+    np.testing.assert_allclose(gradient, _slopes(value, scores), atol=1e-7)
+    for j, step in enumerate(1e-5 * np.eye(9)):
+        slopes = [prepared.value_gradient(scores + s)[1][j] for s in (step, -step)]
+        curved = (slopes[0] - slopes[1]) / 2e-5
+        np.testing.assert_allclose(hessian[j], curved, rtol=1e-6, atol=1e-7)
+    assert prepared.total_weight == WEIGHT_OF_PAIRS.sum()
+
+
+def test_p_norm_push_over_pairs_gives_queries_their_weight(rng):
+    scores = rng.normal(size=9)
+    loss = PNormPushLoss(2.0, normalization="query")
+    prepared = ExplicitPairsLoss(loss, CIRCLE, WEIGHT_OF_PAIRS).prepare(
+        None, CIRCLE_PTR, WEIGHT_OF_ROWS
+    )
+    sizes = np.diff(CIRCLE_PTR)
+    mean = np.add.reduceat(WEIGHT_OF_ROWS, CIRCLE_PTR[:-1]) / sizes
+    weight = WEIGHT_OF_PAIRS * WEIGHT_OF_ROWS[CIRCLE[:, 0]]
+    at_start = _push(np.zeros(9), 2.0, weight)
+    expected = _push(scores, 2.0, weight)[[0, 2]] / at_start[[0, 2]] * mean[[0, 2]]
+    np.testing.assert_allclose(prepared.value_gradient(scores)[0][[0, 2]], expected)
+    np.testing.assert_allclose(prepared.total_weight, mean[[0, 2]].sum())
+
+
+def test_a_pair_without_weight_cannot_overflow():
+    loss = ExplicitPairsLoss(PNormPushLoss(2.0), CIRCLE, WEIGHT_OF_PAIRS)
+    scores = np.zeros(9)
+    scores[7] = -1e4  # pair 6, of weight 0, is far out of order
+    assert loss.prepare(None, CIRCLE_PTR).value_gradient(scores)[0][2] == 1.0
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("normalization", ["pair", "query", "document"])
+def test_owpc_over_a_circle_of_pairs(power, normalization, rng):
+    scores = rng.normal(size=9)
+    hinge = "linear" if power == 1 else "squared"
+    loss = OWPCLoss([1.0, 0.6, 0.2], hinge=hinge, normalization=normalization)
+    of_document = np.array([2.0, 0.5, 1.0, 0, 0, 1.5, 0, 0.3, 0])
+
+    def value(scores):
+        sums, counts = np.zeros(9), np.zeros(9)
+        alphas = np.array([1.0, 0.6, 0.2])
+        for u in np.unique(CIRCLE[:, 0]):
+            margins = scores[u] - scores[CIRCLE[CIRCLE[:, 0] == u, 1]]
+            losses = np.sort(np.maximum(0.0, 1.0 - margins) ** power)[::-1]
+            counts[u] = len(losses)
+            mean = alphas[: len(losses)] @ losses / alphas[: len(losses)].sum()
+            sums[u] = of_document[u] * mean
+        if normalization != "document":
+            sums *= counts
+        values = np.add.reduceat(sums, CIRCLE_PTR[:-1])
+        if normalization == "query":
+            total = np.add.reduceat(of_document * counts, CIRCLE_PTR[:-1])
+            values = values / np.where(total > 0, total, 1.0)
+        return values
+
+    explicit = ExplicitPairsLoss(loss, CIRCLE, of_document[CIRCLE[:, 0]])
+    values, gradient = explicit.prepare(None, CIRCLE_PTR).value_gradient(scores)
+    np.testing.assert_allclose(values, value(scores), rtol=1e-12)
+    np.testing.assert_allclose(gradient, _slopes(value, scores), atol=1e-7)
+
+
+def test_documents_of_equal_score_share_the_weights_of_their_places():
+    pairs = np.array([[0, 1], [0, 2], [0, 3]])
+    loss = ExplicitPairsLoss(OWPCLoss([1.0, 0.5, 0.0], normalization="pair"), pairs)
+    _, gradient = loss.value_gradient(None, [0.0, 0.5, 0.5, 0.0], [0, 4])
+    np.testing.assert_allclose(gradient, [-3.0, 1.5, 1.5, 0.0])
+
+
+def test_owpc_has_no_place_for_weights_of_pairs():
+    loss = ExplicitPairsLoss(OWPCLoss(), CIRCLE, WEIGHT_OF_PAIRS)
+    match = "document 0 has pairs of weight 1 and 1.5"
+    with pytest.raises(ValueError, match=match):
+        loss.prepare(None, CIRCLE_PTR)
+
+
+@pytest.mark.parametrize("loss", [ExponentialLoss(), FidelityLoss(), PNormPushLoss(2)])
+def test_what_a_weak_ranker_says_of_given_pairs(loss, rng):
+    scores, ranks = rng.normal(size=9), rng.uniform(size=9)
+    prepared = ExplicitPairsLoss(loss, CIRCLE, WEIGHT_OF_PAIRS).prepare(
+        None, CIRCLE_PTR
+    )
+    push = isinstance(loss, PNormPushLoss)
+    assert hasattr(prepared, "agreement") != push
+    assert hasattr(prepared, "along") == (not isinstance(loss, FidelityLoss))
+    if not push:
+        sums = np.zeros(3)
+        for (u, v), weight in zip(CIRCLE, WEIGHT_OF_PAIRS):
+            wrong = 1.0 / (1.0 + np.exp(scores[u] - scores[v]))
+            steep = np.exp(scores[v] - scores[u])
+            if isinstance(loss, FidelityLoss):
+                steep = 0.5 * np.sqrt(1.0 - wrong) * wrong
+            up, down = ranks[u], ranks[v]
+            sums += weight * steep * np.array([up * (1 - down), (1 - up) * down, 1.0])
+        np.testing.assert_allclose(prepared.agreement(scores, ranks), sums)
+    if hasattr(prepared, "along"):
+
+        def value(t):
+            return prepared.value_gradient(scores + t * ranks)[0].sum()
+
+        h = 1e-4
+        first = (value(h) - value(-h)) / (2 * h)
+        second = (value(h) - 2 * value(0.0) + value(-h)) / h**2
+        expected = value(0.0), first, second
+        np.testing.assert_allclose(prepared.along(scores, ranks), expected, rtol=1e-5)
+
+
+def test_blocks_hand_out_every_pair_once(monkeypatch):
+    monkeypatch.setattr(_explicit_pairs, "BLOCK", 3)
+    prepared = ExplicitPairsLoss(LogLoss(), CIRCLE, WEIGHT_OF_PAIRS).prepare(
+        None, CIRCLE_PTR
+    )
+    blocks = list(prepared.blocks())
+    assert len(blocks) == 3
+    seen = [np.column_stack([b, w]) + rows.start for rows, b, w, _ in blocks]
+    assert np.concatenate(seen).tolist() == CIRCLE.tolist()
+    weights = np.concatenate([weight for *_, weight in blocks])
+    assert weights.tolist() == WEIGHT_OF_PAIRS.tolist()
+    plain = ExplicitPairsLoss(LogLoss(), CIRCLE).prepare(None, CIRCLE_PTR)
+    assert all(weight is None for *_, weight in plain.blocks())
+
+
+@pytest.mark.parametrize("loss", [*JOINING, LogLoss(), ExponentialLoss()], ids=repr)
+def test_some_queries_hold_their_pairs_in_any_order(loss, rng):
+    weight = None if isinstance(loss, OWPCLoss) else WEIGHT_OF_PAIRS
+    explicit = ExplicitPairsLoss(loss, CIRCLE, weight)
+    prepared = explicit.prepare(None, CIRCLE_PTR, WEIGHT_OF_ROWS)
+    scores = rng.normal(size=9)
+    values, gradient = prepared.value_gradient(scores)
+    for queries in ([0], [2, 0], [1, 2], [2, 0, 2]):
+        part = prepared.subset(np.array(queries))
+        rows = np.concatenate(
+            [np.arange(*CIRCLE_PTR[query : query + 2]) for query in queries]
+        )
+        found, slopes = part.value_gradient(scores[rows])
+        np.testing.assert_allclose(found, values[queries], rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(slopes, gradient[rows], rtol=1e-12, atol=1e-14)

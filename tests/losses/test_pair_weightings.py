@@ -156,7 +156,7 @@ def test_blocks_of_any_size_give_the_sum(loss, data, monkeypatch):
     loss = variant(loss, "query", gap)
     expected = loss.prepare(y, ptr, weight).value_gradient(raw)
     for block in (1, 3, 7):
-        monkeypatch.setattr(_pairs, "_BLOCK", block)
+        monkeypatch.setattr(_pairs, "BLOCK", block)
         prepared = loss.prepare(y, ptr, weight)
         for found, reference in zip(prepared.value_gradient(raw), expected):
             np.testing.assert_allclose(found, reference, rtol=1e-12, atol=1e-15)

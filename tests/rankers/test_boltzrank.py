@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.energies import MLPEnergy, PairwisePotentialEnergy
+from skrank.energies._mlp import NetworkTooLargeError
 from skrank.losses import BoltzmannLoss
 from skrank.metrics import make_ranking_scorer, ndcg_score
 from skrank.model_selection import QueryKFold
@@ -212,3 +213,21 @@ def test_pairs_do_not_depend_on_threads_or_the_order_of_queries(task):
     assert_array_equal(again.predict(X, groups=groups), expected)
     moved = ranker.predict(X[order], groups=groups[order])
     assert_array_equal(moved, expected[order])
+
+
+def test_a_network_that_is_too_large_has_the_name_of_the_parameter(task, monkeypatch):
+    def too_large(energy, n_features, value):
+        sizes = {"n_hidden": energy.n_hidden}
+        raise NetworkTooLargeError(sizes, 10**12, n_features)
+
+    monkeypatch.setattr(PairwisePotentialEnergy, "_filled_params", too_large)
+    ranker = fast(pairwise_potential=True, n_pair_hidden=4)
+    with pytest.raises(ValueError, match="n_pair_hidden=4 makes a network of 1e"):
+        ranker.fit(*task)
+
+    def wide(energy, n_features, value):
+        raise NetworkTooLargeError({"hidden_layer_sizes": (9,)}, 10**12, n_features)
+
+    monkeypatch.setattr(MLPEnergy, "_filled_params", wide)
+    with pytest.raises(ValueError, match=r"hidden_layer_sizes=\(9,\) makes a network"):
+        ranker.fit(*task)

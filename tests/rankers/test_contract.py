@@ -5,7 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metadata_routing import get_routing_for_object
 
+from skrank.base import BaseRanker
 from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import KernelEnergy, LinearEnergy
@@ -15,8 +21,10 @@ from skrank.rankers import (
     LambdaMART,
     LambdaRank,
     NestedRanker,
+    PRank,
     RankNet,
     RankSVM,
+    SubsetRegression,
 )
 from skrank.rankers._energy_ranker import BaseEnergyRanker
 from skrank.rankers._rounds import BaseAdditiveRanker
@@ -153,3 +161,42 @@ def test_documentation_names_the_default_solver(name):
             plain.set_params(max_iter=solver.max_iter)
             assert repr(solver) == repr(plain), given
         assert named in entry, given
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_every_predict_can_be_called_with_groups(name):
+    """Either groups matter, and scikit-learn hands them on, or they are ignored."""
+    cls = RANKERS[name]
+    request = get_routing_for_object(cls()).predict.requests
+    if "groups" in inspect.signature(cls.predict).parameters:
+        assert request == {"groups": True}
+    else:
+        assert cls.predict.__code__ is BaseRanker.predict.__code__
+        assert request == {}
+        assert not hasattr(cls, "set_predict_request")
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), PRank(), SubsetRegression()])
+def test_groups_of_predict_change_nothing_where_scores_need_none(ranker, graded):
+    X, y, groups = graded
+    scores = ranker.fit(X, y, groups).predict(X)
+    np.testing.assert_array_equal(ranker.predict(X, groups), scores)
+    np.testing.assert_array_equal(ranker.predict(X, groups=groups), scores)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'qid'"):
+        ranker.predict(X, qid=groups)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), clone(ranker))
+        pipeline.fit(X, y, groups=groups)
+        assert get_routing_for_object(pipeline).consumes("predict", ["groups"]) == set()
+
+
+def test_rankers_that_users_write_keep_their_own_predict(graded):
+    class Negative(RankSVM):
+        def predict(self, X):
+            return -super().predict(X)
+
+    X, y, groups = graded
+    ranker = Negative().fit(X, y, groups)
+    assert get_routing_for_object(ranker).predict.requests == {}
+    np.testing.assert_array_equal(-ranker.predict(X), RankSVM.predict(ranker, X))
+    assert 0.0 <= ranker.score(X, y, groups) <= 1.0

@@ -9,7 +9,7 @@ from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
 from skrank.exceptions import TrainingDataWarning
 from skrank.losses import HingeLoss, LogLoss, LVQ2Loss, PerceptronLoss
-from skrank.rankers import EnergyRanker
+from skrank.rankers import EnergyRanker, LogisticRanker, RankCosine, RankSVM
 from skrank.solvers import LBFGS, Adam, SmoothingHomotopy
 
 
@@ -67,6 +67,39 @@ def test_too_few_iterations_warn():
     with pytest.warns(ConvergenceWarning, match="stopped after 3 iterations"):
         result = LBFGS(max_iter=3).solve(Rosenbrock(), np.zeros(6), None)
     assert not result.converged
+
+
+@pytest.mark.parametrize(
+    ("ranker", "advice"),
+    [
+        (RankSVM(max_iter=1), r"; raise max_iter or alpha, or scale the features$"),
+        (RankSVM(max_iter=1, alpha=0.0), r"; raise max_iter, or scale the features$"),
+        # Whose alpha must be 0.
+        (RankCosine("linear", max_iter=1), r"; raise max_iter, or scale the features$"),
+        (LogisticRanker(max_iter=1), r"; raise max_iter or alpha, or scale"),
+        (RankSVM(hinge="linear", max_iter=1), r"; raise max_iter or alpha, or scale"),
+        (RankSVM(hinge="linear", max_iter=1, alpha=0.0), r"; raise max_iter, or scale"),
+    ],
+)
+def test_advice_to_raise_a_penalty_only_where_there_is_one(ranker, advice):
+    data = make_ranking(n_queries=10, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=advice):
+        ranker.fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "advice"),
+    [(0.1, "; scale the features or raise alpha$"), (0.0, "; scale the features$")],
+)
+def test_advice_where_an_objective_is_not_finite(alpha, advice):
+    class Broken:
+        def value_gradient(self, w):
+            return np.nan, w
+
+    broken = Broken()
+    broken.alpha = alpha
+    with pytest.raises(ValueError, match=advice):
+        LBFGS().solve(broken, np.ones(2), None)
 
 
 def test_monitor_stops(ill_conditioned):
