@@ -162,15 +162,10 @@ def meta_rankers():
     """Rankers made of others, and the remaining ones of chapters 2 and 3 of Liu."""
     svms = [RankSVM(alpha=alpha) for alpha in (1e-4, 1e-3, 1e-2, 1e-1)]
     leaves = {"n_estimators": [100], "max_leaf_nodes": [7, 15]}
-    ties = [
-        loss(threshold)
-        for loss, threshold in (
-            (BradleyTerryLoss, 1.2),
-            (BradleyTerryLoss, 3.0),
-            (ThurstoneMostellerLoss, 0.1),
-            (ThurstoneMostellerLoss, 0.5),
-        )
-    ]
+    ties = {
+        "Bradley-Terry": [BradleyTerryLoss(theta) for theta in (1.2, 3.0)],
+        "Thurstone-Mosteller": [ThurstoneMostellerLoss(0.1)],
+    }
     hyperplanes = MultipleHyperplaneRanker
     return [
         Entry(
@@ -197,11 +192,14 @@ def meta_rankers():
         Entry("SortNet", SortNet, {"alpha": [1e-3, 1e-2]}, seeds=True),
         Entry("GBRank", GBRank, leaves | {"targets": ["other", "own"]}, seeds=True),
         Entry("QBRank", QBRank, leaves | {"learning_rate": [0.02, 0.05]}, seeds=True),
-        Entry(
-            "BoostedRanker, ties",
-            BoostedRanker,
-            {"max_leaf_nodes": [7], "learning_rate": [0.05], "loss": ties},
-            seeds=True,
+        *(
+            Entry(
+                f"BoostedRanker, {name}",
+                BoostedRanker,
+                {"max_leaf_nodes": [7], "learning_rate": [0.05], "loss": losses},
+                seeds=True,
+            )
+            for name, losses in ties.items()
         ),
         Entry(
             "AssociationRuleRanker",
