@@ -247,6 +247,15 @@ def test_any_small_data(data):
     check_tree(tree, mapper, X, gradient, hessian, rows=rows, categorical=categorical)
 
 
+def test_categories_of_equal_mean_gradient_come_by_their_number():
+    X = np.repeat([0.0, 1.0, 2.0, 3.0], [1, 4, 4, 1])[:, None]
+    gradient = np.repeat([-7.0, 0.0, 0.0, 7.0], [1, 4, 4, 1])
+    mapper, grower = make_grower(X, categorical=[0])
+    # Five rows on either side: the first category with one of those in the middle.
+    tree = grow(grower, gradient, min_samples_leaf=5, max_leaf_nodes=2)
+    assert set(X[goes_left(tree, mapper, 0, X), 0]) == {0.0, 1.0}
+
+
 def test_smoothing_orders_rare_categories_by_shrunken_means():
     differs = 0
     for seed in range(20):
