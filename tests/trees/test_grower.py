@@ -328,6 +328,56 @@ def test_monotonic_constraints_hold_everywhere(seed, sign, stochastic):
         assert (direction * np.diff(values, axis=1) >= 0).all()
 
 
+def bounded(g, h, l2, bounds):
+    """Value of a leaf within its bounds, and twice the decrease that it brings."""
+    weight = h.sum() + l2
+    value = np.clip(-g.sum() / weight, *bounds)
+    return value, -(2 * g.sum() * value + weight * value**2)
+
+
+def bounded_gain(left, g, h, l2, bounds, sign):
+    """Gain of a split, and the values of its sides; no gain if these are disordered."""
+    if left.all() or not left.any():
+        return 0.0, (0.0, 0.0)
+    (low, first), (high, second) = (
+        bounded(g[side], h[side], l2, bounds) for side in (left, ~left)
+    )
+    gain = first + second - bounded(g, h, l2, bounds)[1]
+    return (gain if sign * (high - low) >= 0 else 0.0), (low, high)
+
+
+@pytest.mark.parametrize("l2", [0.0, 3.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_split_is_the_best_that_constraints_allow(seed, l2):
+    """A leaf stays on its side of the middle between the leaves that were split."""
+    rng = np.random.default_rng(seed)
+    X, signs = some_rows(rng, 60, 3, missing=0.3), [1, -1, 0]
+    g, h = whole_numbers(rng, 60)
+    mapper, grower = make_grower(X, monotonic=signs)
+    tree = grow(grower, g, h, l2=l2)
+    bounds = {0: (-np.inf, np.inf)}
+    for k, rows in rows_of_nodes(tree, mapper, X, np.arange(60)).items():
+        terms = g[rows], h[rows], l2, bounds[k]
+        j, child = tree["feature"][k], tree["left"][k]
+        if j < 0:
+            np.testing.assert_allclose(tree["value"][k], bounded(*terms)[0])
+            continue
+        # Below all known values of a node, missing ones may go left by themselves.
+        best = max(
+            bounded_gain(left[rows], *terms, sign)[0]
+            for column, sign in zip(X.T, signs)
+            for left in cuts(column)
+        )
+        left = goes_left(tree, mapper, k, X[rows])
+        gain, values = bounded_gain(left, *terms, signs[j])
+        np.testing.assert_allclose([tree["gain"][k], gain], best)
+        (low, high), middle = bounds[k], np.clip(np.mean(values), *bounds[k])
+        sides = [(low, middle), (middle, high)] if signs[j] else [bounds[k]] * 2
+        bounds[child], bounds[child + 1] = sides[:: signs[j] or 1]
+    assert tree["missing_left"].any()
+    assert np.isfinite([bounds[k] for k in np.flatnonzero(tree["feature"] < 0)]).any()
+
+
 def test_constraints_that_do_not_bind_change_nothing(rng):
     X = some_rows(rng, 60, 2, missing=0.0)
     X[:, 0] = np.arange(60)
