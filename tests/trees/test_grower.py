@@ -445,6 +445,19 @@ def test_threads_and_repetition_do_not_change_a_bit(rng):
             assert_same_trees(tree, trees[0])
 
 
+def test_threads_that_find_no_split_leave_it_to_the_others(rng):
+    """Features are shared in their order: the first threads have constant ones only."""
+    X, gradient = np.zeros((5000, 48)), rng.normal(size=5000)
+    X[:, 40:] = rng.normal(size=(5000, 8))
+    trees = [
+        grow(make_grower(X)[1], gradient, min_samples_leaf=20, n_threads=n)
+        for n in (1, 2, 3, 16)
+    ]
+    assert trees[0]["feature"][0] >= 40
+    for tree in trees[1:]:
+        assert_same_trees(tree, trees[0])
+
+
 @pytest.mark.parametrize("d", [3, 8, 40, 47])
 @pytest.mark.parametrize("options", [{}, {"l2": 2.5}, {"min_weight": 3.0}], ids=str)
 def test_wide_and_portable_instructions_grow_the_same_tree(rng, d, options):
