@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
@@ -33,6 +34,7 @@ from skrank.rankers import (
     PreferenceOrdering,
     RankSVM,
     RobustSparseRanker,
+    Rocchio,
     ThresholdOrdinal,
 )
 
@@ -347,3 +349,12 @@ def test_numbers_of_trees_are_finite(name, odd, data, tmp_path):
     path = edited(trees, tmp_path / "m", array=(name, numbers))
     with pytest.raises(ValueError, match=f"TreeEnsemble: {name} must be"):
         load_model(path)
+
+
+def test_sparse_numbers_are_without_nan(data, tmp_path):
+    X, y, groups = data
+    ranker = Rocchio().fit(sparse.csr_matrix(X), y, groups)
+    ranker.vectors_.data[0] = np.nan
+    save_model(ranker, tmp_path / "m")
+    with pytest.raises(ValueError, match="Rocchio: vectors_ must be without NaN"):
+        load_model(tmp_path / "m")
