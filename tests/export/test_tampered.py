@@ -15,6 +15,8 @@ from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
     PowerTransformer,
     QuantileTransformer,
     RobustScaler,
@@ -358,3 +360,16 @@ def test_sparse_numbers_are_without_nan(data, tmp_path):
     save_model(ranker, tmp_path / "m")
     with pytest.raises(ValueError, match="Rocchio: vectors_ must be without NaN"):
         load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+@pytest.mark.parametrize("known", [[2.0, 1.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 2.0]])
+def test_categories_that_are_searched_by_halving_ascend(encoder, known, tmp_path):
+    encoder = clone(encoder).fit(np.array([[1.0], [2.0], [3.0]]))
+    encoder.categories_ = [np.array(known)]
+    save_model(encoder, tmp_path / "m")
+    with pytest.raises(ValueError, match="categories_ must be ascending"):
+        load_model(tmp_path / "m")
+    encoder.categories_ = [np.array([1.0, 2.0, np.nan])]
+    save_model(encoder, tmp_path / "m")
+    assert np.isnan(load_model(tmp_path / "m").categories_[0][-1])
