@@ -373,3 +373,12 @@ def test_categories_that_are_searched_by_halving_ascend(encoder, known, tmp_path
     encoder.categories_ = [np.array([1.0, 2.0, np.nan])]
     save_model(encoder, tmp_path / "m")
     assert np.isnan(load_model(tmp_path / "m").categories_[0][-1])
+
+
+def test_a_pipeline_is_fitted_to_its_end(data, tmp_path):
+    X, y, groups = data
+    model = Pipeline([("scale", StandardScaler()), ("rank", RankSVM())])
+    model.fit(X, y, rank__groups=groups).set_params(rank=RankSVM())
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ValueError, match="Pipeline cannot predict rows with what it"):
+        load_model(tmp_path / "m")
