@@ -252,9 +252,12 @@ def finite_evaluation(function):
             if not math.isfinite(raw.sum()) and not np.isfinite(raw).all():
                 raise NotFiniteError(self._why_not_evaluated(raw))
             result = function(self, raw)
-            total = result[0].sum()
+            total, slope = result[0].sum(), result[1].sum()
         if not math.isfinite(total):
             raise NotFiniteError(self._why_not_finite(total, raw))
+        # Scores that overflow in the middle of a kernel may show in the gradient alone.
+        if not math.isfinite(slope) and not np.isfinite(result[1]).all():
+            raise NotFiniteError(self._why_not_finite(slope, raw))
         return result
 
     return evaluate
@@ -265,7 +268,7 @@ class PreparedLoss:
 
     Subclasses implement `value_gradient`. Scores that are not finite are refused with a
     `NotFiniteError`, which is a ValueError, and so is a loss of finite scores that is
-    not finite itself.
+    not finite itself, or whose gradient is not.
 
     Parameters
     ----------

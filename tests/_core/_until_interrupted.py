@@ -19,6 +19,7 @@ from skrank._core import (
     _letor,
     _pair_losses,
     _pair_potential,
+    _rank_perceptrons,
     _segments,
 )
 from skrank.rankers import RankNet
@@ -72,6 +73,16 @@ def many_queries():
     ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows = np.ones((ptr[-1], 100))
     return lambda: _pair_potential.scores(rows, ptr, np.ones(50), 0.0, False, 2)
+
+
+def perceptron():
+    """A stream that brings one long row again and again."""
+    row, place = np.ones((1, 100_000)), np.zeros(1, dtype=np.int32)
+    order, params = np.zeros(5_000_000, dtype=np.intp), np.zeros((1, row.size + 1))
+    options = 1, 1.0, 0, 0, 1
+    return lambda: _rank_perceptrons.learn_dense(
+        row, place, None, order, params, *options
+    )
 
 
 def tree():
@@ -133,6 +144,7 @@ CASES = {
     "edges": lambda: edges(2_000, True),
     "series over edges": lambda: edges(LONG, False),
     "many queries": many_queries,
+    "perceptron": perceptron,
     "tree": tree,
     "reader": reader,
     "warm ranker": warm_ranker,

@@ -120,6 +120,28 @@ def test_an_interrupt_in_the_last_step_leaves_the_old_file(way, tmp_path, monkey
     assert os.listdir(tmp_path) == []
 
 
+def test_the_whole_file_is_on_the_disk_before_it_has_its_name(
+    way, tmp_path, monkeypatch
+):
+    """Whichever file takes the name, `fsync` has seen all its bytes, even the last."""
+    path, sizes, fsync, replace = tmp_path / "new", {}, os.fsync, os.replace
+
+    def noting_fsync(descriptor):
+        fsync(descriptor)
+        status = os.fstat(descriptor)
+        sizes[status.st_ino] = status.st_size
+
+    def checked_replace(source, target):
+        assert sizes[os.stat(source).st_ino] == len(text)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noting_fsync)
+    monkeypatch.setattr(os, "replace", checked_replace)
+    for text in ("short\n", "x" * 100_001):
+        write(path, text)
+        assert path.read_text() == text
+
+
 def test_threads_that_write_to_one_path(way, tmp_path):
     """Every content is one of those written, and no writer fails."""
     path, failures, seen = tmp_path / "shared", [], set()

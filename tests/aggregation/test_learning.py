@@ -209,6 +209,16 @@ def test_a_ranker_learns_from_the_scores(runs, features):
         assert fused[q][d] == pytest.approx(score)
 
 
+def test_features_of_a_document_in_the_runs(runs):
+    """Zero in the columns of the runs that have not retrieved it."""
+    fusion = LearnedFusion(ranker=Ridge(), features=("retrieved", "reciprocal_rank"))
+    joined = join_runs(runs)
+    ranks = [{q: ranks_of(found) for q, found in run.items()} for run in runs]
+    for row, q, d in zip(fusion._features(joined), joined.groups, joined.docids):
+        own = [run.get(q, {}).get(d, np.inf) for run in ranks]
+        assert row.tolist() == [*(np.isfinite(own) * 1.0), *(1.0 / np.array(own))]
+
+
 def test_an_initial_order_may_be_learned(runs):
     qrels = make_qrels(runs)
     kemeny = LocalKemeny(initial=get_aggregator("mapfuse"))

@@ -137,6 +137,8 @@ def test_demo_prints_a_table_with_times(run, few_documents):
     code, out, err = run("demo", "--metrics", "ndcg@5")
     assert code == 0
     assert "error" not in err
+    assert "Trained on 10 queries (" in out
+    assert "\ntested on 10 queries (" in out
     lines = out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.split()[:1] == ["system"])
     assert lines[head].split()[-1] == "fit"
@@ -153,6 +155,15 @@ def test_demo_as_json(run, few_documents):
     document = json.loads(out)
     assert set(document["seconds"]) | {"BM25"} == set(document["systems"])
     assert document["n_queries"] == 10
+
+
+def test_demo_as_markdown_is_the_table_and_the_times(run, few_documents):
+    code, out, _ = run("demo", "--format", "markdown", "--queries", 8)
+    assert code == 0
+    first, *_, last = out.splitlines()
+    assert first.startswith("|")
+    assert last.startswith("Training times: ")
+    assert last.count(" s,") == 7  # of eight rankers; the baseline is not trained
 
 
 def test_the_embedded_data_has_the_baseline():

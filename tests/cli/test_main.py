@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -136,3 +137,13 @@ def test_warnings_are_lines(run, letor):
     assert code == 0
     assert err.startswith("skrank: warning: LBFGS stopped after 1 iterations")
     assert err.count("\n") == 1
+
+
+def test_warnings_for_programmers_are_not_shown(run, monkeypatch):
+    def warn(args):
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.warn(category.__name__, category, stacklevel=1)
+
+    monkeypatch.setattr("sys.warnoptions", [])
+    monkeypatch.setattr("skrank.cli._demo.run", warn)
+    assert run("demo") == (0, "", "skrank: warning: FutureWarning\n")

@@ -26,6 +26,14 @@ def test_objects_of_a_kind_are_concrete_and_sorted(kind, base):
     assert all(issubclass(cls, base) and cls is not base for cls in found.values())
 
 
+def test_blanks_around_names_and_values_mean_nothing():
+    settings = (" solver = Adam ", "solver__max_iter = 7", " loss =listnet")
+    ranker = _names.make_ranker("EnergyRanker", settings)
+    assert type(ranker.solver) is Adam
+    assert ranker.solver.max_iter == 7
+    assert type(ranker.loss) is ListNetLoss
+
+
 def test_parts_are_constructed_by_name():
     settings = (
         "energy=mlpenergy",

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
     PowerTransformer,
     QuantileTransformer,
     RobustScaler,
@@ -34,6 +37,7 @@ from skrank.rankers import (
     RandomForestRanker,
     RankSVM,
     RobustSparseRanker,
+    Rocchio,
     ThresholdOrdinal,
 )
 
@@ -349,3 +353,34 @@ def test_numbers_of_trees_are_finite(name, odd, data, tmp_path):
     path = edited(trees, tmp_path / "m", array=(name, numbers))
     with pytest.raises(ValueError, match=f"TreeEnsemble: {name} must be"):
         load_model(path)
+
+
+def test_sparse_numbers_are_without_nan(data, tmp_path):
+    X, y, groups = data
+    ranker = Rocchio().fit(sparse.csr_matrix(X), y, groups)
+    ranker.vectors_.data[0] = np.nan
+    save_model(ranker, tmp_path / "m")
+    with pytest.raises(ValueError, match="Rocchio: vectors_ must be without NaN"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+@pytest.mark.parametrize("known", [[2.0, 1.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 2.0]])
+def test_categories_that_are_searched_by_halving_ascend(encoder, known, tmp_path):
+    encoder = clone(encoder).fit(np.array([[1.0], [2.0], [3.0]]))
+    encoder.categories_ = [np.array(known)]
+    save_model(encoder, tmp_path / "m")
+    with pytest.raises(ValueError, match="categories_ must be ascending"):
+        load_model(tmp_path / "m")
+    encoder.categories_ = [np.array([1.0, 2.0, np.nan])]
+    save_model(encoder, tmp_path / "m")
+    assert np.isnan(load_model(tmp_path / "m").categories_[0][-1])
+
+
+def test_a_pipeline_is_fitted_to_its_end(data, tmp_path):
+    X, y, groups = data
+    model = Pipeline([("scale", StandardScaler()), ("rank", RankSVM())])
+    model.fit(X, y, rank__groups=groups).set_params(rank=RankSVM())
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ValueError, match="Pipeline cannot predict rows with what it"):
+        load_model(tmp_path / "m")

@@ -247,6 +247,15 @@ def test_any_small_data(data):
     check_tree(tree, mapper, X, gradient, hessian, rows=rows, categorical=categorical)
 
 
+def test_categories_of_equal_mean_gradient_come_by_their_number():
+    X = np.repeat([0.0, 1.0, 2.0, 3.0], [1, 4, 4, 1])[:, None]
+    gradient = np.repeat([-7.0, 0.0, 0.0, 7.0], [1, 4, 4, 1])
+    mapper, grower = make_grower(X, categorical=[0])
+    # Five rows on either side: the first category with one of those in the middle.
+    tree = grow(grower, gradient, min_samples_leaf=5, max_leaf_nodes=2)
+    assert set(X[goes_left(tree, mapper, 0, X), 0]) == {0.0, 1.0}
+
+
 def test_smoothing_orders_rare_categories_by_shrunken_means():
     differs = 0
     for seed in range(20):
@@ -319,6 +328,56 @@ def test_monotonic_constraints_hold_everywhere(seed, sign, stochastic):
         assert (direction * np.diff(values, axis=1) >= 0).all()
 
 
+def bounded(g, h, l2, bounds):
+    """Value of a leaf within its bounds, and twice the decrease that it brings."""
+    weight = h.sum() + l2
+    value = np.clip(-g.sum() / weight, *bounds)
+    return value, -(2 * g.sum() * value + weight * value**2)
+
+
+def bounded_gain(left, g, h, l2, bounds, sign):
+    """Gain of a split, and the values of its sides; no gain if these are disordered."""
+    if left.all() or not left.any():
+        return 0.0, (0.0, 0.0)
+    (low, first), (high, second) = (
+        bounded(g[side], h[side], l2, bounds) for side in (left, ~left)
+    )
+    gain = first + second - bounded(g, h, l2, bounds)[1]
+    return (gain if sign * (high - low) >= 0 else 0.0), (low, high)
+
+
+@pytest.mark.parametrize("l2", [0.0, 3.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_split_is_the_best_that_constraints_allow(seed, l2):
+    """A leaf stays on its side of the middle between the leaves that were split."""
+    rng = np.random.default_rng(seed)
+    X, signs = some_rows(rng, 60, 3, missing=0.3), [1, -1, 0]
+    g, h = whole_numbers(rng, 60)
+    mapper, grower = make_grower(X, monotonic=signs)
+    tree = grow(grower, g, h, l2=l2)
+    bounds = {0: (-np.inf, np.inf)}
+    for k, rows in rows_of_nodes(tree, mapper, X, np.arange(60)).items():
+        terms = g[rows], h[rows], l2, bounds[k]
+        j, child = tree["feature"][k], tree["left"][k]
+        if j < 0:
+            np.testing.assert_allclose(tree["value"][k], bounded(*terms)[0])
+            continue
+        # Below all known values of a node, missing ones may go left by themselves.
+        best = max(
+            bounded_gain(left[rows], *terms, sign)[0]
+            for column, sign in zip(X.T, signs)
+            for left in cuts(column)
+        )
+        left = goes_left(tree, mapper, k, X[rows])
+        gain, values = bounded_gain(left, *terms, signs[j])
+        np.testing.assert_allclose([tree["gain"][k], gain], best)
+        (low, high), middle = bounds[k], np.clip(np.mean(values), *bounds[k])
+        sides = [(low, middle), (middle, high)] if signs[j] else [bounds[k]] * 2
+        bounds[child], bounds[child + 1] = sides[:: signs[j] or 1]
+    assert tree["missing_left"].any()
+    assert np.isfinite([bounds[k] for k in np.flatnonzero(tree["feature"] < 0)]).any()
+
+
 def test_constraints_that_do_not_bind_change_nothing(rng):
     X = some_rows(rng, 60, 2, missing=0.0)
     X[:, 0] = np.arange(60)
@@ -384,6 +443,19 @@ def test_threads_and_repetition_do_not_change_a_bit(rng):
         assert len(trees[0]["feature"]) == 61
         for tree in trees[1:]:
             assert_same_trees(tree, trees[0])
+
+
+def test_threads_that_find_no_split_leave_it_to_the_others(rng):
+    """Features are shared in their order: the first threads have constant ones only."""
+    X, gradient = np.zeros((5000, 48)), rng.normal(size=5000)
+    X[:, 40:] = rng.normal(size=(5000, 8))
+    trees = [
+        grow(make_grower(X)[1], gradient, min_samples_leaf=20, n_threads=n)
+        for n in (1, 2, 3, 16)
+    ]
+    assert trees[0]["feature"][0] >= 40
+    for tree in trees[1:]:
+        assert_same_trees(tree, trees[0])
 
 
 @pytest.mark.parametrize("d", [3, 8, 40, 47])
