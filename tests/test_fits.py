@@ -654,10 +654,12 @@ def test_scores_of_hidden_layers_do_not_depend_on_other_rows(layers, dtype):
         params = energy.init_params(11, np.random.RandomState(0)) + 0.1
         for rows in (rng.permutation(n), np.arange(n)[::-2], np.array([n - 1])):
             for form in (np.asarray, sparse.csr_matrix):
-                np.testing.assert_array_equal(
-                    energy.scores(params, form(X[rows])),
-                    energy.scores(params, form(X))[rows],
-                )
+                found = energy.scores(params, form(X[rows]))
+                expected = energy.scores(params, form(X))[rows]
+                if dtype == np.float64:
+                    np.testing.assert_array_equal(found, expected)
+                else:  # products on processors with AVX2 alone round by place
+                    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 # The data of the caller ---------------------------------------------------------------

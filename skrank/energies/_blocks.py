@@ -18,7 +18,8 @@ from scipy import sparse
 
 from skrank._core._threads import blas_threads
 
-# A multiple of the rows of a tile on all machines that OpenBLAS and MKL know.
+# A multiple of the rows of a tile on all machines that OpenBLAS and MKL know, but for
+# single precision with AVX2 alone, where OpenBLAS rounds by the place in a tile, too.
 _TILE_ROWS = 32
 
 
