@@ -201,14 +201,25 @@ class Parameters:
     def _check_parameters(self) -> None:
         """Raise an error that names a parameter of the wrong type or out of range.
 
-        Classes whose parameters depend on each other extend this method.
+        Numbers of NumPy become those of Python, because arithmetic in their small types
+        would wrap around. Classes whose parameters depend on each other extend this
+        method.
         """
         for name, accepts, accepted in _rules(type(self)):
             value = getattr(self, name)
             if not accepts(value):
                 raise invalid_parameter(self, name, accepted, value)
+            if isinstance(value, np.bool_ | np.integer | np.floating):
+                setattr(self, name, _of_python(value))
             if isinstance(value, Parameters):
                 value._check_parameters()
+
+
+def _of_python(value: np.generic) -> bool | int | float:
+    """Return the same number as Python has it."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    return int(value) if isinstance(value, np.integer) else float(value)
 
 
 def _declare_new_defaults(cls) -> None:

@@ -29,6 +29,8 @@ from skrank._core._parameters import (
     PositiveInt,
     Seed,
 )
+from skrank.datasets import make_ranking
+from skrank.rankers import RankSVM
 from skrank.solvers import LBFGS
 
 
@@ -409,3 +411,23 @@ def test_classes_of_users_inherit_methods():
     assert Mine.fit is RankSVM.fit
     assert RankSVM.fit.__qualname__ == "RankSVM.fit"
     assert Mine.fit.__module__.startswith("skrank.")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(np.int8(100), 100), (np.uint64(7), 7), (np.float32(0.5), 0.5)],
+)
+def test_numbers_of_numpy_become_those_of_python(value, expected):
+    """A product such as ``20 * max_iter`` would wrap around in a small type."""
+    family = Family(alpha=value)
+    family._check_parameters()
+    assert family.alpha == expected
+    assert type(family.alpha) in (int, float)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
+def test_small_types_change_no_fit(dtype):
+    X, y, groups = make_ranking(n_queries=8, random_state=1)
+    expected = RankSVM(max_iter=100, solver=LBFGS(memory=60)).fit(X, y, groups)
+    small = RankSVM(max_iter=dtype(100), solver=LBFGS(memory=dtype(60)))
+    np.testing.assert_array_equal(small.fit(X, y, groups).coef_, expected.coef_)
