@@ -172,9 +172,8 @@ def _fault_of_line(text: Any, error: ParseError) -> ParseError:
     return ParseError("index_beyond_cap", error.offset)
 
 
-def _span_bytes(text, starts, lengths):
-    # A text that was unpacked is a bytearray, whose slices are not hashable.
-    return [bytes(text[a : a + n]) for a, n in zip(starts.tolist(), lengths.tolist())]
+def _spans(text, starts, lengths):
+    return [text[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist())]
 
 
 def _query_ids(parsed, text) -> np.ndarray:
@@ -184,7 +183,8 @@ def _query_ids(parsed, text) -> np.ndarray:
     """
     if parsed.integer_qids:
         return parsed.qid
-    ids = _span_bytes(text, parsed.qid_start, parsed.qid_length)
+    # A text that was unpacked is a bytearray, whose slices are not hashable.
+    ids = [bytes(span) for span in _spans(text, parsed.qid_start, parsed.qid_length)]
     # The rows of a query share one string.
     strings = {value: value.decode(errors="surrogateescape") for value in set(ids)}
     return id_array([strings[value] for value in ids])
@@ -213,7 +213,7 @@ def _comments(parsed, text) -> TextColumn | None:
     """Return the comments as one column, or None if no line has any."""
     if not parsed.comment_length.any():
         return None
-    strings = _span_bytes(text, parsed.comment_start, parsed.comment_length)
+    strings = _spans(text, parsed.comment_start, parsed.comment_length)
     bounds = np.concatenate(([0], np.cumsum(parsed.comment_length, dtype=np.int64)))
     return TextColumn(b"".join(strings), bounds)
 
