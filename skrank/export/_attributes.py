@@ -33,8 +33,17 @@ def attribute(owner: Any, name: str, kind: Any, accepted: str) -> Any:
 
 def array_of(owner: Any, name: str, dtypes: Any, shape: Any) -> np.ndarray:
     """Return an array that must have one of some dtypes; None stands for any length."""
+    value = attribute(owner, name, object, "")
+    return checked_array(owner, name, value, dtypes, shape)
+
+
+def checked_array(
+    owner: Any, name: str, array: Any, dtypes: Any, shape: Any
+) -> np.ndarray:
+    """Return a value, known by some name, that must be such an array."""
     accepted = f"an array of {' or '.join(np.dtype(d).name for d in dtypes)}"
-    array = attribute(owner, name, np.ndarray, accepted)
+    if not isinstance(array, np.ndarray):
+        raise error_of(owner, name, accepted, array)
     fits = len(shape) == array.ndim and all(
         n is None or n == found for n, found in zip(shape, array.shape)
     )

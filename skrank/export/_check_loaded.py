@@ -9,6 +9,7 @@ finds whatever else prediction stumbles over.
 import copy
 import inspect
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -22,13 +23,25 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatu
 
 from skrank._core._messages import problem_in
 from skrank._core._parameters import Parameters
+from skrank.aggregation import BaseAggregator
 from skrank.base import BaseRanker
 from skrank.energies import BaseEnergy, KernelEnergy
-from skrank.export._attributes import array_of, attribute, error_of, missing
+from skrank.export._aggregator_state import (
+    ArrayOfEachRun,
+    Part,
+    lengths_of_aggregator,
+    state_of_aggregator,
+)
+from skrank.export._attributes import (
+    array_of,
+    attribute,
+    checked_array,
+    error_of,
+    missing,
+)
 from skrank.export._energy_state import Array, state_of
 from skrank.export._ranker_state import (
     NUMBER,
-    RECORDS,
     check_queries,
     check_scalar,
     state_of_ranker,
@@ -38,6 +51,8 @@ from skrank.trees import BinMapper, TreeEnsemble
 
 # Rows that are scored to try a model: both sides of most thresholds and units.
 _PROBE = (0.0, 1.0, -1.0)
+# Scores of three documents in a run, which every aggregator can fuse.
+_PROBE_RUN = np.array([[3.0], [2.0], [1.0]])
 # More features than this are tried as CSR rows, where they take no memory.
 _MANY_FEATURES = 100_000
 # Energies of more parameters are tried only as a part of a ranker, which has them.
@@ -45,6 +60,8 @@ _MAX_PARAMS = 10_000_000
 # Dense rows of more features take too much memory to be tried.
 _MAX_DENSE = 10_000_000
 _MAX_FEATURES = np.iinfo(np.int32).max
+# What sums of shares may exceed 1 by.
+_ROUNDING = 1e-9
 # What code raises that meets attributes of the wrong kind. Other errors may come from
 # the rows that are tried: scikit-learn rightly refuses categories it does not know.
 _STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
@@ -95,6 +112,7 @@ def check_loaded(estimator: BaseEstimator) -> None:
         _try_out(estimator)
         return
     if not any(_is_fitted_name(name) for name in vars(estimator)):
+        _check_unfitted(estimator)
         return
     if isinstance(estimator, TreeEnsemble):
         _check_trees(estimator)
@@ -104,6 +122,8 @@ def check_loaded(estimator: BaseEstimator) -> None:
         _check_energy(estimator)
     elif isinstance(estimator, BaseRanker):
         _check_ranker(estimator)
+    elif isinstance(estimator, BaseAggregator):
+        _check_aggregator(estimator)
     elif isinstance(estimator, (OneHotEncoder, OrdinalEncoder)):
         _check_categories(estimator)
         _try_out(estimator)
@@ -137,19 +157,44 @@ def _is_fitted_name(name):
     return name.endswith("_") and not name.startswith("_")
 
 
+def _check_unfitted(estimator) -> None:
+    """Refuse attributes in the place of those that a ranker or an aggregator learns."""
+    if isinstance(estimator, BaseRanker):
+        needed = "n_features_in_"
+    elif isinstance(estimator, BaseAggregator):
+        needed = "n_runs_"
+    else:
+        return
+    others = vars(estimator).keys() - estimator.get_params(deep=False).keys()
+    if any(not name.startswith("_") for name in others):
+        raise missing(estimator, needed)
+
+
 def _check_numbers(owner) -> None:
     """Refuse NaN among the numbers that an estimator has learned."""
+    for name, numbers in _learned_numbers(owner):
+        if np.isnan(numbers).any():
+            raise error_of(owner, name, "without NaN", vars(owner)[name])
+
+
+def _check_finite(owner, others) -> None:
+    """Refuse NaN and infinity among learned numbers, those of others apart."""
+    for name, numbers in _learned_numbers(owner):
+        if name not in others and not np.isfinite(numbers).all():
+            raise error_of(owner, name, "finite", vars(owner)[name])
+
+
+def _learned_numbers(owner) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the names of learned numbers, and the numbers as an array."""
     for name, value in vars(owner).items():
         if sparse.issparse(value):
             value = cast(Any, value).data
         if (
             isinstance(value, (np.ndarray, np.floating, float))
-            and np.asarray(value).dtype.kind in "fc"
-            and name not in RECORDS
+            and np.asarray(value).dtype.kind == "f"
             and _is_fitted_name(name)
-            and np.isnan(value).any()
         ):
-            raise error_of(owner, name, "without NaN", value)
+            yield name, np.asarray(value)
 
 
 def _check_categories(encoder) -> None:
@@ -167,7 +212,7 @@ def _check_categories(encoder) -> None:
             raise error_of(encoder, "categories_", "ascending", categories)
         if known.dtype != object and len(known) > 1 and known[-1] <= known[-2]:
             raise error_of(encoder, "categories_", "ascending", categories)
-    with _tried(encoder, "transform"):
+    with _tried(encoder, "transform rows"):
         # Other attributes say which column a category has: all of them are tried. A
         # sparse result can be checked, where a dense one would be written blindly.
         trial = copy.copy(encoder)
@@ -294,16 +339,43 @@ def _check_learned_array(owner, name, kind: Array, lengths: dict[str, int]) -> N
     """Check an array; the lengths that it has are those that later arrays must have."""
     if kind.optional and vars(owner).get(name, ...) is None:
         return
-    array = array_of(
-        owner, name, kind.dtypes, [lengths.get(letter) for letter in kind.shape]
-    )
-    lengths.update(zip(kind.shape, array.shape))
+    value = attribute(owner, name, object, "")
+    _check_content(owner, name, value, kind, lengths)
+    lengths.update(zip(kind.shape, value.shape))
+
+
+def _check_content(owner, name, value, kind: Array, lengths: dict[str, int]) -> None:
+    """Check the type, the shape and the numbers of an array that has some name."""
+    shape = [lengths.get(letter) for letter in kind.shape]
+    if kind.sparse and sparse.issparse(value):
+        if (
+            value.format != "csr"
+            or value.dtype != np.float64
+            or value.shape
+            != (*(found if n is None else n for n, found in zip(shape, value.shape)),)
+        ):
+            lengths_ = ", ".join("n" if n is None else str(n) for n in shape)
+            accepted = f"a CSR matrix of float64 of shape ({lengths_})"
+            raise error_of(owner, name, accepted, value)
+        numbers = cast(Any, value).data
+    else:
+        numbers = checked_array(owner, name, value, kind.dtypes, shape)
+    if kind.finite and not np.isfinite(numbers).all():
+        raise error_of(owner, name, "finite", value)
+    accepted = f"numbers >= {kind.low:g}"
+    if kind.high < np.inf:
+        accepted = f"numbers from {kind.low:g} to {kind.high:g}"
+    # NaN is outside of every range, but an array need not have one.
+    if (kind.low > -np.inf and not (numbers >= kind.low).all()) or (
+        kind.high < np.inf and not (numbers <= kind.high + _ROUNDING).all()
+    ):
+        raise error_of(owner, name, accepted, value)
 
 
 def _score_with(energy, n_features: int) -> None:
     """Score a few rows by random parameters."""
     rng = np.random.RandomState(0)
-    with _tried(energy, "score"):
+    with _tried(energy, "score rows"):
         rows = energy.transform(np.array(_PROBE)[:, None].repeat(n_features, axis=1))
         if energy.n_params(rows.shape[1]) <= _MAX_PARAMS:
             params = energy.init_params(rows.shape[1], rng)
@@ -320,7 +392,7 @@ def _tried(estimator, what: str, errors: Any = Exception):
     except Exception as error:
         if isinstance(error, errors):
             raise ValueError(
-                f"{type(estimator).__name__} cannot {what} rows with what it has "
+                f"{type(estimator).__name__} cannot {what} with what it has "
                 f"learned: {problem_in(error)}"
             ) from None
 
@@ -333,10 +405,12 @@ def _check_ranker(ranker: BaseRanker) -> None:
         names = array_of(ranker, "feature_names_in_", [np.dtype(object)], (n,))
         if not all(isinstance(name, str) for name in names):
             raise error_of(ranker, "feature_names_in_", "strings", names)
-    _check_numbers(ranker)
     check_queries(ranker)
+    state = state_of_ranker(ranker)
+    # The state says of these what they may be; ids are what the user gave.
+    _check_finite(ranker, {*state, "query_ids_"})
     lengths = {"d": n, "q": len(ranker.query_ids_), "2": 2}
-    for name, kind in state_of_ranker(ranker).items():
+    for name, kind in state.items():
         if isinstance(kind, Array):
             _check_learned_array(ranker, name, kind, lengths)
         else:
@@ -370,6 +444,58 @@ def _check_ranker(ranker: BaseRanker) -> None:
     _try_out(ranker)
 
 
+def _check_aggregator(aggregator: BaseAggregator) -> None:
+    n_runs = attribute(aggregator, "n_runs_", int, "a whole number >= 1")
+    if not 1 <= n_runs <= _MAX_FEATURES:
+        raise error_of(aggregator, "n_runs_", "a whole number >= 1", n_runs)
+    lengths = lengths_of_aggregator(aggregator)
+    for name, kind in state_of_aggregator(aggregator).items():
+        if isinstance(kind, Array):
+            _check_learned_array(aggregator, name, kind, lengths)
+        elif isinstance(kind, ArrayOfEachRun):
+            _check_array_of_each_run(aggregator, name, kind.array, lengths)
+        elif not isinstance(kind, Part):
+            check_scalar(aggregator, name, kind)
+        elif name in vars(aggregator) or not kind.optional:
+            attribute(aggregator, name, kind.kind, f"a {kind.kind.__name__}")
+    _check_parts(aggregator)
+    if n_runs <= _MANY_FEATURES:
+        with _tried(aggregator, "aggregate runs"):
+            aggregator.predict(_PROBE_RUN.repeat(n_runs, axis=1), np.zeros(3))
+
+
+def _check_array_of_each_run(owner, name, kind: Array, lengths) -> None:
+    arrays = attribute(owner, name, list, "a list of arrays")
+    if len(arrays) != lengths["r"]:
+        accepted = f"a list of {lengths['r']} arrays, one for each run"
+        raise error_of(owner, name, accepted, arrays)
+    for run, array in enumerate(arrays):
+        _check_content(owner, f"{name}[{run}]", array, kind, lengths)
+
+
+def _check_parts(aggregator: Any) -> None:
+    """Check that the estimators within an aggregator belong to its runs."""
+    learned, n_runs = vars(aggregator), aggregator.n_runs_
+    if "initial_" in learned:
+        initial = aggregator.initial_
+        if vars(initial).get("n_runs_") != n_runs:
+            raise error_of(aggregator, "initial_", f"fitted to {n_runs} runs", initial)
+    if "aggregator_" in learned:
+        # Its weights are those that were learned, and a file says them twice.
+        weights = aggregator.weights_.tolist()
+        if not np.isclose(sum(weights), 1.0):
+            raise error_of(aggregator, "weights_", "numbers that sum to 1", weights)
+        if not np.array_equal(vars(aggregator.aggregator_).get("weights"), weights):
+            accepted = "an aggregator whose weights are weights_"
+            raise error_of(aggregator, "aggregator_", accepted, aggregator.aggregator_)
+    if "ranker_" in learned:
+        n = n_runs * len(aggregator.features)
+        found = getattr(aggregator.ranker_, "n_features_in_", n)
+        if found != n:
+            accepted = f"an estimator that was fitted to {n} features"
+            raise error_of(aggregator, "ranker_", accepted, aggregator.ranker_)
+
+
 def _check_weak_rankers(ranker) -> None:
     """Check the arrays over weak rankers, of which each looks at one feature."""
     n = len(array_of(ranker, "alphas_", [np.float64], (None,)))
@@ -389,7 +515,7 @@ def _check_params(ranker) -> None:
     if not ranker.energy_.linear:
         return
     fresh = copy.copy(ranker)
-    with _tried(ranker, "score"):
+    with _tried(ranker, "score rows"):
         fresh._store_coef(ranker.energy_)
     for name in ("coef_", "intercept_"):
         _check_repeats(ranker, name, vars(fresh).get(name))
@@ -413,7 +539,7 @@ def _check_grades(ranker) -> None:
     ascend = np.isfinite(grades).all() and (grades[1:] > grades[:-1]).all()
     if not (len(grades) and ascend):
         raise error_of(ranker, "grades_", "finite and ascending", grades)
-    with _tried(ranker, "thresholds_"):
+    with _tried(ranker, "find thresholds_"):
         thresholds = getattr(ranker, "thresholds_", None)
     if thresholds is not None and len(thresholds) != len(grades) - 1:
         accepted = f"one more than the {len(thresholds)} thresholds"
@@ -437,7 +563,7 @@ def _try_out(estimator) -> None:
     # Others may rightly refuse the rows: encoders, and what has encoders within.
     is_plain = is_ranker or not isinstance(estimator, _REFUSING)
     found = None
-    with _tried(estimator, name, Exception if is_plain else _STUMBLES):
+    with _tried(estimator, f"{name} rows", Exception if is_plain else _STUMBLES):
         found = method(_probe_rows(estimator, n_features), **more)
     if not is_ranker:
         if is_plain and not _is_finite(found):

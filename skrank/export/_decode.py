@@ -245,6 +245,11 @@ def _check_attribute(cls, name):
         raise ValueError(f"{name!r} is not an attribute of {cls.__name__}")
     if callable(getattr(cls, name, None)):
         raise ValueError(f"{name!r} is a method of {cls.__name__}, not an attribute")
+    # What a class says of all its objects, such as what it learns from.
+    if not name.endswith("_") and hasattr(cls, name):
+        raise ValueError(
+            f"{name!r} belongs to the class {cls.__name__} and is not learned"
+        )
 
 
 def _set_requests(estimator, requests):

@@ -27,7 +27,7 @@ from skrank.energies._label_scalar import ScalarLabelEnergy
 
 
 class Array(NamedTuple):
-    """An array of numbers of 64 bits, or of places within another one.
+    """An array of numbers of 64 bits, of places within another one, or of flags.
 
     Attributes
     ----------
@@ -40,16 +40,33 @@ class Array(NamedTuple):
         Whether None may stand in its place.
     whole : bool
         Whether the numbers are whole.
+    flags : bool
+        Whether the elements are True or False in place of numbers.
+    finite : bool
+        Whether all numbers are finite; in other arrays, NaN and infinity may stand.
+    low : float
+        Smallest number.
+    high : float
+        Largest number.
+    sparse : bool
+        Whether a CSR matrix may stand in its place.
     """
 
     shape: str
     below: str = ""
     optional: bool = False
     whole: bool = False
+    flags: bool = False
+    finite: bool = True
+    low: float = -np.inf
+    high: float = np.inf
+    sparse: bool = False
 
     @property
     def dtypes(self) -> list[type]:
         """Accepted types of the elements."""
+        if self.flags:
+            return [np.bool_]
         return [np.int32, np.int64] if self.below or self.whole else [np.float64]
 
 

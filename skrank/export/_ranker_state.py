@@ -7,6 +7,7 @@ reads, and what leads elsewhere astray: in exports, in further training, in disp
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skrank._core._messages import problem_in
 from skrank.base import BaseRanker
@@ -48,13 +49,12 @@ _COUNT = Scalar(int, "a whole number >= 0")
 _FLAG = Scalar((bool, np.bool_), "True or False")
 _LIST = Scalar(list, "a list")
 
-#: Records of training, which no prediction reads. NaN may stand in them.
-RECORDS = ("loss_curve_", "validation_curve_", "query_ids_", "query_sizes_")
 _PROGRESS: dict[str, Array | Scalar] = {
     "n_iter_": _COUNT,
     "best_iteration_": _COUNT,
     "loss_curve_": Array("i"),
-    "validation_curve_": Array("v"),
+    # A measure may be defined for no validation query.
+    "validation_curve_": Array("v", finite=False),
 }
 _ONLINE: dict[str, Array | Scalar] = {
     "grades_": Array("g"),
@@ -82,7 +82,12 @@ _STATES: dict[type, dict[str, Array | Scalar]] = {
         "weights_": Array("h"),
     },
     RobustSparseRanker: {"first_coef_": Array("d")},
-    Rocchio: {"vectors_": Array("qd"), "mean_vector_": Array("d")},
+    Rocchio: {
+        "vectors_": Array("qd", sparse=True),
+        "mean_vector_": Array("d"),
+        # Squares of features may overflow where the scores of documents do not.
+        "loss_curve_": Array("i", finite=False),
+    },
     SVMClassifierRanker: {"coef_": Array("d"), "intercept_": NUMBER},
 }
 
@@ -157,13 +162,13 @@ def check_queries(ranker: BaseRanker) -> None:
     check_scalar(ranker, "n_queries_without_preference_", _COUNT)
 
 
-def check_scalar(ranker: BaseRanker, name: str, kind: Scalar) -> Any:
+def check_scalar(owner: BaseEstimator, name: str, kind: Scalar) -> Any:
     """Return an attribute that is no array, after a check.
 
     Parameters
     ----------
-    ranker : BaseRanker
-        A fitted ranker.
+    owner : BaseEstimator
+        A fitted estimator.
     name : str
         Name of the attribute.
     kind : Scalar
@@ -179,9 +184,9 @@ def check_scalar(ranker: BaseRanker, name: str, kind: Scalar) -> Any:
     ValueError
         If it is missing, of the wrong kind, negative or not finite.
     """
-    value = attribute(ranker, name, kind.kind, kind.accepted)
+    value = attribute(owner, name, kind.kind, kind.accepted)
     if (kind is NUMBER and not abs(value) <= _LARGEST) or (
         kind is _COUNT and value < 0
     ):
-        raise error_of(ranker, name, kind.accepted, value)
+        raise error_of(owner, name, kind.accepted, value)
     return value

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from _saved import RUNS, class_names, saved_of
 from _tamper import GROUPS, X, Y, npy, read, write
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
@@ -23,7 +25,19 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from skrank.aggregation import (
+    BayesFuse,
+    Borda,
+    LearnedFusion,
+    LocalKemeny,
+    MAPFuse,
+    PosFuse,
+    ProbFuse,
+    SegFuse,
+    WeightedFusion,
+)
 from skrank.energies import PairwisePotentialEnergy
+from skrank.exceptions import TrainingDataWarning
 from skrank.export import load_model, save_model
 from skrank.rankers import (
     MART,
@@ -360,7 +374,7 @@ def test_sparse_numbers_are_without_nan(data, tmp_path):
     ranker = Rocchio().fit(sparse.csr_matrix(X), y, groups)
     ranker.vectors_.data[0] = np.nan
     save_model(ranker, tmp_path / "m")
-    with pytest.raises(ValueError, match="Rocchio: vectors_ must be without NaN"):
+    with pytest.raises(ValueError, match="Rocchio: vectors_ must be finite"):
         load_model(tmp_path / "m")
 
 
@@ -384,3 +398,203 @@ def test_a_pipeline_is_fitted_to_its_end(data, tmp_path):
     save_model(model, tmp_path / "m")
     with pytest.raises(ValueError, match="Pipeline cannot predict rows with what it"):
         load_model(tmp_path / "m")
+
+
+@pytest.fixture(scope="module")
+def aggregators():
+    """Every aggregator in its variants, fitted, and some that have others within."""
+    names = [name for name in class_names() if name.startswith("skrank.aggregation.")]
+    fitted = [saved.model for name in names for saved in saved_of(name)]
+    more = [
+        LocalKemeny(initial=BayesFuse()),
+        WeightedFusion(aggregator=LocalKemeny()),
+        LearnedFusion(ranker=LogisticRanker(), features=("score", "retrieved")),
+    ]
+    return fitted + [aggregator.fit(RUNS, Y, GROUPS) for aggregator in more]
+
+
+def learned_arrays(model):
+    """Yield the names, the places in a model file and the values of arrays."""
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray):
+            yield name, (name,), value
+        elif isinstance(value, list) and name.endswith("_"):
+            for place, array in enumerate(value):
+                yield rf"{name}\[{place}\]", (name, place), array
+
+
+def array_edits(array):
+    """Yield arrays that must not stand in place of a learned array."""
+    yield array[None]
+    yield np.full(array.shape, "x")
+    yield array.astype(np.float32) if array.dtype.kind == "f" else array.astype(float)
+    if array.dtype.kind == "f" and len(array):
+        odd = array.copy()
+        odd[0] = np.nan
+        yield odd
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_arrays_of_aggregators_are_what_was_learned(aggregators, tmp_path):
+    path = tmp_path / "m"
+    n_tried = 0
+    for model in aggregators:
+        save_model(model, path)
+        fused = model.aggregate(RUNS, GROUPS)
+        assert load_model(path).aggregate(RUNS, GROUPS).tobytes() == fused.tobytes()
+        document, members = read(path)
+        for name, place, array in learned_arrays(model):
+            content = document["model"]["state"]
+            for key in place:
+                content = content[key]
+            for other in array_edits(array):
+                write(path, document, {**members, content["member"]: npy(other)})
+                with pytest.raises(ValueError, match=f"{type(model).__name__}: {name}"):
+                    load_model(path)
+                n_tried += 1
+    assert n_tried > 100
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_attributes_of_aggregators_are_of_their_kinds(aggregators, tmp_path):
+    path = tmp_path / "m"
+    for model in aggregators:
+        save_model(model, path)
+        document, members = read(path)
+        state = document["model"]["state"]
+        for name in tuple(state):
+            wrong = ["os.system", None, [], [0], ["x"], {"type": "tuple", "items": []}]
+            if name != "train_value_":
+                wrong += [1e-320, -2, 10**30, True]
+            for other in wrong:
+                document["model"]["state"] = {**state, name: other}
+                write(path, document, members)
+                with pytest.raises(ValueError, match=f"{type(model).__name__}: {name}"):
+                    load_model(path)
+            # Without any attribute, the model is one that was not fitted.
+            if name != "initial_" and len(state) > 1:
+                document["model"]["state"] = {
+                    k: v for k, v in state.items() if k != name
+                }
+                write(path, document, members)
+                with pytest.raises(
+                    ValueError, match=f"the attribute {name} is missing"
+                ):
+                    load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "change", "told"),
+    [
+        (BayesFuse(), lambda a: np.append(a, 0.0), r"of shape \(9\)"),
+        (SegFuse(), lambda a: a[:-1], r"of shape \(10\)"),
+        (ProbFuse(n_segments=3), lambda a: a[:2], r"of shape \(3\)"),
+        (PosFuse(), lambda a: a - 0.5, "numbers from 0 to 1"),
+        (SegFuse(), lambda a: a + 2.0, "numbers from 0 to 1"),
+    ],
+    ids=str,
+)
+def test_estimates_fit_the_segments(aggregator, change, told, tmp_path):
+    model = clone(aggregator).fit(RUNS, Y, GROUPS)
+    model.estimates_[1] = change(model.estimates_[1])
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ValueError, match=rf"estimates_\[1\] must be .*{told}"):
+        load_model(tmp_path / "m")
+    model.estimates_ = model.estimates_[:-1]
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ValueError, match="estimates_ must be a list of 4 arrays"):
+        load_model(tmp_path / "m")
+
+
+def test_parts_of_aggregators_belong_to_their_runs(tmp_path):
+    few = RUNS[:, :2]
+    weights = MAPFuse().fit(RUNS, Y, GROUPS)
+    weights.weights_ = weights.weights_[:-1]
+    local = LocalKemeny(initial=Borda()).fit(RUNS, Y, GROUPS)
+    local.initial_ = Borda().fit(few, Y, GROUPS)
+    weighted = WeightedFusion().fit(RUNS, Y, GROUPS)
+    weighted.aggregator_.set_params(weights=[1.0, 0.0, 0.0, 0.0])
+    uneven = WeightedFusion().fit(RUNS, Y, GROUPS)
+    uneven.weights_ = uneven.weights_ / 2
+    learned = LearnedFusion(ranker=RankSVM()).fit(RUNS, Y, GROUPS)
+    learned.ranker_ = RankSVM().fit(np.nan_to_num(few), Y, GROUPS)
+    unfitted = LearnedFusion(ranker=RankSVM()).fit(RUNS, Y, GROUPS)
+    unfitted.ranker_ = RankSVM()
+    for model, told in (
+        (weights, r"weights_ must be an array of float64 of shape \(4\)"),
+        (local, "initial_ must be fitted to 4 runs"),
+        (weighted, "aggregator_ must be an aggregator whose weights are weights_"),
+        (uneven, "weights_ must be numbers that sum to 1"),
+        (learned, "ranker_ must be an estimator that was fitted to 4 features"),
+        (unfitted, "LearnedFusion cannot aggregate runs with what it has learned"),
+    ):
+        save_model(model, tmp_path / "m")
+        with pytest.raises(ValueError, match=told):
+            load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("model", "name"), [(RankSVM(), "n_features_in_"), (BayesFuse(), "n_runs_")]
+)
+def test_a_state_holds_what_is_learned(model, name, tmp_path):
+    model = clone(model).fit(np.nan_to_num(RUNS), Y, GROUPS)
+
+    def replace(**state):
+        return lambda document: document["model"].update(state=state)
+
+    for state in ({"a": 1}, {"a_": 1}):
+        path = edited(model, tmp_path / "m", replace(**state))
+        with pytest.raises(ValueError, match=f"the attribute {name} is missing"):
+            load_model(path)
+    path = edited(model, tmp_path / "m", _needs_groups=None)
+    with pytest.raises(ValueError, match="'_needs_groups' belongs to the class"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_numbers_of_rankers_are_finite(odd, data, tmp_path):
+    for ranker, name in (
+        (Rocchio(), "mean_vector_"),
+        (Rocchio(), "vectors_"),
+        (RankSVM(), "loss_curve_"),
+        (MART(n_estimators=2), "loss_curve_"),
+    ):
+        ranker.fit(*data)
+        numbers = getattr(ranker, name).copy()
+        numbers.flat[0] = odd
+        path = edited(ranker, tmp_path / "m", array=(name, numbers))
+        with pytest.raises(ValueError, match=f"{name} must be finite"):
+            load_model(path)
+
+
+def test_records_that_a_fit_may_leave_without_a_number_are_read(data, tmp_path):
+    X, y, groups = data
+    ranker = RankSVM()
+    with pytest.warns((TrainingDataWarning, UndefinedMetricWarning)):
+        ranker.fit(X, y, groups, X_val=X[:2], y_val=[0, 0], groups_val=[1, 1])
+    assert np.isnan(ranker.validation_curve_).all()
+    save_model(ranker, tmp_path / "m")
+    assert np.isnan(load_model(tmp_path / "m").validation_curve_).all()
+    ranker = Rocchio().fit(X * 1e200, y, groups)
+    assert not np.isfinite(ranker.loss_curve_).all()
+    save_model(ranker, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.predict(X, groups).tobytes() == ranker.predict(X, groups).tobytes()
+
+
+def test_sparse_vectors_of_rocchio_are_read(data, tmp_path):
+    X, y, groups = data
+    rows = sparse.csr_matrix(X)
+    ranker = Rocchio().fit(rows, y, groups)
+    save_model(ranker, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    expected = ranker.predict(rows, groups)
+    assert loaded.predict(rows, groups).tobytes() == expected.tobytes()
+    vectors = ranker.vectors_
+    for other in (vectors[:-1], vectors[:, :-1], vectors.astype("f4"), vectors.tocsc()):
+        ranker.vectors_ = other
+        save_model(ranker, tmp_path / "m")
+        with pytest.raises(
+            ValueError, match="vectors_ must be a CSR matrix of float64"
+        ):
+            load_model(tmp_path / "m")
