@@ -135,6 +135,26 @@ def test_huge_and_tiny_numbers(name, variant, where, data):
         assert vars(ranker) == before
 
 
+@named(CASES)
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1e-200])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # not those of NumPy
+def test_rows_that_are_all_huge_or_tiny(name, variant, scale, data):
+    """A model without NaN that ranks the training rows, or one sentence about X."""
+    X, y, groups = data
+    ranker = make(name, variant)
+    _, words = outcome(ranker.fit, X * scale, y, groups)
+    if words is not None:
+        assert re.search(r"\bX must (not )?hold numbers", words), words
+        return
+    for learned in vars(ranker).values():
+        values = learned.data if sparse.issparse(learned) else learned
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            assert not np.isnan(values).any()
+    scores, words = outcome(predict, ranker, X * scale, groups)
+    assert words is None
+    assert np.isfinite(scores).all()
+
+
 @pytest.mark.parametrize("name", all_objects("loss"))
 def test_losses_of_huge_scores(name):
     """Each value of a loss is finite, or the error names the loss and the scores."""
