@@ -70,7 +70,8 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                 "None"
             )
         check_sparse(X, name)
-        if not hasattr(X, "iloc"):  # data frames keep the types of their columns
+        # Data frames keep the types of their columns; a series is no rows at all.
+        if not hasattr(X, "iloc") or X.ndim != 2:
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
             with naming(name):
                 X = check_array(
