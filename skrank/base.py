@@ -389,7 +389,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
         check_sparse(X, name)
-        with naming(name, only_where_silent=name == "X"):
+        # A sum that overflows is only a quick test whether all numbers are finite.
+        with naming(name, only_where_silent=name == "X"), quiet():
             rows = validate_data(
                 self,
                 X,

@@ -41,7 +41,9 @@ from skrank.rankers import (
     EnergyRanker,
     GERank,
     LambdaMART,
+    ListMLE,
     LogisticRanker,
+    PNormPush,
     RandomForestRanker,
     RankNet,
     RankSVM,
@@ -760,3 +762,38 @@ def test_kernels_of_huge_rows_name_x(data):
     X = data[0] * 1e200
     with pytest.raises(ValueError, match=r"kernel='rbf' is not finite .* X must"):
         KernelEnergy(n_components=9).setup(X, np.random.RandomState(0))
+
+
+def test_complex_numbers_are_refused_on_one_line(data):
+    X, y, groups = data
+    for name, arguments in (("X", (X * 1j, y, groups)), ("y", (X, y * 1j, groups))):
+        with pytest.raises(ValueError, match=f"^{name}: Complex data not supported$"):
+            RankSVM().fit(*arguments)
+
+
+def test_sums_of_single_precision_that_overflow_are_no_warning(data):
+    X, y, groups = data
+    huge = np.resize(np.float32([3e38, -3e38]), X.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        ranker = RankNet(max_iter=2, random_state=0)
+        held = {"X_val": huge, "y_val": y, "groups_val": groups}
+        outcome(ranker.fit, np.float32(X), y, groups, **held)
+
+
+def test_functions_that_take_other_arguments_are_named(data):
+    X, y, groups = data
+    for ranker, message in (
+        (RankSVM(kernel=lambda a: 1.0), "KernelEnergy: the function kernel, .* failed"),
+        (ListMLE(position_weights=lambda: 1), "the function position_weights failed"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            ranker.fit(X, y, groups)
+    with pytest.raises(TypeError, match="the function tokenizer failed"):
+        BM25(tokenizer=lambda: 1).fit(["a b", "c"])
+
+
+def test_a_power_that_overflows_is_named(data):
+    message = r"PNormPushLoss became inf .* with p=1e\+300; lower p"
+    with pytest.raises(NotFiniteError, match=message):
+        PNormPush(p=1e300).fit(*data)
