@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._core._finite import quiet
 from skrank._core._informative import inner_fit
 from skrank._core._inner import (
     allows_missing,
@@ -70,9 +71,10 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                 "None"
             )
         check_sparse(X, name)
-        if not hasattr(X, "iloc"):  # data frames keep the types of their columns
+        # Data frames keep the types of their columns; a series is no rows at all.
+        if not hasattr(X, "iloc") or X.ndim != 2:
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
-            with naming(name):
+            with naming(name), quiet():
                 X = check_array(
                     X,
                     ensure_all_finite=False,
@@ -80,7 +82,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                     input_name="X",
                     **accepted,
                 )
-        with naming(name):
+        with naming(name), quiet():
             return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
 
     def _train(self, method, data, validation) -> None:

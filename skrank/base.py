@@ -231,12 +231,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         try:
             with quiet():
                 method(data, validation)
-            for name, values in self._learned():
-                if not np.isfinite(values).all():
-                    raise NotFiniteError(
-                        f"{type(self).__name__}: {name} is not finite after the fit; "
-                        "scale the features and grades, or make smaller steps"
-                    )
+                for name, values in self._learned():
+                    if not np.isfinite(values).all():
+                        raise NotFiniteError(
+                            f"{type(self).__name__}: {name} is not finite after the "
+                            "fit; scale the features and grades, or make smaller steps"
+                        )
         except Exception as error:
             cause = overflow_in_data(error, data, validation)
             if cause is None:
@@ -245,7 +245,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
 
     def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the numbers of the model that must be finite, with their names."""
-        for name in ("params_", "coef_", "intercept_", "baseline_"):
+        for name in ("params_", "coef_", "intercept_", "baseline_", "loss_curve_"):
             if name in vars(self):
                 yield name, np.asarray(vars(self)[name])
 
@@ -389,7 +389,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
         check_sparse(X, name)
-        with naming(name, only_where_silent=name == "X"):
+        # A sum that overflows is only a quick test whether all numbers are finite.
+        with naming(name, only_where_silent=name == "X"), quiet():
             rows = validate_data(
                 self,
                 X,

@@ -41,7 +41,9 @@ from skrank.rankers import (
     EnergyRanker,
     GERank,
     LambdaMART,
+    ListMLE,
     LogisticRanker,
+    PNormPush,
     RandomForestRanker,
     RankNet,
     RankSVM,
@@ -133,6 +135,26 @@ def test_huge_and_tiny_numbers(name, variant, where, data):
         assert re.search(accepted + "|learning_rate smaller", words), words
         assert re.search("scale|use gain='linear'", words), words
         assert vars(ranker) == before
+
+
+@named(CASES)
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1e-200])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # not those of NumPy
+def test_rows_that_are_all_huge_or_tiny(name, variant, scale, data):
+    """A model without NaN that ranks the training rows, or one sentence about X."""
+    X, y, groups = data
+    ranker = make(name, variant)
+    _, words = outcome(ranker.fit, X * scale, y, groups)
+    if words is not None:
+        assert re.search(r"\bX must (not )?hold numbers", words), words
+        return
+    for learned in vars(ranker).values():
+        values = learned.data if sparse.issparse(learned) else learned
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            assert not np.isnan(values).any()
+    scores, words = outcome(predict, ranker, X * scale, groups)
+    assert words is None
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("name", all_objects("loss"))
@@ -742,3 +764,38 @@ def test_kernels_of_huge_rows_name_x(data):
     X = data[0] * 1e200
     with pytest.raises(ValueError, match=r"kernel='rbf' is not finite .* X must"):
         KernelEnergy(n_components=9).setup(X, np.random.RandomState(0))
+
+
+def test_complex_numbers_are_refused_on_one_line(data):
+    X, y, groups = data
+    for name, arguments in (("X", (X * 1j, y, groups)), ("y", (X, y * 1j, groups))):
+        with pytest.raises(ValueError, match=f"^{name}: Complex data not supported$"):
+            RankSVM().fit(*arguments)
+
+
+def test_sums_of_single_precision_that_overflow_are_no_warning(data):
+    X, y, groups = data
+    huge = np.resize(np.float32([3e38, -3e38]), X.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        ranker = RankNet(max_iter=2, random_state=0)
+        held = {"X_val": huge, "y_val": y, "groups_val": groups}
+        outcome(ranker.fit, np.float32(X), y, groups, **held)
+
+
+def test_functions_that_take_other_arguments_are_named(data):
+    X, y, groups = data
+    for ranker, message in (
+        (RankSVM(kernel=lambda a: 1.0), "KernelEnergy: the function kernel, .* failed"),
+        (ListMLE(position_weights=lambda: 1), "the function position_weights failed"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            ranker.fit(X, y, groups)
+    with pytest.raises(TypeError, match="the function tokenizer failed"):
+        BM25(tokenizer=lambda: 1).fit(["a b", "c"])
+
+
+def test_a_power_that_overflows_is_named(data):
+    message = r"PNormPushLoss became inf .* with p=1e\+300; lower p"
+    with pytest.raises(NotFiniteError, match=message):
+        PNormPush(p=1e300).fit(*data)

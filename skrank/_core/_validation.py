@@ -150,6 +150,8 @@ def naming(
             or (only_where_silent and re.search(r"\bestimator\b", message))
         ):
             raise
+        # scikit-learn prints all of the data here.
+        message = re.sub(r"(Complex data not supported).*", r"\1", message)
         if "inhomogeneous" in message:
             message = f"{name} must hold rows of equal length"
         # "Input X contains NaN" speaks of X where it means the argument.

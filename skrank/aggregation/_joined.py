@@ -5,7 +5,7 @@ they were, aggregators see a `JoinedRuns`: rows grouped by query, one column of 
 per run, and NaN where a run did not retrieve the document.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -28,6 +28,7 @@ from skrank._core._validation import (
     check_groups,
     check_no_missing_id,
     check_scores,
+    is_missing,
     n_rows,
     resolve_groups,
 )
@@ -282,6 +283,11 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
     names = None
     if isinstance(runs, Mapping):
         names, runs = [str(name) for name in runs], list(runs.values())
+    if isinstance(runs, Iterator):
+        raise TypeError(
+            f"{name} must be a sequence of runs, such as a list, got a "
+            f"{type(runs).__name__}; pass list({name})"
+        )
     if not isinstance(runs, list | tuple) or not any(map(_is_run, runs)):
         is_sequence = isinstance(runs, list | tuple)
         holds_mapping = is_sequence and any(isinstance(run, Mapping) for run in runs)
@@ -366,6 +372,12 @@ def _columns_of_dicts(run: Mapping, name: str) -> _Part:
             raise TypeError(
                 f"{name} must be {{query: {{document: score}}}}, found {shown(entry)} "
                 "in place of {document: score}"
+            )
+    for query in run:
+        if not isinstance(query, str) and is_missing(query):
+            raise ValueError(
+                f"{name} must name each query by an id, found {shown(query)}, which "
+                "stands for a missing one"
             )
     docids = _as_objects(_array(list(chain.from_iterable(lists))), name)
     values = list(chain.from_iterable(entry.values() for entry in lists))

@@ -166,7 +166,8 @@ class JudgedDocuments:
         all_scores = np.full(len(self.y), -np.inf)
         all_scores[self._places] = np.where(found, placed, -np.inf)[self._rows]
         values = measure.per_query(self.y, all_scores, self.ptr)
-        return measure.mean(values) if not np.isnan(values).all() else np.nan
+        # In the order of the values, so that the order of the queries does not matter.
+        return measure.mean(np.sort(values)) if not np.isnan(values).all() else np.nan
 
 
 def measured_runs(

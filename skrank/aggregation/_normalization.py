@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skrank._core._segments import segment_order
 from skrank.aggregation._joined import JoinedRuns
 
 Normalization = Literal[
@@ -39,6 +40,16 @@ class _Column(NamedTuple):
     def reduced(self, ufunc: np.ufunc, values: np.ndarray) -> np.ndarray:
         """Reduce values within queries, and repeat the result for each document."""
         return np.repeat(_reduce(ufunc, values, self.ptr), np.diff(self.ptr))
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """Sum values within queries, in the order of the scores.
+
+        The order in which the documents of a query come then makes no difference, not
+        even in the last digit: equal scores have equal values.
+        """
+        first = np.repeat(self.ptr[:-1], np.diff(self.ptr))
+        order = segment_order(self.scores, self.ptr)  # counted from the first
+        return self.reduced(np.add, values[first + order])
 
     @property
     def scaled(self) -> np.ndarray:
@@ -100,13 +111,13 @@ def _max(column: _Column) -> np.ndarray:
 def _sum(column: _Column) -> np.ndarray:
     scores = column.scaled
     shifted = scores - column.reduced(np.minimum, scores)
-    return _divided(shifted, column.reduced(np.add, shifted))
+    return _divided(shifted, column.summed(shifted))
 
 
 def _zmuv(column: _Column) -> np.ndarray:
     scores = column.scaled
-    centred = scores - column.reduced(np.add, scores) / column.sizes
-    variance = column.reduced(np.add, centred**2) / column.sizes
+    centred = scores - column.summed(scores) / column.sizes
+    variance = column.summed(centred**2) / column.sizes
     # Equal scores leave rounding errors of their mean, which are no spread.
     low = column.reduced(np.minimum, scores)
     constant = low == column.reduced(np.maximum, scores)
@@ -154,7 +165,7 @@ def normalized(
     -------
     ndarray of shape (n_runs, n_documents)
         Normalised scores. Complexity: O(n) for n retrieved documents, and O(n log n)
-        for "rank" and "borda".
+        for "sum", "zmuv", "rank" and "borda".
     """
     result = np.full((joined.n_runs, joined.n_documents), np.nan)
     n_candidates = joined.sizes

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS
 
 from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._inner import parameters_of
-from skrank._core._messages import shown
+from skrank._core._messages import shown, words_of
 from skrank._core._parameters import PositiveInt, invalid_parameter
 from skrank._core._threads import blas_threads, n_threads_for, others_after_fork
 from skrank.energies._blocks import map_blocks, row_blocks
@@ -131,6 +131,13 @@ class KernelEnergy(LinearEnergy):
             finite = np.isfinite(self.map_.normalization_).all()
         except np.linalg.LinAlgError:
             finite = False
+        except TypeError as error:
+            if not callable(self.kernel):
+                raise
+            raise TypeError(
+                f"{type(self).__name__}: the function kernel, which is called with two "
+                f"rows, failed: {words_of(error)}"
+            ) from error
         except ValueError as error:  # of SciPy, which scikit-learn 1.8 calls
             if "infs or NaNs" not in str(error):
                 raise

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed, invalid_parameter
+from skrank._core._validation import called
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.losses._tied_orders import MAX_TIED, best_order, mean_over_orders
 
@@ -138,7 +139,8 @@ def _stage_weights(position_weights, ptr):
     size = np.repeat(sizes, sizes)
     position = np.arange(ptr[-1]) - np.repeat(ptr[:-1], sizes) + 1
     if callable(position_weights):
-        weights = np.asarray(position_weights(position, size), dtype=np.float64)
+        found = called("position_weights", position_weights, position, size)
+        weights = np.asarray(found, dtype=np.float64)
     elif isinstance(position_weights, str):
         weights = _named_weights(position_weights, position, size)
     else:

@@ -100,6 +100,12 @@ class PNormPushLoss(BaseLoss):
 class _PreparedPush(PreparedPush):
     """Sum of powers over the worse documents."""
 
+    # The name is needed here already, where the loss is evaluated before it is bound.
+    loss_name = "PNormPushLoss"
+
+    def _why_not_finite(self, total, raw) -> str:
+        return f"{super()._why_not_finite(total, raw)} with p={self.p:g}; lower p"
+
     def __init__(self, y, ptr, sample_weight, n_threads, p, normalization):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.p = p

@@ -104,6 +104,9 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
     def _learned(self) -> Iterator[tuple[str, Any]]:
         # The means over perceptrons are what the model consists of.
         yield "params_", self.params_
+        # A direction is a sum of rows, so that scores overflow where this does. A
+        # perceptron would take them for wrong, or for right, and go on.
+        yield "the square of params_", np.square(self.params_)
 
     @property
     def coef_(self) -> np.ndarray:

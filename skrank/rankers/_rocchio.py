@@ -1,13 +1,15 @@
 """Rocchio's relevance feedback."""
 
+from collections.abc import Iterator
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import quiet, require_finite_scores
+from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
 from skrank._core._parameters import (
     NonNegative,
     NonNegativeInt,
@@ -110,9 +112,20 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
         relevant = np.asarray(data.y) >= self.threshold
         of_query = np.add.reduceat(weight, data.ptr[:-1]) / data.sizes
         self.vectors_ = self._updated(self._origin(), data, relevant, weight, of_query)
+        if not np.isfinite(self.loss_curve_).all():
+            raise NotFiniteError(
+                f"Rocchio: the loss became {self.loss_curve_[-1]}; scale the features "
+                "and query, or choose smaller alpha, beta, gamma or n_updates"
+            )
         total = of_query.sum()
         share = of_query / total if total else of_query
         self.mean_vector_ = np.ravel(share @ self.vectors_)
+
+    def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
+        yield from super()._learned()
+        for name in ("vectors_", "mean_vector_"):
+            values: Any = getattr(self, name)
+            yield name, values.data if sparse.issparse(values) else values
 
     def _origin(self) -> np.ndarray:
         """Return the original query."""

@@ -174,14 +174,17 @@ def _sorted_scores(energy, params, X, ptr) -> np.ndarray:
     """Return how many documents of its query come after each one in sorted order.
 
     All queries are sorted at a time, by Batcher's network. It swaps two documents
-    where the network of the energy says that they are in wrong order.
+    where the network of the energy says that they are in wrong order. Further merges
+    would leave a sorted query alone only if the answers never contradicted each other,
+    so a query takes no part in those that longer ones need.
     """
     of_units, output = energy.parts(params)
     units = energy.units_.scores(of_units, X)
     sizes = np.diff(ptr)
     rows = np.arange(len(units))
-    for low, high in _sorting_network(int(sizes.max(initial=0))):
-        queries, pairs = np.nonzero(high[None, :] < sizes[:, None])
+    for half, low, high in _sorting_network(int(sizes.max(initial=0))):
+        merging = np.where(sizes > half, sizes, 0)
+        queries, pairs = np.nonzero(high[None, :] < merging[:, None])
         first = ptr[queries] + low[pairs]
         second = ptr[queries] + high[pairs]
         found = Pairs(units, rows[first], rows[second], output)
@@ -193,11 +196,14 @@ def _sorted_scores(energy, params, X, ptr) -> np.ndarray:
     return scores
 
 
-def _sorting_network(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _sorting_network(n: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield the steps of Batcher's odd–even merge sort of n places.
 
     Yields
     ------
+    half : int
+        Length of the sorted blocks that the step merges two by two; m places are in
+        order once all steps with ``half < m`` are done.
     low, high : ndarrays of shape (n_pairs,)
         Places that are compared, each in one pair at most.
     """
@@ -211,6 +217,6 @@ def _sorting_network(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             # Not across the blocks that are being merged.
             low = low[low // (2 * half) == (low + step) // (2 * half)]
             if len(low):
-                yield low, low + step
+                yield half, low, low + step
             step //= 2
         half *= 2

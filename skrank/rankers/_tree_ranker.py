@@ -65,7 +65,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
     _accepts_sparse = False
     _accepts_missing = True
 
-    max_leaf_nodes: Annotated[int, Interval(2)] = 31
+    max_leaf_nodes: Annotated[int, Interval(2, 2**31 - 1)] = 31
     max_depth: PositiveInt | None = None
     min_samples_leaf: PositiveInt = 20
     min_hessian_leaf: NonNegative = 1e-3

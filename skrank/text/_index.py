@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import problem_in, shown
 from skrank._core._parameters import Parameters
-from skrank._core._validation import check_arguments, n_rows
+from skrank._core._validation import called, check_arguments, n_rows
 from skrank.text._saving import (
     check_not_fitted,
     join_terms,
@@ -364,7 +364,7 @@ class InvertedIndex(Parameters, BaseEstimator):
         if tokenize_all is not None:
             rows = tokenize_all(texts)
         else:
-            rows = [tokenizer(text) for text in texts]
+            rows = [called("tokenizer", tokenizer, text) for text in texts]
         return _as_rows(rows, len(texts))
 
 

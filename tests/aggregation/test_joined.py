@@ -246,3 +246,14 @@ def test_bad_depths_are_refused():
     joined = join_runs([{"q": {"a": 1.0}}])
     with pytest.raises(ValueError, match="joined runs have it"):
         join_runs(joined, [0])
+
+
+def test_runs_from_a_generator_are_refused():
+    with pytest.raises(TypeError, match=r"a sequence of runs, .* got a generator"):
+        join_runs({"q": {"a": 1.0}} for _ in range(2))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, np.float64("nan")])
+def test_queries_of_dictionaries_need_ids(missing):
+    with pytest.raises(ValueError, match=r"runs\[1\] must name each query by an id"):
+        join_runs([{"q": {"a": 1.0}}, {missing: {"a": 1.0}}])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from _runs import close, make_runs, queries_of, ranks_of
 
-from skrank.aggregation import aggregate, get_aggregator
+from skrank.aggregation import MAPFuse, aggregate, get_aggregator
 from skrank.aggregation._base import sum_of_runs
 from skrank.aggregation._comb import median_of_runs
 
@@ -272,3 +272,31 @@ def test_normalizations_have_the_spelling_of_ranx_too(runs, name):
     assert aggregate(runs, "combsum", normalization=name) == expected
     with pytest.raises(TypeError, match="did you mean 'normalization'"):
         aggregate(runs, "combsum", norm=name)
+
+
+@pytest.mark.parametrize("name", ["min-max", "max", "sum", "zmuv", "rank", "borda"])
+def test_the_order_of_documents_makes_no_difference(name):
+    """Not even in the last digit."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        scores = rng.integers(1, 40, size=(3, 8)) / 7
+        runs = [{"q": dict(zip("abcdefgh", row.tolist()))} for row in scores]
+        moved = [
+            {"q": {d: run["q"][d] for d in rng.permutation([*"abcdefgh"]).tolist()}}
+            for run in runs
+        ]
+        fused = aggregate(runs, "combsum", normalization=name)["q"]
+        again = aggregate(moved, "combsum", normalization=name)["q"]
+        assert list(again.items()) == list(fused.items())
+
+
+def test_the_order_of_training_queries_makes_no_difference():
+    rng = np.random.default_rng(0)
+    queries, documents = [*"pqrstuvwxyz"], [*"abcdefgh"]
+    for _ in range(20):
+        run = {q: dict(zip(documents, rng.random(8).tolist())) for q in queries}
+        grades = {q: dict(zip(documents, [0, 1, 1, 0, 0, 2, 0, 0])) for q in queries}
+        moved = {q: run[q] for q in rng.permutation(queries).tolist()}
+        weights = MAPFuse().fit([run], grades).weights_
+        again = MAPFuse().fit([moved], grades).weights_
+        np.testing.assert_array_equal(again, weights)

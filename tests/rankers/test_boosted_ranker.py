@@ -33,6 +33,7 @@ from skrank.rankers import (
     BoostedRanker,
     LambdaMART,
     ListNet,
+    McRank,
     RandomForestRanker,
     RankNet,
     RankSVM,
@@ -681,3 +682,13 @@ def test_a_model_never_holds_nan(complete):
         MART(**FAST | {"learning_rate": 1e308}).fit(X, y, groups)
     with pytest.raises(ValueError, match="init_score_val needs X_val"):
         MART(**FAST).fit(X, y, groups, init_score_val=y)
+
+
+@pytest.mark.parametrize("size", [2**31, 2**40])
+@pytest.mark.parametrize("name", ["max_leaf_nodes", "max_depth", "min_samples_leaf"])
+@pytest.mark.parametrize("cls", [LambdaMART, RandomForestRanker, McRank])
+def test_sizes_of_trees_that_kernels_cannot_hold(cls, name, size, data):
+    message = f"{cls.__name__}: {name} must be a whole number .*, got {size}"
+    with pytest.raises(ValueError, match=message):
+        cls(n_estimators=1, **{name: size}).fit(*data)
+    cls(n_estimators=1, **{name: 2**31 - 1})._check_parameters()

@@ -324,3 +324,10 @@ def test_columns_of_one_name_are_refused_by_name(ranker, data):
     with pytest.raises(ValueError, match=f"^{words}$") as caught:
         clone(ranker).fit(frame, y, groups)
     assert str(caught.value).startswith("X: ")
+
+
+@pytest.mark.parametrize("ranker", META, ids=repr)
+@pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0], [2.0]]])
+def test_a_series_is_refused_by_name(ranker, values):
+    with pytest.raises(ValueError, match="X: Expected a 2-dimensional container"):
+        clone(ranker).fit(pd.Series(values), [0, 1], [0, 0])

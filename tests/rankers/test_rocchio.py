@@ -6,6 +6,7 @@ from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
 
 from skrank.datasets import make_ranking
+from skrank.exceptions import NotFiniteError
 from skrank.rankers import Rocchio
 
 
@@ -124,3 +125,17 @@ def test_sparse_vectors_stay_sparse(data):
 def test_bad_queries(query, data):
     with pytest.raises(ValueError, match="query must be 4 finite numbers, one for"):
         Rocchio(query=query).fit(*data)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"beta": 1e300, "alpha": 0.5},
+        {"query": [1e200] * 4, "alpha": 0.5},
+        {"alpha": 1e300, "n_updates": 4, "query": [1.0] * 4},
+    ],
+)
+def test_parameters_that_overflow_are_named(options, data):
+    message = "Rocchio: the loss became .* choose smaller alpha, beta, gamma"
+    with pytest.raises(NotFiniteError, match=message):
+        Rocchio(**options).fit(*data)

@@ -92,7 +92,8 @@ def test_aggregation_is_the_mean_preference(model):
 @pytest.mark.parametrize("n", [*range(1, 35), 100])
 def test_the_network_sorts(n):
     x = np.random.default_rng(n).permutation(n)
-    for low, high in _sorting_network(n):
+    for half, low, high in _sorting_network(n):
+        assert half < n
         assert len({*low, *high}) == 2 * len(low)
         assert (low < high).all()
         swapped = x[low] > x[high]
@@ -118,6 +119,21 @@ def test_sorting_follows_answers_that_agree_with_each_other():
         assert (np.argsort(-score[rows]) == np.argsort(ranks[rows])).all()
     aggregated = ranker.set_params(ranking="aggregation").rank(X, groups)
     assert (aggregated == ranks).all()
+
+
+@pytest.mark.parametrize("n_others", [1, 16, 17, 40, 200])
+def test_sorting_does_not_depend_on_other_queries(n_others):
+    """Not even where answers contradict each other."""
+    X, y, groups = make_ranking(n_queries=6, random_state=0)
+    ranker = SortNet(ranking="sort", max_iter=8, random_state=0).fit(X, y, groups)
+    rng = np.random.default_rng(0)
+    others = rng.normal(size=(n_others, X.shape[1]))
+    for m in (5, 9, 14, 16):
+        rows = rng.normal(size=(m, X.shape[1]))
+        both = np.vstack([rows, others])
+        alone = ranker.predict(rows, np.zeros(m))
+        beside = ranker.predict(both, np.repeat([0, 1], [m, n_others]))[:m]
+        np.testing.assert_array_equal(beside, alone)
 
 
 def test_compare_gives_both_orders():
