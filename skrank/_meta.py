@@ -21,6 +21,7 @@ from skrank._core._inner import (
     needs_groups,
     scores_of,
 )
+from skrank._core._masks import unmasked
 from skrank._core._threads import blas_threads
 from skrank._core._validation import check_sparse, naming, qid_of_index
 from skrank._rows import GroupedRows, named_rows, read_only
@@ -71,6 +72,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                 "None"
             )
         check_sparse(X, name)
+        X = unmasked(X)
         # Data frames keep the types of their columns; a series is no rows at all.
         if not hasattr(X, "iloc") or X.ndim != 2:
             accepted: Any = {"accept_sparse": "csr", "dtype": None}

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from skrank._core._masks import refuse_mask
 from skrank._core._queries import Grouped, QueryIndex, rows_of_queries, take_rows
 from skrank.losses._base import has_preference
 
@@ -304,6 +305,7 @@ def check_pairs(preferences: npt.ArrayLike, n_samples: int) -> np.ndarray:
     ValueError
         If there is no pair, or a pair does not name two different rows.
     """
+    refuse_mask(preferences, "preferences", "pair of row numbers")
     pairs = np.asarray(preferences)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
         raise ValueError(

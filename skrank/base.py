@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
+from skrank._core._masks import unmasked
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex, take_rows
@@ -30,6 +31,7 @@ from skrank._core._validation import (
     check_weights,
     n_rows,
     naming,
+    qid_of_index,
     resolve_groups,
 )
 from skrank._rows import (
@@ -41,6 +43,7 @@ from skrank._rows import (
 )
 from skrank._training_data import overflow_in_data, warn_of_training_data
 from skrank.metrics import check_query_leakage, ndcg_score
+from skrank.metrics._evaluate import check_judgements
 from skrank.metrics._gain import check_exp2_gain
 
 __all__ = ["BaseRanker"]
@@ -122,7 +125,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         X : array-like or CSR matrix of shape (n_documents, n_features)
             One row per document.
         y : array-like of shape (n_documents,)
-            Relevance grades >= 0; higher is better.
+            Relevance grades >= 0; higher is better. None may be masked: drop documents
+            that nobody judged.
         groups : array-like of shape (n_documents,), default=None
             The query of each row, as any hashable id and in any order. If None, the
             ids are read from a level named "qid" of the pandas index of ``y`` or ``X``.
@@ -286,6 +290,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             weight = check_weights(weight, n)
         else:
             # Pairs say which documents are compared, so that queries are optional.
+            groups = qid_of_index(X) if groups is None else groups
             ids = np.zeros(n, dtype=np.intp)
             if groups is not None:
                 ids = check_groups(groups, n)
@@ -393,7 +398,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         with naming(name, only_where_silent=name == "X"), quiet():
             rows = validate_data(
                 self,
-                X,
+                unmasked(X),
                 y=y,
                 reset=reset,
                 accept_sparse="csr" if self._accepts_sparse else False,
@@ -506,7 +511,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         X : array-like or CSR matrix of shape (n_documents, n_features)
             One row per document.
         y : array-like of shape (n_documents,)
-            Relevance grades.
+            Relevance grades; masked where nobody judged the document.
         groups : array-like of shape (n_documents,), default=None
             The query of each row, in any order.
         sample_weight : array-like of shape (n_documents,), default=None
@@ -519,10 +524,10 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         """
         n = n_rows(X)
         groups = self._query_ids("score", groups, y, X, n_samples=n)
-        y = check_grades(y, n_samples=n)
+        y = check_judgements(y, n_samples=n)
         check_query_leakage(self, groups)
         scores = self._scores(X, groups)
-        check_exp2_gain(y, _NDCG_WITH_LINEAR_GAIN)
+        check_exp2_gain(np.ma.getdata(y), _NDCG_WITH_LINEAR_GAIN)
         return float(
             ndcg_score(y, scores, groups=groups, k=10, sample_weight=sample_weight)
         )
@@ -596,9 +601,12 @@ def _weights_of_pairs(weight, n_pairs) -> np.ndarray | None:
 
 _PREFERENCES_DOC = """array-like of shape (n_pairs, 2), default=None
             Row numbers of two documents each, of which the first is preferred to the
-            second. They take the place of ``y``; ``groups`` are then optional, and
-            checked against the pairs, and ``sample_weight`` holds one weight for each
-            pair."""
+            second. They take the place of ``y``, and ``sample_weight`` holds one weight
+            for each pair. Pairs must stay within a query. Without ``groups`` and a
+            level "qid", all rows are one query, and a normalisation by query is one by
+            pairs; with them, the pairs of a query share its weight under such a
+            normalisation. Row numbers mean nothing in a part of the rows, so that
+            cross-validation needs grades."""
 
 
 def _state_arguments_of_fit(cls):

@@ -1,5 +1,6 @@
 """scikit-learn's own checks over every ranker, and those that only rankers need."""
 
+import inspect
 import pickle
 from itertools import pairwise
 from typing import NamedTuple
@@ -526,3 +527,34 @@ def test_bad_parameters_are_named(case, graded):
             make(case, **{parameter: value}).fit(X, y, groups)
     with pytest.raises(ValueError, match="X_val and y_val must be given together"):
         make(case).fit(X, y, groups, X_val=X)
+
+
+def _refuses(ranker, message, *args, **kwargs):
+    with pytest.raises(ValueError, match=message):
+        clone(ranker).fit(*args, **kwargs)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.variant], ids=str)
+def test_nothing_under_a_mask_is_learned_from(case, graded):
+    X, y, groups = graded
+    ranker, hidden = make(case), np.arange(len(y)) == 2
+    masked = {
+        name: np.ma.masked_array(values, hidden)
+        for name, values in (("y", y), ("groups", groups), ("weight", np.ones(len(y))))
+    }
+    why = r" must hold one grade per row; row 2 is masked, 1 in all; drop the rows that"
+    _refuses(ranker, "^y" + why, X, masked["y"], groups)
+    _refuses(
+        ranker, "groups must hold one query id per row; row 2", X, y, masked["groups"]
+    )
+    if not ranker.__sklearn_tags__().input_tags.allow_nan:
+        features = np.ma.masked_array(X, np.zeros(X.shape, dtype=bool))
+        features[2, 0] = np.ma.masked
+        _refuses(ranker, "Input X contains NaN", features, y, groups)
+    parameters = inspect.signature(ranker.fit).parameters
+    if "sample_weight" in parameters:
+        weight = masked["weight"]
+        _refuses(ranker, "sample_weight", X, y, groups, sample_weight=weight)
+    if "y_val" in parameters:
+        held = {"X_val": X, "y_val": masked["y"], "groups_val": groups}
+        _refuses(ranker, "^y_val" + why, X, y, groups, **held)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
 from skrank._core._id_arrays import id_array
+from skrank._core._masks import refuse_mask, unmasked
 from skrank._core._messages import shown, words_of
 from skrank._core._parameters import InvalidParameterError, _rule
 
@@ -302,6 +303,7 @@ def as_ids(
     """
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
+    refuse_mask(groups, name, what)
     if _is_column_of_lists(groups):
         groups = [row[0] for row in typing.cast(list, groups)]
     try:
@@ -460,7 +462,7 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
     if sparse.issparse(values):
         raise TypeError(f"{name} must hold {what} in an array, got a sparse matrix")
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
     except ValueError:  # lists of different lengths
         raise ValueError(f"{name} must hold {what}, got {shown(values)}") from None
     if array.dtype.kind in "biuf":
@@ -665,12 +667,12 @@ def check_grades(
     Raises
     ------
     ValueError
-        If a grade is NaN, infinite, negative or not a number, or the length differs.
+        If a grade is missing, infinite, negative or no number, or the length differs.
     """
+    refuse_mask(y, name, "grade", "; drop the rows that nobody judged, or fill them")
     with naming(name):
-        grades = as_numbers(
-            column_or_1d(y, warn=warn), name, "numeric relevance grades"
-        )
+        column = column_or_1d(y, warn=warn)
+        grades = as_numbers(column, name, "numeric relevance grades")
     grades = np.ascontiguousarray(grades)
     if n_samples is not None and len(grades) != n_samples:
         raise ValueError(f"{name} has {len(grades)} grades for {n_samples} rows")
@@ -720,7 +722,7 @@ def check_scores(
         If a score is NaN or the length differs.
     """
     with naming(name):
-        scores = as_numbers(column_or_1d(y_score), name, "numeric scores")
+        scores = as_numbers(column_or_1d(unmasked(y_score)), name, "numeric scores")
     scores = np.ascontiguousarray(scores)
     if len(scores) != n_samples:
         raise ValueError(f"{name} has {len(scores)} scores for {n_samples} documents")
@@ -776,8 +778,7 @@ def check_weights(
         if np.isscalar(sample_weight) and not isinstance(sample_weight, str | bytes):
             weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
         else:
-            # The stated type of dtype is str alone, narrower than what it takes.
-            dtype: Any = np.float64
+            dtype: Any = np.float64  # its stated type is str alone
             numbers = _numeric_weights(sample_weight, name)
             weight = check_array(numbers, ensure_2d=False, dtype=dtype, input_name=name)
     # The wording of scikit-learn, which its checks of estimators look for.

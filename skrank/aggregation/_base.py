@@ -259,9 +259,9 @@ class BaseAggregator(Parameters, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_documents, n_runs)
-            Scores, one column per run; NaN where a run lacks a document.
+            Scores, one column per run; NaN, or masked, where a run lacks a document.
         y : array-like of shape (n_documents,)
-            Relevance grades.
+            Relevance grades; masked where nobody judged the document.
         groups : array-like of shape (n_documents,), default=None
             Query id of each row. None reads a pandas index level "qid".
         sample_weight : array-like of shape (n_documents,), default=None

@@ -25,6 +25,7 @@ from skrank._core._letor import (
     largest_index,
     parse_letor,
 )
+from skrank._core._masks import unmasked
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._reading import Source, open_text, source_name
 from skrank._core._threads import effective_n_threads
@@ -396,7 +397,7 @@ def _check_features(X: Any) -> Any:
             X.sum_duplicates()
     else:
         with naming("X"):
-            X = np.asarray(X)
+            X = np.asarray(unmasked(X))
         if X.ndim != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
         if X.dtype not in (np.float32, np.float64):

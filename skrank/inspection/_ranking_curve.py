@@ -13,7 +13,6 @@ from skrank._core._parameters import Fraction, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     as_ids,
-    check_grades,
     check_options,
     check_scores,
     check_weights,
@@ -28,6 +27,7 @@ from skrank.metrics import (
     get_measure,
     query_weights,
 )
+from skrank.metrics._evaluate import check_judgements
 
 
 class RankingCurveDisplay:
@@ -309,7 +309,7 @@ class _Judged:
     """Grades grouped by query, by which several rankers are judged."""
 
     def __init__(self, y_true, groups, sample_weight):
-        y = check_grades(y_true, name="y_true")
+        y = check_judgements(y_true, name="y_true")
         groups = resolve_groups(
             groups,
             y_true,

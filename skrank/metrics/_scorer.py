@@ -20,14 +20,13 @@ from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     called,
     check_arguments,
-    check_grades,
     check_scores,
     check_weights,
     n_rows,
     resolve_groups,
 )
 from skrank.metrics._base import BaseMeasure, query_weights
-from skrank.metrics._evaluate import values_of_queries
+from skrank.metrics._evaluate import check_judgements, values_of_queries
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
 
@@ -154,7 +153,7 @@ class RankingScorer:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features of the documents.
         y : array-like of shape (n_samples,)
-            Grades of the documents.
+            Grades of the documents; masked where nobody judged the document.
         groups : array-like of shape (n_samples,), default=None
             Query of each row; None reads a pandas index level ``qid`` of y or X.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -172,7 +171,7 @@ class RankingScorer:
         """
         n = n_rows(X)
         groups = resolve_groups(groups, y, X, n_samples=n, caller=repr(self))
-        grades = check_grades(y, n_samples=n)
+        grades = check_judgements(y, n_samples=n)
         weight = check_weights(sample_weight, n)
         check_query_leakage(estimator, groups)
         scores = scores_of(estimator, X, groups, response_method=self._response_method)

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._informative import warn_of_data
+from skrank._core._masks import unmasked
 from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
@@ -186,7 +187,7 @@ class _BaseQueryScaler(
         with named, np.errstate(over="ignore"):
             return validate_data(
                 self,
-                X,
+                unmasked(X),
                 reset=reset,
                 dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",

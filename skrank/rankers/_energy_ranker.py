@@ -93,8 +93,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     query_ids_ : ndarray of shape (n_queries,)
         Ids of the training queries.
     n_queries_without_preference_ : int
-        Number of training queries whose documents all have the same grade; pairwise
-        losses learn nothing from them.
+        Number of training queries whose documents all have the same grade, or that
+        have no pair where pairs replace grades; pairwise losses learn nothing from
+        them.
     """
 
     alpha: NonNegative = 1e-4

@@ -21,6 +21,12 @@ _HALVINGS, _SHARE = 2, 0.1
 _IDLE = 100
 # Relative accuracy of the model's minimum.
 _ROUNDING = 1e-12
+_EPS = float(np.finfo(np.float64).eps)
+# Planes whose height at 0 is less exact than this share of the objective are not used;
+# the search goes this share of the way instead, again and again.
+_INEXACT, _BACK = 1e-5, 0.1
+# The model may be inexact by this share of the objective.
+_LIMIT = 0.1
 
 
 class CuttingPlane(BaseSolver):
@@ -36,7 +42,9 @@ class CuttingPlane(BaseSolver):
     planes are put near the best parameters so far, which makes far fewer of them do
     (the exact line search of the source is cut short to two halvings).
 
-    Needs a penalty of every parameter. Its minimum is one only where the objective is
+    Needs a penalty of every parameter, and raises an error where alpha is so small that
+    rounding errors, about 1e-16 / alpha times the squared length of a subgradient, come
+    near the objective. Its minimum is one only where the objective is
     convex, as with linear scores and the losses that say so. Complexity: up to four
     evaluations of the objective and O(t³) per iteration for the t planes that hold the
     model up, of which there are about as many as parameters at most.
@@ -84,9 +92,10 @@ class CuttingPlane(BaseSolver):
         history: list[float] = []
         gap, converged = np.inf, False
         while not converged and len(history) < self.max_iter:
+            run.check_rounding()
             lowest = run.model.minimise()
             gap = run.value - run.model.bound
-            _check_convex(objective, run.value, gap)
+            run.check_convex(gap)
             if gap <= self.tol * abs(run.value):
                 converged = True
                 break
@@ -106,16 +115,6 @@ class CuttingPlane(BaseSolver):
         return SolverResult(run.best, len(history), run.value, converged, history)
 
 
-def _check_convex(objective, value, gap) -> None:
-    if gap < -1e-3 * abs(value):
-        name = getattr(objective, "loss_name", "the objective")
-        raise ValueError(
-            f"solver: CuttingPlane found {name} below its own lower bound. Either the "
-            "objective is not convex, and needs another solver, or features differ too "
-            "much in size for double precision, and X must be scaled"
-        )
-
-
 class _Run:
     """A minimisation: the best parameters so far, and the model of the objective."""
 
@@ -128,6 +127,7 @@ class _Run:
                 "above 0, and leave intercepts out"
             )
         self.model = _Model(np.sqrt(self.penalty))
+        self.inexact = False  # whether the latest plane was
         self.value = np.inf
         self.best = np.array(params, dtype=np.float64)
         self.evaluate(self.best, touch=True)
@@ -140,14 +140,60 @@ class _Run:
         if touch:
             shrunk = self.penalty * params
             slope = gradient - shrunk
-            self.model.add(value - 0.5 * shrunk @ params - slope @ params, slope)
+            rise = slope @ params
+            error = _EPS * max(abs(value), abs(rise))
+            self.inexact = error > _INEXACT * abs(self.value)
+            if not self.inexact:
+                self.model.add(value - 0.5 * shrunk @ params - rise, slope)
         return gradient
+
+    def check_rounding(self):
+        """Raise an error where the model is less exact than the objective is large.
+
+        Its minimum balances squared lengths of slopes, divided by alpha.
+        """
+        if not self._rounding() <= _LIMIT * abs(self.value):
+            raise self._too_small()
+
+    def check_convex(self, gap):
+        """Raise an error where the objective is below what bounds a convex one."""
+        if gap >= -1e-3 * abs(self.value):
+            return
+        if self._rounding() > 1e-4 * abs(self.value):
+            raise self._too_small()
+        name = getattr(self.objective, "loss_name", "the objective")
+        raise ValueError(
+            f"solver: CuttingPlane found {name} below its own lower bound. Either the "
+            "objective is not convex, and needs another solver, or features differ too "
+            "much in size for double precision, and X must be scaled"
+        )
+
+    def _rounding(self):
+        lengths = np.sqrt(self.model.gram.diagonal())
+        if not np.isfinite(lengths).all():
+            return np.inf
+        return _EPS * float(self.model.weights @ lengths) ** 2
+
+    def _too_small(self):
+        alpha = getattr(self.objective, "alpha", self.penalty.min())
+        name = getattr(self.objective, "loss_name", "the objective")
+        return ValueError(
+            f"solver: CuttingPlane cannot minimise {name} with alpha={alpha:g}, "
+            f"because rounding errors of its model, about {self._rounding():.2g}, are "
+            f"too large for the objective, {self.value:.2g}; raise alpha, scale the "
+            "features, or use another solver"
+        )
 
     def search(self, lowest):
         """Go towards the minimum of the model, and add planes on the way."""
         start = self.best
         way = lowest - start
-        if self.evaluate(lowest, touch=True) @ way <= 0:
+        gradient = self.evaluate(lowest, touch=True)
+        while self.inexact and way.any():
+            way = _BACK * way
+            lowest = start + way
+            gradient = self.evaluate(lowest, touch=True)
+        if gradient @ way <= 0:
             return
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
@@ -234,11 +280,15 @@ def simplex_maximum(
         The numbers a. Complexity: O(p³) per change for p numbers above 0.
     """
     weights, held = start, start > 0
-    ridge = _ROUNDING * max(1.0, gram.diagonal().max())
+    # In units in which no entry of the matrix is above 1, whose rounding errors are
+    # known, and which the row of ones for the sum can stand beside.
+    unit = max(1.0, gram.diagonal().max())
+    lengths = np.sqrt(gram.diagonal() / unit)
+    gram, linear = gram / unit, linear / unit
     for _ in range(100 + 10 * len(start)):
         chosen = np.flatnonzero(held)
         # Planes may repeat, which makes the matrix singular but for the ridge.
-        square = gram[np.ix_(chosen, chosen)] + ridge * np.eye(len(chosen))
+        square = gram[np.ix_(chosen, chosen)] + _ROUNDING * np.eye(len(chosen))
         found, level = _with_fixed_sum(square, linear[chosen])
         now = weights[chosen]
         falling = found < 0
@@ -257,7 +307,8 @@ def simplex_maximum(
         gain = linear - gram @ weights - level
         gain[chosen] = -np.inf
         best = int(np.argmax(gain))
-        if gain[best] <= _ROUNDING * max(1.0, abs(level)):
+        rounding = 8.0 * _EPS * lengths[best] * (weights @ lengths)
+        if gain[best] <= _ROUNDING * max(1.0 / unit, abs(level)) + rounding:
             break
         held[best] = True
     return weights

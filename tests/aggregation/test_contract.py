@@ -25,7 +25,7 @@ from skrank.aggregation._joined import made_equal
 from skrank.aggregation._registry import aggregator_names
 from skrank.datasets import Run, dump_run, load_run
 from skrank.discovery import all_objects
-from skrank.metrics import make_ranking_scorer
+from skrank.metrics import make_ranking_scorer, ndcg_score
 from skrank.model_selection import QueryKFold
 
 AGGREGATORS = all_objects("aggregator")
@@ -353,3 +353,22 @@ def test_only_differences_of_rounding_are_made_equal():
     found = made_equal(values, np.array([0, 4, 4, 7]))
     expected = values[[1, 1, 2, 3, 4, 4, 6]]
     np.testing.assert_array_equal(found, expected)
+
+
+@EVERY
+def test_masked_scores_are_not_retrieved(name, variant):
+    rng = np.random.default_rng(0)
+    scores, groups = rng.random((12, 3)), np.repeat([0, 1], 6)
+    hidden = rng.random(scores.shape) < 0.3
+    y = rng.integers(0, 3, 12)
+    missing = np.where(hidden, np.nan, scores)
+    aggregator = fitted(name, variant, missing, y, groups)
+    masked = np.ma.masked_array(scores, hidden)
+    found = aggregator.predict(masked, groups)
+    assert (found == aggregator.predict(missing, groups)).all()
+    if aggregator._needs_fit():
+        with pytest.raises(ValueError, match="drop the rows that nobody judged"):
+            fitted(name, variant, missing, np.ma.masked_array(y, y == 2), groups)
+    y = np.ma.masked_array(y, y == 2)
+    expected = ndcg_score(y, found, groups=groups, k=10)
+    assert aggregator.score(masked, y, groups) == expected

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank.datasets import make_ranking
@@ -137,6 +138,26 @@ def test_every_parameter_needs_a_penalty(data):
 def test_what_is_not_convex_is_refused():
     with pytest.raises(ValueError, match="Either the objective is not convex"):
         CuttingPlane().solve(Hill(), np.ones(2), np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("hinge", ["linear", "squared"])
+def test_small_penalties_reach_their_minimum(data, hinge):
+    found = [
+        RankSVM(hinge=hinge, alpha=alpha, solver=CuttingPlane(tol=1e-6)).fit(*data)
+        for alpha in (1e-7, 1e-9)
+    ]
+    assert all(ranker.converged_ for ranker in found)
+    # The penalty no longer matters, where documents of some pairs are out of order.
+    assert_allclose(found[0].coef_, found[1].coef_, rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("alpha", [1e-18, 1e-50, 1e-150, 1e-300, 1e-310, 5e-324])
+@pytest.mark.parametrize("ranker", [RankSVM(), RankSVM(hinge="linear"), OWPC()])
+def test_penalties_that_rounding_hides_are_refused_by_name(data, ranker, alpha):
+    ranker = clone(ranker).set_params(alpha=alpha, solver=CuttingPlane())
+    message = rf"cannot minimise \w+ with alpha={alpha:g}, because rounding .* raise al"
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(*data)
 
 
 def test_the_gap_is_told_where_iterations_end(data):
