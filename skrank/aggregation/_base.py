@@ -209,9 +209,10 @@ class BaseAggregator(Parameters, BaseEstimator):
     def _fused(self, joined: JoinedRuns) -> np.ndarray:
         """Return finite scores of what was retrieved, and −inf for the rest."""
         with quiet():
-            scores = np.asarray(self._combine(joined), dtype=np.float64)
-        found = joined.found
-        if not np.isfinite(scores[found]).all():
+            scores = self._combine(joined.retrieved_only())
+        fused = np.full(joined.n_documents, -np.inf)
+        fused[joined.found] = scores
+        if not np.isfinite(scores).all():
             numbers = [
                 f"{name}={value!r}"
                 for name, value in self.get_params(deep=False).items()
@@ -223,7 +224,7 @@ class BaseAggregator(Parameters, BaseEstimator):
                 f"of the runs are too large to be combined{given}, so choose a "
                 "normalization"
             )
-        return np.where(found, scores, -np.inf)
+        return fused
 
     def predict(
         self, X: npt.ArrayLike, groups: npt.ArrayLike | None = None

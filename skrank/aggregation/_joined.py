@@ -101,6 +101,20 @@ class JoinedRuns(Grouped):
             return self.retrieved.any(axis=1)
         return np.ones(self.n_documents, dtype=bool)
 
+    def retrieved_only(self) -> "JoinedRuns":
+        """Return the table of the documents that any run retrieved.
+
+        Returns
+        -------
+        JoinedRuns
+            The table itself, unless it has other rows, as only an array may.
+        """
+        if self.found.all():
+            return self
+        counts = np.append(0, np.cumsum(self.found, dtype=np.intp))
+        scores = np.asfortranarray(self.scores[self.found])
+        return replace(self, scores=scores, ptr=counts[self.ptr], _index=None)
+
     @cached_property
     def n_retrieved(self) -> np.ndarray:
         """Number of documents of each query and run, shape (n_queries, n_runs)."""

@@ -95,6 +95,7 @@ class Kemeny(BaseVotingAggregator):
         ]
 
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
+        joined = joined.retrieved_only()
         order, self.lower_bound_, self.optimal_ = self._solve(joined)
         self.distance_ = kendall_distance(*self._voters(joined), order, joined.ptr)
 
@@ -167,6 +168,7 @@ class Kemeny(BaseVotingAggregator):
         self._check_parameters()
         joined = join_runs(runs, groups)
         self._check_runs(joined)
+        joined = joined.retrieved_only()
         places, weights = self._voters(joined)
         bounds = np.zeros(joined.n_queries)
         for q, (a, b) in enumerate(zip(joined.ptr[:-1], joined.ptr[1:])):

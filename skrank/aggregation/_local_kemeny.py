@@ -79,6 +79,7 @@ class LocalKemeny(BaseVotingAggregator):
         if self.initial is not None:
             self.initial_ = clone(self.initial)
             self.initial_._learn_from(joined, judgements)
+        joined = joined.retrieved_only()
         self.distance_ = kendall_distance(
             *self._voters(joined), self._order(joined), joined.ptr
         )

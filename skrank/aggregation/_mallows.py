@@ -88,6 +88,7 @@ class Mallows(Kemeny):
         super()._check_parameters()
 
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
+        joined = joined.retrieved_only()
         super()._learn(joined, judgements)
         weights = self._weights(joined)
         solved = [

@@ -372,3 +372,24 @@ def test_masked_scores_are_not_retrieved(name, variant):
     y = np.ma.masked_array(y, y == 2)
     expected = ndcg_score(y, found, groups=groups, k=10)
     assert aggregator.score(masked, y, groups) == expected
+
+
+@EVERY
+def test_rows_that_no_run_retrieved_change_nothing(name, variant):
+    rng = np.random.default_rng(1)
+    rows = np.full((12, 3), np.nan)
+    rows[[0, 1, 2, 4, 6, 7, 8, 11]] = rng.permutation(24).reshape(8, 3)
+    rows[[1, 6], [0, 2]] = np.nan
+    groups = np.repeat([1, 2], 6)
+    aggregator = make(name, variant)
+    if aggregator._needs_fit():
+        pytest.skip("judgements tell of such rows, too")
+    found = ~np.isnan(rows).all(axis=1)
+    fused = aggregator.predict(rows, groups)
+    assert (fused[~found] == -np.inf).all()
+    assert_allclose(fused[found], aggregator.predict(rows[found], groups[found]))
+    aggregator.fit(rows, None, groups)
+    of_rows = vars(clone(aggregator).fit(rows[found], None, groups[found]))
+    for key, value in vars(aggregator).items():
+        if key.endswith("_") and np.ndim(value) == 1 and len(value) == 2:
+            assert_allclose(value, of_rows[key])
