@@ -60,6 +60,8 @@ _MAX_PARAMS = 10_000_000
 # Dense rows of more features take too much memory to be tried.
 _MAX_DENSE = 10_000_000
 _MAX_FEATURES = np.iinfo(np.int32).max
+# Thresholds of weak rankers, which are infinite where missing values are parted off.
+_THRESHOLDS = ("lows_", "highs_")
 # What sums of shares may exceed 1 by.
 _ROUNDING = 1e-9
 # What code raises that meets attributes of the wrong kind. Other errors may come from
@@ -407,8 +409,8 @@ def _check_ranker(ranker: BaseRanker) -> None:
             raise error_of(ranker, "feature_names_in_", "strings", names)
     check_queries(ranker)
     state = state_of_ranker(ranker)
-    # The state says of these what they may be; ids are what the user gave.
-    _check_finite(ranker, {*state, "query_ids_"})
+    # The state says of its own what they may be; ids are what the user gave.
+    _check_finite(ranker, {*state, "query_ids_", *_THRESHOLDS})
     lengths = {"d": n, "q": len(ranker.query_ids_), "2": 2}
     for name, kind in state.items():
         if isinstance(kind, Array):
@@ -504,7 +506,9 @@ def _check_weak_rankers(ranker) -> None:
         accepted = f"numbers below {ranker.n_features_in_}"
         raise error_of(ranker, "features_", accepted, features)
     for name in ("lows_", "highs_", "missing_ranks_", "gains_"):
-        array_of(ranker, name, [np.float64], (n,))
+        array = array_of(ranker, name, [np.float64], (n,))
+        if np.isnan(array).any():
+            raise error_of(ranker, name, "without NaN", array)
 
 
 def _check_params(ranker) -> None:
