@@ -17,6 +17,9 @@ from skrank.base import BaseRanker
 
 # Fourth powers of features, and their sums, must be finite.
 _LARGEST = 1e70
+# Strongest penalty of an error, one over the weakest, and the strongest beside features
+# that are larger than the last number: far from where the solver never ends.
+_STRONGEST, _STRONGEST_BESIDE_LARGE, _LARGE = 1e30, 1e4, 1e40
 
 
 class SVMClassifierRanker(BaseRanker):
@@ -42,6 +45,8 @@ class SVMClassifierRanker(BaseRanker):
         part of the penalty, as if it were the coefficient of a feature that is 1.
     alpha : float, default=1e-4
         Strength of the L2 penalty of the default machine, relative to the mean loss.
+        The largest weight of a document, divided by alpha and the sum of weights, must
+        lie from 1e-30 to 1e30, or to 1e4 if there are features above 1e40 in size.
     hinge : {"squared", "linear"}, default="squared"
         Power of the hinge of the default machine. "linear" is that of the book;
         "squared", the default of scikit-learn, is smooth and faster.
@@ -128,13 +133,22 @@ class SVMClassifierRanker(BaseRanker):
             self.coef_, self.intercept_ = np.zeros(data.X.shape[1]), 0.0
             return
         if self.estimator is None:
-            _require_moderate(data.X)
+            self._require_strength(weight, len(relevant), _require_moderate(data.X))
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
             self.estimator_ = model.fit(data.X, relevant.astype(np.intp), **given)
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
+
+    def _require_strength(self, weight, n, largest) -> None:
+        """Raise an error for an alpha with which `LinearSVC` never ends."""
+        share = 1.0 / n if weight is None else weight.max() / weight.sum()
+        strongest = _STRONGEST if largest <= _LARGE else _STRONGEST_BESIDE_LARGE
+        low, high = share / strongest, share * _STRONGEST
+        if not low <= self.alpha <= high:
+            accepted = f"a number from {low:.2g} to {high:.2g} for these data"
+            raise invalid_parameter(self, "alpha", accepted, self.alpha)
 
     def _warn_of_one_class(self, data, how_many) -> None:
         y = np.asarray(data.y)
@@ -152,8 +166,8 @@ class SVMClassifierRanker(BaseRanker):
             return np.asarray(self.estimator_.decision_function(X), dtype=np.float64)
 
 
-def _require_moderate(X) -> None:
-    """Raise an error for features with which the solver of `LinearSVC` never ends."""
+def _require_moderate(X) -> float:
+    """Return the largest feature; refuse one with which `LinearSVC` never ends."""
     values = X.data if sparse.issparse(X) else X
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     if largest > _LARGEST:
@@ -161,3 +175,4 @@ def _require_moderate(X) -> None:
             f"X must hold numbers of at most {_LARGEST:g} in size, because products of "
             f"larger ones overflow in the solver; found {largest:.2g}, so scale them"
         )
+    return float(largest)

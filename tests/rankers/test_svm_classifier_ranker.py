@@ -74,3 +74,24 @@ def test_one_class_is_warned_of(data):
         TrainingDataWarning, match="all of the documents reach threshold"
     ):
         SVMClassifierRanker(threshold=0.0).fit(X, y, groups)
+
+
+@pytest.mark.parametrize("hinge", ["squared", "linear"])
+@pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-150, 1e-40, 1e40, 1e300])
+def test_an_alpha_that_the_machine_would_not_end_with_is_refused(data, alpha, hinge):
+    X, y, groups = data
+    ranker = SVMClassifierRanker(alpha=alpha, hinge=hinge)
+    message = r"SVMClassifierRanker: alpha must be a number from .* to .* got"
+    for weight in (None, np.full(len(y), 1e50), np.full(len(y), 1e-50)):
+        with pytest.raises(ValueError, match=message):
+            ranker.fit(X, y, groups, sample_weight=weight)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e39, 1e69])
+def test_the_machine_ends_with_every_alpha_that_is_taken(data, size):
+    X, y, groups = data
+    X = X / np.abs(X).max() * size
+    strongest = 1e30 if size < 1e40 else 1e4
+    for strength in (1e-29, strongest / 2):
+        ranker = SVMClassifierRanker(alpha=1 / (strength * len(y)), random_state=0)
+        assert np.isfinite(ranker.fit(X, y, groups).coef_).all()
