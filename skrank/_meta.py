@@ -21,7 +21,7 @@ from skrank._core._inner import (
     needs_groups,
     scores_of,
 )
-from skrank._core._masks import unmasked
+from skrank._core._missing import unmasked
 from skrank._core._threads import blas_threads
 from skrank._core._validation import check_sparse, naming, qid_of_index
 from skrank._rows import GroupedRows, named_rows, read_only

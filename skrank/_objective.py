@@ -66,8 +66,8 @@ def require_loss_of_pairs(ranker: Any, loss: Any) -> None:
     of_pairs = hasattr(loss, "pair_loss") or hasattr(loss, "over_pairs")
     if not of_pairs or getattr(loss, "grade_weights", None) is not None:
         accepted = (
-            "a loss of pairs such as LogLoss(), without grade_weights, where fit takes "
-            "preferences in place of grades"
+            "a loss that can be one of given pairs, such as LogLoss(), without "
+            "grade_weights, where fit takes preferences in place of grades"
         )
         raise invalid_parameter(ranker, "loss", accepted, loss)
 

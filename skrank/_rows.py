@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from skrank._core._masks import refuse_mask
+from skrank._core._missing import refuse_mask
 from skrank._core._queries import Grouped, QueryIndex, rows_of_queries, take_rows
 from skrank.losses._base import has_preference
 

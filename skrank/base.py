@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._compat import CallbackSupportMixin, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
-from skrank._core._masks import unmasked
 from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._segments import segment_ranks

@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from skrank._core._config import get_config
 from skrank._core._id_arrays import id_array
-from skrank._core._masks import refuse_mask, unmasked
 from skrank._core._messages import shown, words_of
+from skrank._core._missing import refuse_mask, unmasked, where_missing
 from skrank._core._parameters import InvalidParameterError, _rule
 
 QID_LEVEL = "qid"
@@ -385,25 +385,6 @@ def _within(indices: np.ndarray, stop: int) -> bool:
     return not len(indices) or (indices.min() >= 0 and indices.max() < stop)
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, NaT or ``pandas.NA``."""
-    if value is None:
-        return True
-    # Only NaN, of any type, differs from itself, and comparisons with NA give NA.
-    differs = value != value
-    if isinstance(differs, bool):
-        return differs
-    return differs is value or (np.ndim(differs) == 0 and bool(differs))
-
-
-def _where_missing(values) -> np.ndarray:
-    """Return which objects are missing, as `is_missing` tells."""
-    try:  # without a call for each of them
-        return np.array([v is None or v != v for v in values], dtype=bool)
-    except (TypeError, ValueError):
-        return np.fromiter(map(is_missing, values), bool, len(values))
-
-
 def check_no_missing_id(
     ids: np.ndarray, name: str = "groups", what: str = "query id"
 ) -> None:
@@ -428,7 +409,7 @@ def check_no_missing_id(
     elif ids.dtype.kind in "mM":
         missing = np.isnat(ids)
     elif ids.dtype == object:
-        missing = _where_missing(ids)
+        missing = where_missing(ids)
     else:
         return
     if missing.any():
@@ -468,7 +449,7 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
     if array.dtype.kind in "biuf":
         return array.astype(np.float64, copy=False)
     if array.dtype == object:
-        missing = _where_missing(array.ravel()).reshape(array.shape)
+        missing = where_missing(array.ravel()).reshape(array.shape)
         array = np.where(missing, np.nan, array)
     try:
         if array.dtype.kind not in "OSU":  # dates would become numbers

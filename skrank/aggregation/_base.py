@@ -333,7 +333,9 @@ class WeightedRunsMixin(Parameters):
     Parameters
     ----------
     weights : sequence of float, default=None
-        Weight of each run, >= 0. None gives all runs the same weight, 1.
+        Weight of each run, >= 0. None gives all runs the same weight, 1. Majorities
+        compare sums of weights as computers round them: 0.1 + 0.2 outweighs 0.3, where
+        1 + 2 ties with 3.
     """
 
     weights: Numbers | None = None

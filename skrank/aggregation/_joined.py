@@ -17,6 +17,7 @@ import numpy.typing as npt
 from skrank._core._id_arrays import id_array
 from skrank._core._ids import join_ids, sort_ties_by_id
 from skrank._core._messages import shown
+from skrank._core._missing import is_missing
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._queries import Grouped, QueryIndex, rows_of_queries
 from skrank._core._segments import segment_order
@@ -28,7 +29,6 @@ from skrank._core._validation import (
     check_groups,
     check_no_missing_id,
     check_scores,
-    is_missing,
     n_rows,
     resolve_groups,
 )
@@ -98,7 +98,7 @@ class JoinedRuns(Grouped):
         Only an array may have rows that no run retrieved.
         """
         if self._kind == "array":
-            return self.retrieved.any(axis=1)
+            return np.asarray(self.retrieved.any(axis=1))
         return np.ones(self.n_documents, dtype=bool)
 
     def retrieved_only(self) -> "JoinedRuns":

@@ -25,7 +25,7 @@ from skrank._core._letor import (
     largest_index,
     parse_letor,
 )
-from skrank._core._masks import unmasked
+from skrank._core._missing import unmasked
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._reading import Source, open_text, source_name
 from skrank._core._threads import effective_n_threads

@@ -85,8 +85,6 @@ _STATES: dict[type, dict[str, Array | Scalar]] = {
     Rocchio: {
         "vectors_": Array("qd", sparse=True),
         "mean_vector_": Array("d"),
-        # Squares of features may overflow where the scores of documents do not.
-        "loss_curve_": Array("i", finite=False),
     },
     SVMClassifierRanker: {"coef_": Array("d"), "intercept_": NUMBER},
 }

@@ -35,7 +35,9 @@ class ExplicitPairsLoss(WrappedPairLoss):
         `LogLoss` or `HingeLoss`; without ``grade_weights``, as there are no grades. Or
         one that offers ``over_pairs``, such as `PNormPushLoss`.
     pairs : ndarray of shape (n_pairs, 2)
-        Row numbers; the first document is preferred to the second.
+        Row numbers; the first document is preferred to the second. They count the rows
+        that the loss is prepared with; `fit` of a ranker groups its rows before, so
+        that pairs belong into its ``preferences``.
     pair_weight : ndarray of shape (n_pairs,), default=None
         Weight of each pair; None means ones.
 

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._informative import warn_of_data
-from skrank._core._masks import unmasked
+from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (

@@ -85,6 +85,12 @@ class CuttingPlane(BaseSolver):
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
+        loss = getattr(objective, "loss", None)
+        if not getattr(loss, "convex", True):
+            raise ValueError(
+                "solver: CuttingPlane needs a convex loss, which "
+                f"{type(loss).__name__} is not; take LBFGS()"
+            )
         run = _Run(objective, params)
         announce_start(monitor, np.array(params), run.value)
         # No other place is lower as soon as the penalty outweighs the loss.

@@ -7,6 +7,7 @@ import pytest
 import sklearn
 from _labels import label
 from _runs import close, make_qrels, make_runs
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score

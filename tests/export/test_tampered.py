@@ -492,7 +492,7 @@ def test_attributes_of_aggregators_are_of_their_kinds(aggregators, tmp_path):
         (PosFuse(), lambda a: a - 0.5, "numbers from 0 to 1"),
         (SegFuse(), lambda a: a + 2.0, "numbers from 0 to 1"),
     ],
-    ids=str,
+    ids=["longer", "shorter", "of_3", "negative", "large"],
 )
 def test_estimates_fit_the_segments(aggregator, change, told, tmp_path):
     model = clone(aggregator).fit(RUNS, Y, GROUPS)
@@ -575,11 +575,6 @@ def test_records_that_a_fit_may_leave_without_a_number_are_read(data, tmp_path):
     assert np.isnan(ranker.validation_curve_).all()
     save_model(ranker, tmp_path / "m")
     assert np.isnan(load_model(tmp_path / "m").validation_curve_).all()
-    ranker = Rocchio().fit(X * 1e200, y, groups)
-    assert not np.isfinite(ranker.loss_curve_).all()
-    save_model(ranker, tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
-    assert loaded.predict(X, groups).tobytes() == ranker.predict(X, groups).tobytes()
 
 
 def test_sparse_vectors_of_rocchio_are_read(data, tmp_path):

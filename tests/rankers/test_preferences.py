@@ -7,6 +7,7 @@ from skrank.datasets import make_ranking
 from skrank.energies import AbsoluteLabelEnergy
 from skrank.losses import HingeLoss, ListNetLoss, LogLoss, PNormPushLoss
 from skrank.rankers import (
+    IRSVM,
     OWPC,
     BoostedRanker,
     EnergyRanker,
@@ -173,10 +174,13 @@ def test_groups_validation_queries_and_warm_starts_work_with_preferences(data):
 @pytest.mark.parametrize(
     ("ranker", "message"),
     [
-        (BoostedRanker(ListNetLoss()), "BoostedRanker: loss must be a loss of pairs"),
+        (
+            BoostedRanker(ListNetLoss()),
+            "BoostedRanker: loss must be a loss that can be one of given pairs",
+        ),
         (
             EnergyRanker(loss=ListNetLoss()),
-            "EnergyRanker: loss must be a loss of pairs",
+            "EnergyRanker: loss must be a loss that can be one of given pairs",
         ),
         (
             BoostedRanker(LogLoss(grade_weights=np.subtract)),
@@ -184,7 +188,7 @@ def test_groups_validation_queries_and_warm_starts_work_with_preferences(data):
         ),
         (
             EnergyRanker(loss=HingeLoss(reading="pointwise")),
-            "loss must be a loss of pairs",
+            "loss must be a loss that can be one of given pairs",
         ),
         (
             EnergyRanker(AbsoluteLabelEnergy(), HingeLoss()),
@@ -221,3 +225,18 @@ def test_a_ranker_that_takes_no_preferences_gives_its_reason(data, ranker, reaso
     match = f"{type(ranker).__name__}.fit takes no preferences in place of grades"
     with pytest.raises(TypeError, match=f"{match}, because .*{reason}"):
         ranker.fit(X, groups=groups, preferences=[[0, 1]])
+
+
+def test_queries_of_preferences_are_read_from_the_index(rng):
+    pd = pytest.importorskip("pandas")
+    X = rng.normal(size=(7, 2))
+    groups = [0, 0, 1, 1, 1, 1, 1]
+    index = pd.MultiIndex.from_arrays([groups, range(7)], names=["qid", "d"])
+    frame = pd.DataFrame(X, index=index)
+    pairs = [[0, 1], [2, 3], [2, 4], [5, 6]]
+    expected = IRSVM(alpha=0.1).fit(X, preferences=pairs, groups=groups)
+    found = IRSVM(alpha=0.1).fit(frame, preferences=pairs)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
+    assert found.query_ids_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="preferences must stay within a query"):
+        IRSVM().fit(frame, preferences=[[0, 2]])

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank.datasets import make_ranking
 from skrank.exceptions import TrainingDataWarning
-from skrank.losses import OWPCLoss
-from skrank.rankers import OWPC, LogisticRanker, RankSVM
+from skrank.losses import MCELoss, OWPCLoss
+from skrank.rankers import OWPC, EnergyRanker, LogisticRanker, RankSVM
 from skrank.solvers import CuttingPlane, SmoothingHomotopy
 from skrank.solvers._cutting_plane import _Model, simplex_maximum
 
@@ -184,3 +184,9 @@ def test_planes_that_no_longer_matter_are_dropped(data, monkeypatch):
     assert found.converged_
     assert 1 <= max(kept) < ranker.n_iter_
     assert_allclose(found.coef_, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_losses_that_say_so_are_not_minimised(data):
+    ranker = EnergyRanker(loss=MCELoss(), solver=CuttingPlane(), alpha=0.01)
+    with pytest.raises(ValueError, match="needs a convex loss, which MCELoss is not"):
+        ranker.fit(*data)

@@ -1,8 +1,27 @@
-"""What a mask hides must not be used: it is missing, or an error."""
+"""Missing values of many kinds, and what a mask hides: missing, or an error."""
 
 from typing import Any
 
 import numpy as np
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or ``pandas.NA``."""
+    if value is None:
+        return True
+    # Only NaN, of any type, differs from itself, and comparisons with NA give NA.
+    differs = value != value
+    if isinstance(differs, bool):
+        return differs
+    return differs is value or (np.ndim(differs) == 0 and bool(differs))
+
+
+def where_missing(values) -> np.ndarray:
+    """Return which objects are missing, as `is_missing` tells."""
+    try:  # without a call for each of them
+        return np.array([v is None or v != v for v in values], dtype=bool)
+    except (TypeError, ValueError):
+        return np.fromiter(map(is_missing, values), bool, len(values))
 
 
 def unmasked(values: Any) -> Any:
