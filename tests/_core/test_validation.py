@@ -18,12 +18,8 @@ from skrank._core._validation import (
     check_scores,
     check_sparse,
     check_weights,
-    is_missing,
     resolve_groups,
 )
-from skrank._rows import check_pairs
-from skrank.datasets import make_ranking
-from skrank.metrics import bpref_score, make_ranking_scorer, ndcg_score
 from skrank.model_selection import QuerySubsample
 from skrank.rankers import RankSVM
 
@@ -253,12 +249,6 @@ def test_what_is_no_number_is_named(values):
         check_weights(values, 2)
 
 
-def test_what_is_missing():
-    missing = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")]
-    assert all(map(is_missing, missing))
-    assert not any(map(is_missing, [0, "", "nan", (), (1, None), np.array([np.nan])]))
-
-
 def damaged(kind, format):
     """Sparse rows whose arrays do not belong together."""
     X = sparse.random(6, 4, density=0.7, format=format, random_state=0)
@@ -310,42 +300,3 @@ def test_ragged_groups_and_integers_beyond_doubles():
         check_groups([[1], [2, 3]], 2)
     with pytest.raises(ValueError, match=r"X must hold numbers of at most 1\.8e308"):
         RankSVM().fit([[10**400], [1]], [0, 1], [0, 0])
-
-
-def test_masked_numbers_are_missing():
-    for values in ([1, 2, 3], [1.0, 2.0, 3.0], [True, False, True]):
-        found = as_numbers(np.ma.masked_array(values, [0, 1, 0]), "a")
-        assert np.isnan(found).tolist() == [False, True, False]
-        assert not np.isnan(as_numbers(np.ma.masked_array(values), "a")).any()
-    with pytest.raises(ValueError, match="y_score contains NaN: 1 of 3 scores, first"):
-        check_scores(np.ma.masked_array([1, 2, 3], [0, 1, 0]), 3)
-    with pytest.raises(ValueError, match="sample_weight contains NaN"):
-        check_weights(np.ma.masked_array([1, 2, 3], [0, 1, 0]), 3)
-    with pytest.raises(ValueError, match=r"preferences must hold one pair .* row 1 is"):
-        check_pairs(np.ma.masked_array([[0, 1], [1, 2]], [[0, 0], [0, 1]]), 3)
-    assert check_grades(np.ma.masked_array([0, 1])).tolist() == [0.0, 1.0]
-
-
-def test_masks_without_effect_change_nothing():
-    X, y, groups = make_ranking(n_queries=5, n_features=4, n_informative=3)
-    plain = RankSVM().fit(X, y, groups).coef_
-    wrapped = RankSVM().fit(*map(np.ma.masked_array, (X, y, groups))).coef_
-    assert (plain == wrapped).all()
-
-
-@pytest.mark.filterwarnings("ignore::skrank.metrics.QueryLeakageWarning")
-def test_scores_keep_the_mask_of_grades():
-    X, y, groups = make_ranking(
-        n_queries=8, n_features=4, n_informative=3, random_state=1
-    )
-    ranker = RankSVM().fit(X, y, groups)
-    y = np.ma.masked_array(y, y == y.max())
-    scores = ranker.predict(X)
-    found = ranker.score(X, y, groups)
-    assert found == ndcg_score(y, scores, groups=groups, k=10)
-    assert found != ndcg_score(y.data, scores, groups=groups, k=10)
-    for measure, name in ((bpref_score, "bpref"), (ndcg_score, "ndcg")):
-        expected = measure(y, scores, groups=groups)
-        for scored in (name, measure):
-            scorer = make_ranking_scorer(scored)
-            assert scorer(ranker, X, y, groups=groups) == expected
