@@ -731,9 +731,13 @@ def _by_energy(energy):
 
 
 def _by_solver(solver):
-    weighs = isinstance(solver, solvers.IteratedWeights)
+    loss: losses.BaseLoss = losses.LVQ2Loss()
+    if isinstance(solver, solvers.IteratedWeights):
+        loss = losses.LambdaLoss()
+    elif isinstance(solver, solvers.CuttingPlane):
+        loss = losses.HingeLoss()
     ranker = rankers.EnergyRanker(
-        loss=losses.LambdaLoss() if weighs else losses.LVQ2Loss(),
+        loss=loss,
         solver=solver,
         max_iter=1,
         random_state=0,

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import skrank
+
+# The same examples in every run, and none that an earlier run has left.
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.load_profile("fixed")
 
 _ROOT = Path(__file__).resolve().parents[1]
 _DEFAULT_DATA = _ROOT.parent / "shared" / "data"

@@ -82,15 +82,19 @@ class CuttingPlane(BaseSolver):
     def _variants(cls) -> list[dict[str, Any]]:
         return [{"tol": 1e-10}]
 
+    def check(self, objective) -> None:
+        """Check the parameters and the objective; see `BaseSolver.check`."""
+        super().check(objective)
+        loss = getattr(objective, "loss", None)
+        if not getattr(loss, "convex", True):
+            raise TypeError(
+                f"CuttingPlane needs a convex loss, and {type(loss).__name__} is not "
+                "one; use LBFGS"
+            )
+
     def solve(self, objective, params, rng, monitor=None) -> SolverResult:
         """Minimise an objective; see `BaseSolver.solve`."""
         self.check(objective)
-        loss = getattr(objective, "loss", None)
-        if not getattr(loss, "convex", True):
-            raise ValueError(
-                "solver: CuttingPlane needs a convex loss, which "
-                f"{type(loss).__name__} is not; take LBFGS()"
-            )
         run = _Run(objective, params)
         announce_start(monitor, np.array(params), run.value)
         # No other place is lower as soon as the penalty outweighs the loss.
@@ -186,8 +190,8 @@ class _Run:
         return ValueError(
             f"solver: CuttingPlane cannot minimise {name} with alpha={alpha:g}, "
             f"because rounding errors of its model, about {self._rounding():.2g}, are "
-            f"too large for the objective, {self.value:.2g}; raise alpha, scale the "
-            "features, or use another solver"
+            f"too large for the objective, {self.value:.2g}; alpha must be raised, "
+            "or X must be scaled, unless another solver is used"
         )
 
     def search(self, lowest):
