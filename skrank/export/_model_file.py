@@ -111,12 +111,19 @@ def save_model(model: BaseEstimator, path: str | os.PathLike | IO[bytes]) -> Non
 
 
 def _write_archive(file, text, arrays):
-    with zipfile.ZipFile(file, "w") as archive:
+    archive = zipfile.ZipFile(file, "w")
+    try:
         _write_member(archive, _JSON, text.encode())
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             _write_member(archive, name, buffer.getbuffer())
+        archive.close()
+    except BaseException:
+        # An archive without a file is closed. Closed in the middle of a member, it
+        # would raise an error of its own in place of an interrupt.
+        archive.fp = None
+        raise
 
 
 def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEstimator:

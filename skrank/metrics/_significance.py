@@ -305,6 +305,7 @@ def fisher_randomization_test(
     m = len(changed)
     if m == 0:
         return SignificanceResult(0.0, 1.0)
+    n_permutations = int(n_permutations)  # of no small type, in which products wrap
     exact = m < 62 and 1 << m <= n_permutations
     rng = check_random_state(random_state)
     blocks = _all_signs(m) if exact else _random_signs(m, n_permutations, rng)
@@ -401,7 +402,9 @@ def bootstrap_interval(
         )
     scale = _scale_of(values)
     columns = values.reshape(len(values), -1) / scale
-    means = _resampled_means(columns, n_resamples, check_random_state(random_state))
+    means = _resampled_means(
+        columns, int(n_resamples), check_random_state(random_state)
+    )
     levels = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
     if method == "bca":
         levels = _bca_levels(columns, means, levels)
@@ -533,6 +536,7 @@ def tukey_hsd(
     observed = np.abs(means[:, None] - means)
     threshold = observed - 1e-12 * np.abs(values).max()
     hits = np.ones(observed.shape)
+    n_permutations = int(n_permutations)
     for ranges in _permuted_ranges(
         values, n_permutations, check_random_state(random_state)
     ):

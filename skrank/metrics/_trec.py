@@ -451,7 +451,7 @@ def trec_measures(
             for query, groups in judgements.items()
         }
     ids = _evaluated_topics(scores, judgements, complete)
-    options = _Options(relevance_level, max_results, judged_only, n_collection)
+    options = _Options(relevance_level, max_results, judged_only, int(n_collection))
     make_topic = getattr(options, form)
     topics = [make_topic(scores.get(q, {}), judgements[q], q) for q in ids]
     result = TrecResult(ids, {})

@@ -112,7 +112,7 @@ class RepeatedQueryKFold(BaseQuerySplitter):
         int
             Number of pairs that ``split`` yields.
         """
-        return self.n_splits * self.n_repeats
+        return int(self.n_splits) * int(self.n_repeats)
 
 
 class StratifiedQueryKFold(BaseQuerySplitter):

@@ -540,3 +540,16 @@ def test_pipelines_with_text_columns_are_loaded(encoder, data, tmp_path):
 def test_neither_a_path_nor_a_file_object(path):
     with pytest.raises(TypeError, match=r"^path must be a path, a string or pathlib"):
         save_model(RankSVM(), path)
+
+
+def test_an_interrupt_in_the_middle_of_a_member_is_what_is_raised(
+    tmp_path, monkeypatch
+):
+    def interrupted(self, content):
+        raise KeyboardInterrupt
+
+    ranker = RankSVM().fit([[0.0], [1.0]], [0, 1], [0, 0])
+    monkeypatch.setattr(zipfile._ZipWriteFile, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save_model(ranker, tmp_path / "m")
+    assert not list(tmp_path.iterdir())

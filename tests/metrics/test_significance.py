@@ -307,3 +307,15 @@ def test_missing_values_are_named():
         holm_correction(holes)
     with pytest.raises(ValueError, match="a must hold numbers, got dtype <U1"):
         paired_t_test(["x", "y"], [1, 2])
+
+
+@pytest.mark.parametrize("number", [np.int8(127), np.uint8(255), np.int16(32767)])
+def test_numbers_of_draws_may_have_any_type(number, rng):
+    a, b = rng.random(20), rng.random(20) + 0.1
+    table = np.column_stack([a, b])
+    for draw in (
+        lambda n: tukey_hsd(table, n_permutations=n, random_state=0)[0, 1],
+        lambda n: fisher_randomization_test(a, b, n_permutations=n, random_state=0),
+        lambda n: bootstrap_interval(a, n_resamples=n, random_state=0).tolist(),
+    ):
+        assert draw(number) == draw(int(number))

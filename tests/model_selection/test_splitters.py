@@ -372,3 +372,8 @@ def test_too_few_queries_are_told_in_one_line():
         words = rf"^{splitter.__name__}\(n_splits=2\) needs at least 2 queries, .* 1$"
         with pytest.raises(ValueError, match=words):
             next(folds.split([[1]], [1], [0]))
+
+
+def test_numbers_of_folds_may_have_any_type():
+    splitter = RepeatedQueryKFold(np.uint8(16), n_repeats=np.uint8(16))
+    assert splitter.get_n_splits() == 256
