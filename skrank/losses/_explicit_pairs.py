@@ -200,20 +200,7 @@ class _PreparedExplicitPairs(PreparedLoss):
 
     @available_if(lambda self: hasattr(self.loss, "margin_loss"))
     def agreement(self, raw, ranks) -> tuple[float, float, float]:
-        """Sum the absolute slopes of pairs by what a weak ranker says of them.
-
-        Parameters
-        ----------
-        raw : array-like of shape (n_documents,)
-            Scores.
-        ranks : array-like of shape (n_documents,)
-            What the weak ranker says of each document, in [0, 1]; high is good.
-
-        Returns
-        -------
-        right, wrong, total : float
-            Sums as those of `PreparedAgreement.agreement`.
-        """
+        """Sum the absolute slopes of pairs; see `PreparedAgreement.agreement`."""
         _, slopes = self._by_margin(raw)
         up, down = self._scores(ranks)[self.pairs.T]
         steep = np.abs(slopes)
@@ -222,20 +209,7 @@ class _PreparedExplicitPairs(PreparedLoss):
 
     @available_if(lambda self: hasattr(self.loss, "margin_curvature"))
     def along(self, raw, ranks) -> tuple[float, float, float]:
-        """Evaluate the loss on the line raw + t ranks at t = 0.
-
-        Parameters
-        ----------
-        raw : array-like of shape (n_documents,)
-            Scores.
-        ranks : array-like of shape (n_documents,)
-            Direction.
-
-        Returns
-        -------
-        value, slope, curvature : float
-            Sum of the loss, and its first and second derivative by t.
-        """
+        """Evaluate the loss on a line; see `PreparedPush.along`."""
         values, slopes = self._by_margin(raw)
         up, down = self._scores(raw)[self.pairs.T]
         curved = self.loss.margin_curvature(up - down)
