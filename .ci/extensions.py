@@ -23,14 +23,14 @@ def extensions(root: Path = CHECKOUT) -> list[dict]:
 
 
 def copy_sources(folder: Path) -> None:
-    """Copy the package, its tests and their settings, without compiled modules."""
+    """Copy the package, its tests and what they read, without compiled modules."""
     unwanted = shutil.ignore_patterns("*.so", "__pycache__", "old_models")
-    for name in ("skrank", "tests", "doc/_ext"):
+    for name in ("skrank", "tests", "doc", "benchmarks"):
         ignore = unwanted if name == "skrank" else shutil.ignore_patterns("__pycache__")
         shutil.copytree(
             CHECKOUT / name, folder / name, ignore=ignore, dirs_exist_ok=True
         )
-    for name in ("setup.cfg", "pyproject.toml"):
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy2(CHECKOUT / name, folder / name)
 
 

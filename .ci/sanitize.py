@@ -34,6 +34,13 @@ _TESTS: tuple[str, ...] = (
     "tests/datasets/test_trec.py",
     "tests/energies/test_contract.py",
     "tests/export/test_tampered.py",
+    "tests/rankers/test_row_order.py",
+    "tests/text/test_index_file.py",
+    "tests/text/test_proximity.py",
+    "tests/text/test_words.py",
+    "tests/click/test_click_models.py",
+    "tests/online/test_interleaving.py",
+    "tests/unbiased/test_debiased_pairs.py",
 )
 # Memory that runs out ends a process with ASan, which reserves terabytes of addresses;
 # compiled loops take too long to answer Ctrl-C in time.

@@ -1,10 +1,25 @@
 """Rank aggregation: skrank beside ranx, and the fusion of rankers on LETOR.
 
 ``python -m benchmarks.aggregation speed`` fuses 5 runs of 1,000 queries × 1,000
-documents, of which each run draws its own from a pool of 3,000. Every tool fuses what
-its readers return: skrank a list of `skrank.datasets.Run`, and ranx a list of its
-``Run``, compiled beforehand. The joined runs of skrank are timed as well. Methods of
-ranx that take minutes are timed on fewer queries with ``--slow``.
+documents, of which each run draws its own from a pool of 3,000. Three contestants take
+turns in one process, and the minimum over the rounds is shown:
+
+- "skrank, runs": from a list of `skrank.datasets.Run`, which hold ids as strings in
+  arrays, as `load_run` returns them. All that is done to the ids is counted, in every
+  round: nothing is kept from one round to the next, except that Python strings know
+  their hashes. So is all of the result, a `Run` whose queries, ids and scores are
+  arrays, and the time to free it.
+- "skrank, joined runs": the same from `join_runs`. Joining is not counted, and joined
+  runs keep the ranks that the first round has computed.
+- "ranx": from a list of its ``Run``, typed dictionaries of numba, in which ids are
+  hashed and runs sorted when they are made; that is not counted, although it takes
+  longer than to fuse, and neither is compiling. Its result is such a ``Run`` again.
+
+Methods of ranx that take minutes are timed on fewer queries with ``--slow``.
+
+``python -m benchmarks.aggregation files`` counts what surrounds fusion as well: "files"
+loads two runs from TREC files, fuses them and writes the result to a file, and "judged"
+fuses the runs in memory and evaluates the result by NDCG@10.
 
 ``python -m benchmarks.aggregation letor`` fuses five rankers of default parameters that
 are trained on the training folds of MQ2008 and OHSUMED, and reports means over the five
@@ -14,6 +29,7 @@ validation folds.
 
 import argparse
 import os
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -22,7 +38,14 @@ import numpy as np
 
 from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank.aggregation import CombSUM, aggregate, get_aggregator, join_runs
-from skrank.datasets import Run, load_letor_folds
+from skrank.datasets import (
+    Qrels,
+    Run,
+    dump_run,
+    judge_run,
+    load_letor_folds,
+    load_run,
+)
 from skrank.metrics import evaluate_measure
 from skrank.rankers import (
     LambdaMART,
@@ -113,6 +136,9 @@ def measure_speed(options):
     records = []
     sizes = [(pair, options.queries) for pair in FAST]
     sizes += [(pair, options.slow) for pair in SLOW if options.slow]
+    sizes = [
+        size for size in sizes if not options.methods or size[0][0] in options.methods
+    ]
     inputs = {
         n: Inputs(n, options.documents, options.runs, not options.no_ranx)
         for n in dict.fromkeys(n for _, n in sizes)
@@ -120,14 +146,7 @@ def measure_speed(options):
     print(f"{'method':24}{'tool':22}{'seconds':>9}{'CPU':>9}{'ratio':>8}")
     for (method, normalization), n_queries in sizes:
         tools = inputs[n_queries].contestants(method, normalization)
-        times = {tool: [] for tool in tools}
-        for _ in range(options.rounds):
-            for tool, fuse in tools.items():
-                wall, cpu = time.perf_counter(), time.process_time()
-                fuse()
-                wall = time.perf_counter() - wall
-                times[tool].append((wall, time.process_time() - cpu))
-        best = {tool: np.min(pairs, axis=0) for tool, pairs in times.items()}
+        best = best_times(tools, options.rounds)
         unit = best["skrank, runs"][0]
         name = f"{method} {normalization or ''} ({n_queries})"
         for tool, (wall, cpu) in best.items():
@@ -140,12 +159,100 @@ def measure_speed(options):
     return records
 
 
+class Files:
+    """Two runs as files, and judgements, for all that surrounds fusion.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder for the files.
+    options : argparse.Namespace
+        Sizes.
+    """
+
+    def __init__(self, folder, options):
+        runs = make_runs(options.queries, options.documents, 2)
+        self.paths = [folder / f"{i}.trec" for i in range(2)]
+        self.result = folder / "fused.trec"
+        self.runs = [as_run(run, str(i)) for i, run in enumerate(runs)]
+        for path, run in zip(self.paths, self.runs):
+            dump_run(run.groups, run.docids, run.scores, path, tag=run.tag)
+        grades = {q: dict.fromkeys(list(run)[::10], 1) for q, run in runs[0].items()}
+        rows = [(q, d, g) for q, entry in grades.items() for d, g in entry.items()]
+        groups, docids, y = zip(*rows)
+        docids = np.array(docids, dtype=object)
+        self.qrels = Qrels(np.array(groups), docids, np.array(y, dtype=float))
+        self.ranx_runs, self.ranx_qrels = None, None
+        if not options.no_ranx:
+            import ranx
+
+            self.ranx_runs = [ranx.Run(run) for run in runs]
+            self.ranx_qrels = ranx.Qrels(grades)
+
+    def from_files(self):
+        """Load, fuse and write by skrank."""
+        fused = aggregate([load_run(path) for path in self.paths], "rrf")
+        dump_run(fused.groups, fused.docids, fused.scores, self.result)
+
+    def judged(self):
+        """Fuse and evaluate by skrank."""
+        judged = judge_run(self.qrels, aggregate(self.runs, "rrf"))
+        return evaluate_measure(
+            "ndcg@10", judged.y, judged.scores, groups=judged.groups
+        )
+
+    def ranx_from_files(self):
+        """Load, fuse and write by ranx."""
+        import ranx
+
+        runs = [ranx.Run.from_file(str(p), kind="trec") for p in self.paths]
+        ranx.fuse(runs, norm=None, method="rrf").save(str(self.result), kind="trec")
+
+    def ranx_judged(self):
+        """Fuse and evaluate by ranx."""
+        import ranx
+
+        fused = ranx.fuse(self.ranx_runs, norm=None, method="rrf")
+        return ranx.evaluate(self.ranx_qrels, fused, "ndcg@10", make_comparable=True)
+
+
+def measure_files(options):
+    """Print the times of fusion with what surrounds it; return them as records."""
+    records = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = Files(Path(folder), options)
+        for name in ("files", "judged"):
+            tools = {"skrank": files.from_files if name == "files" else files.judged}
+            if files.ranx_runs is not None:
+                own = files.ranx_from_files if name == "files" else files.ranx_judged
+                own()  # compiles
+                tools["ranx"] = own
+            for tool, (wall, cpu) in best_times(tools, options.rounds).items():
+                print(f"{name:24}{tool:22}{wall:9.3f}{cpu:9.3f}", flush=True)
+                records.append(
+                    {"method": name, "tool": tool, "seconds": wall, "cpu_seconds": cpu}
+                )
+    return records
+
+
+def best_times(tools, rounds):
+    """Least wall and CPU time of each function, which take turns."""
+    times = {tool: [] for tool in tools}
+    for _ in range(rounds):
+        for tool, function in tools.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            function()
+            wall = time.perf_counter() - wall
+            times[tool].append((wall, time.process_time() - cpu))
+    return {tool: np.min(pairs, axis=0) for tool, pairs in times.items()}
+
+
 RANKERS = {
     "SubsetRegression": SubsetRegression(),
     "RankSVM": RankSVM(),
     "ListNet": ListNet(),
     "LogisticRanker": LogisticRanker(),
-    "LambdaMART": LambdaMART(n_estimators=100, random_state=0),
+    "LambdaMART": LambdaMART(random_state=0),
 }
 METHODS = ["combsum", "combmnz", "combmed", "borda", "rrf", "median", "condorcet"]
 METHODS += ["copeland", "mc2", "mc3", "mc4", "local_kemeny", "kemeny", "plackett_luce"]
@@ -213,19 +320,19 @@ def draw(records):
 def main(argv=None):
     """Run one of the comparisons."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", choices=("speed", "letor"))
+    parser.add_argument("what", choices=("speed", "files", "letor"))
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--slow", type=int, default=0, help="queries of slow methods")
     parser.add_argument("--no-ranx", action="store_true")
-    parser.add_argument("--methods", nargs="*", help="of the comparison on LETOR")
+    parser.add_argument("--methods", nargs="*", help="those to compare")
     add_outputs(parser)
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")  # numba warns about its own future
-    measure = measure_speed if options.what == "speed" else measure_quality
-    records = measure(options)
+    measures = {"speed": measure_speed, "files": measure_files}
+    records = measures.get(options.what, measure_quality)(options)
     write_outputs(options, records, lambda: draw(records))
 
 

@@ -18,7 +18,13 @@ import numpy as np
 
 from benchmarks.data import make_kernel_data
 from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
-from skrank._core import _lambda_losses, _list_losses, _pair_losses, _segments
+from skrank._core import (
+    _lambda_losses,
+    _list_losses,
+    _pair_losses,
+    _segments,
+    _smooth_measures,
+)
 
 ALLOWANCE = 1.5
 
@@ -138,6 +144,40 @@ def numpy_listmle(problem):
     return np.sum(np.log(tail) - gap), gradient
 
 
+def numpy_approx_ndcg(problem):
+    """ApproxNDCG, in padded blocks."""
+    total, gradient = 0.0, np.zeros_like(problem.scores)
+    for queries, rows, inside in problem.blocks():
+        s = problem.scores[rows]
+        above = 1.0 / (1.0 + np.exp(s[:, :, None] - s[:, None, :]))
+        above *= inside[:, None, :]
+        logs = np.log2(1.5 + above.sum(axis=2))
+        gain = problem.gain[rows] * inside * problem.scale[queries, None]
+        total -= np.sum(gain / logs)
+        pull = gain / (np.log(2.0) * np.exp2(logs) * logs**2)
+        slope = pull[:, :, None] * above * (1.0 - above)
+        gradient[rows[inside]] = (slope.sum(axis=1) - slope.sum(axis=2))[inside]
+    return total, gradient
+
+
+def run_approx_ndcg(p, n_threads):
+    """ApproxNDCG of whole lists."""
+    return _smooth_measures.sigmoid_ranks(
+        p.scores,
+        p.ptr,
+        0,
+        p.gain,
+        -p.scale,
+        p.discount,
+        p.discount,
+        0,
+        0.0,
+        1.0,
+        1.0,
+        n_threads,
+    )
+
+
 def run_ranknet(p, n_threads):
     """RankNet pairs."""
     return _pair_losses.logistic(
@@ -204,6 +244,7 @@ KERNELS = [
     ),
     ("ListNet", numpy_listnet, run_listnet, 1.7),
     ("ListMLE", numpy_listmle, run_listmle, 3.3),
+    ("ApproxNDCG", numpy_approx_ndcg, run_approx_ndcg, 49.0),
 ]
 
 

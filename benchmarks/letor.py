@@ -190,14 +190,22 @@ def parse_arguments(argv):
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.letor", description=__doc__
     )
+    names = [entry.name for entry in ENTRIES]
     parser.add_argument(
         "--data", nargs="+", default=list(COLUMNS), choices=list(COLUMNS)
     )
-    parser.add_argument("--rankers", nargs="+", choices=[e.name for e in ENTRIES])
+    parser.add_argument(
+        "--rankers",
+        nargs="+",
+        metavar="NAME",
+        choices=names,
+        help="rows of the table, by default all of them: " + "; ".join(names),
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument(
         "--against",
-        choices=[e.name for e in ENTRIES],
+        metavar="NAME",
+        choices=names,
         help="also test every ranker against this one, query by query",
     )
     add_outputs(parser)
@@ -236,6 +244,8 @@ def main(argv=None):
             print(
                 f"  {dataset} {entry.name}: {result['seconds']:.1f} s", file=sys.stderr
             )
+        if not rows:
+            continue
         print(table(dataset, rows), end="\n\n")
         if options.against in [name for name, _, _ in rows]:
             print(comparison(rows, options.against), end="\n\n")

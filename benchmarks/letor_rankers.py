@@ -8,17 +8,31 @@ import numpy as np
 
 from skrank.compat import PeerRanker
 from skrank.energies import NadarayaWatsonEnergy
-from skrank.losses import BradleyTerryLoss, ThurstoneMostellerLoss
+from skrank.losses import (
+    BradleyTerryLoss,
+    LambdaBoundLoss,
+    ThurstoneMostellerLoss,
+    YetiRankLoss,
+)
 from skrank.rankers import (
     IRSVM,
     MART,
     OWPC,
+    SVMMAP,
+    SVMMRR,
+    SVMNDCG,
+    AdaRank,
+    ApproxAP,
+    ApproxNDCG,
     AssociationRuleRanker,
     BoltzRank,
     BoostedRanker,
+    CoordinateAscent,
+    DecisionTheoreticRanker,
     EnergyListwise,
     EnergyPairwise,
     EnergyPointwise,
+    EnergyRanker,
     FRank,
     GBRank,
     GERank,
@@ -33,26 +47,32 @@ from skrank.rankers import (
     MultipleHyperplaneRanker,
     NestedRanker,
     OnlineAggregatePRank,
+    PermuRank,
     PNormPush,
     PRank,
     PreferenceOrdering,
     QBRank,
     RankBoost,
     RankCosine,
+    RankGP,
     RankNet,
     RankSVM,
     RobustSparseRanker,
     Rocchio,
     SigmoidRanker,
+    SmoothRank,
+    SoftRank,
     SortNet,
     StructRank,
     SubsetRegression,
     SVMClassifierRanker,
     ThresholdOrdinal,
+    YetiRank,
 )
-from skrank.solvers import SGD, ConstrainedSGD
+from skrank.solvers import SGD, Adam, ConstrainedSGD
 
 ALPHAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+LAMBDA_BOUNDS = ("ndcg1", "ndcg2", "ndcg2++", "arp1", "arp2")
 ORDINAL_PENALTIES = (
     "logistic",
     "exponential",
@@ -141,6 +161,10 @@ def boltzrank(pairwise_potential):
     ]
 
 
+# Splits as they are, for comparisons of equal settings and of published algorithms.
+NO_NOISE = {"random_strength": [0.0]}
+
+
 def trees(name, make, more=None, *, leaves="max_leaf_nodes", **options):
     """Boosted trees with one fixed setting, and with a search over nine."""
     fixed = {"n_estimators": [100], leaves: [15], "learning_rate": [0.05]}
@@ -161,7 +185,7 @@ def boosted_thresholds(make, grid, published):
 def meta_rankers():
     """Rankers made of others, and the remaining ones of chapters 2 and 3 of Liu."""
     svms = [RankSVM(alpha=alpha) for alpha in (1e-4, 1e-3, 1e-2, 1e-1)]
-    leaves = {"n_estimators": [100], "max_leaf_nodes": [7, 15]}
+    leaves = {"n_estimators": [100], "max_leaf_nodes": [7, 15], **NO_NOISE}
     ties = {
         "Bradley-Terry": [BradleyTerryLoss(theta) for theta in (1.2, 3.0)],
         "Thurstone-Mosteller": [ThurstoneMostellerLoss(0.1)],
@@ -196,7 +220,8 @@ def meta_rankers():
             Entry(
                 f"BoostedRanker, {name}",
                 BoostedRanker,
-                {"max_leaf_nodes": [7], "learning_rate": [0.05], "loss": losses},
+                {"max_leaf_nodes": [7], "learning_rate": [0.05], "loss": losses}
+                | {"n_estimators": [100], **NO_NOISE},
                 seeds=True,
             )
             for name, losses in ties.items()
@@ -321,6 +346,71 @@ PAIR_MARGINS = [
     ),
 ]
 
+# Likelihoods of orders, and pairs weighted by their ranks: linear scores and trees.
+ORDERS = [
+    *(
+        Entry(
+            f"ListMLE, {ties}",
+            partial(ListMLE, ties=ties),
+            {"alpha": ALPHAS, "top_k": [None, 5]},
+        )
+        for ties in ("average", "partition")
+    ),
+    Entry(
+        "ListMLE, weighted",
+        ListMLE,
+        {"alpha": ALPHAS, "position_weights": ["p", "log2"]},
+    ),
+    Entry("ListNet, top 2 and 3", ListNet, {"alpha": ALPHAS, "top_k": [2, 3]}),
+    *(
+        entry
+        for name, loss in {
+            **{bound: LambdaBoundLoss(bound) for bound in LAMBDA_BOUNDS},
+            "YetiRank": YetiRankLoss(),
+        }.items()
+        for entry in (
+            Entry(
+                f"{name}, linear",
+                partial(EnergyRanker, loss=loss, solver=Adam(learning_rate=0.02)),
+                {"alpha": [1e-4, 1e-2]},
+                seeds=True,
+                uses_validation=True,
+            ),
+            Entry(
+                f"{name}, trees",
+                partial(BoostedRanker, loss, learning_rate=0.05),
+                {"max_leaf_nodes": [7, 15], "n_estimators": [50, 100], **NO_NOISE},
+                seeds=True,
+            ),
+        )
+    ),
+]
+
+STRUCTURED_ALPHAS = [1e-2, 1e-1, 1.0, 10.0]
+# Convex bounds of measures over whole rankings.
+STRUCTURED = [
+    Entry(
+        "SVMMAP",
+        SVMMAP,
+        {"alpha": STRUCTURED_ALPHAS},
+        {
+            "OHSUMED": {
+                "map": (0.445, LIU_OH),
+                "ndcg@1": (0.523, LIU_OH),
+                "ndcg@3": (0.466, LIU_OH),
+                "ndcg@10": (0.432, LIU_OH),
+            }
+        },
+    ),
+    Entry("SVMNDCG", SVMNDCG, {"alpha": STRUCTURED_ALPHAS}),
+    Entry("SVMMRR", SVMMRR, {"alpha": STRUCTURED_ALPHAS}),
+    Entry(
+        "PermuRank",
+        PermuRank,
+        {"alpha": STRUCTURED_ALPHAS, "measure": ["map"]},
+    ),
+]
+
 ENTRIES = [
     Entry(
         "SubsetRegression",
@@ -349,6 +439,35 @@ ENTRIES = [
         SVMClassifierRanker,
         {"alpha": ALPHAS[2:], "threshold": [1.0, 2.0]},
         seeds=True,
+    ),
+    Entry(
+        "CoordinateAscent",
+        CoordinateAscent,
+        {"measure": ["map", "ndcg@10"], "start": ["uniform", "random"]},
+        seeds=True,
+        uses_validation=True,
+    ),
+    Entry(
+        "AdaRank, MAP",
+        partial(AdaRank, "map"),
+        published={
+            "MQ2008": {"map": (0.476, LIU_MQ)},
+            "OHSUMED": {"map": (0.449, LIU_OH)},
+        },
+        uses_validation=True,
+    ),
+    Entry(
+        "AdaRank, NDCG",
+        AdaRank,
+        {"measure": ["ndcg", "ndcg@10"]},
+        {"OHSUMED": {"map": (0.450, LIU_OH)}},
+        uses_validation=True,
+    ),
+    Entry(
+        "RankGP",
+        partial(RankGP, "map", n_iter_no_change=None),
+        seeds=True,
+        uses_validation=True,
     ),
     Entry("PRank", PRank, {"max_iter": [5, 20]}, seeds=True),
     Entry(
@@ -389,7 +508,9 @@ ENTRIES = [
             McRank,
             {
                 "method": [method],
+                "n_estimators": [100],
                 "max_leaf_nodes": [7],
+                **NO_NOISE,
                 "learning_rate": [0.02, 0.05],
                 "gain": ["linear", "exp2"],
             },
@@ -492,6 +613,22 @@ ENTRIES = [
             },
         },
     ),
+    *(
+        Entry(
+            " ".join((make.__name__, *options.values())).strip(),
+            partial(make, **options),
+            {"alpha": [1e-4, 1e-3, 1e-2]} | grid,
+        )
+        for make, options, grid in (
+            (SoftRank, {"measure": "ndcg@10"}, {"sigma": [0.3, 1.0]}),
+            (SoftRank, {"measure": "map"}, {"sigma": [0.3, 1.0]}),
+            (DecisionTheoreticRanker, {}, {"width": [0.5, 1.0]}),
+            (ApproxNDCG, {}, {"width": [0.3, 1.0], "k": [10, None]}),
+            (ApproxAP, {}, {"width": [0.3, 1.0]}),
+            (SmoothRank, {"measure": "ndcg@10"}, {"width": [0.1, 0.3]}),
+            (SmoothRank, {"measure": "map"}, {"width": [0.1, 0.3]}),
+        )
+    ),
     Entry(
         "ListMLE",
         ListMLE,
@@ -505,9 +642,15 @@ ENTRIES = [
             }
         },
     ),
-    *trees("LambdaMART", LambdaMART, seeds=True),
-    *trees("BoostedRanker", BoostedRanker, seeds=True),
-    *trees("MART", MART, seeds=True),
+    *ORDERS,
+    *STRUCTURED,
+    *trees("LambdaMART", LambdaMART, NO_NOISE, seeds=True),
+    *trees("BoostedRanker", BoostedRanker, NO_NOISE, seeds=True),
+    *trees("MART", MART, NO_NOISE, seeds=True),
+    *(
+        Entry(f"{make.__name__}, defaults", make, {}, seeds=True)
+        for make in (YetiRank, LambdaMART, BoostedRanker, MART)
+    ),
     *trees("LightGBM", lightgbm, leaves="num_leaves", needs="lightgbm"),
     *trees(
         "XGBoost, mean",

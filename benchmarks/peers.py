@@ -10,7 +10,8 @@ during construction and training beyond what the process held with the data load
 part of MQ2008 fold 1 (read from the folder named by SKRANK_DATA), where the fixed costs
 show. ``--copies 2`` lets every contestant share the machine with a second one.
 
-``python -m benchmarks.peers classical`` is `benchmarks.classical`.
+``python -m benchmarks.peers classical`` is `benchmarks.classical`, and ``listwise`` is
+`benchmarks.listwise`.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import classical
+from benchmarks import classical, listwise
 from benchmarks.outputs import (
     Panel,
     add_outputs,
@@ -46,6 +47,7 @@ def skrank_lambdamart(X, y, sizes, n_threads):
         n_estimators=N_TREES,
         max_leaf_nodes=N_LEAVES,
         learning_rate=RATE,
+        random_strength=0.0,
         max_bins=MAX_BINS,
         n_jobs=n_threads,
         random_state=0,
@@ -285,10 +287,13 @@ def main(argv=None):
     if arguments[:1] == ["classical"]:
         classical.main(arguments[1:])
         return
+    if arguments[:1] == ["listwise"]:
+        listwise.main(arguments[1:])
+        return
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peers", description=__doc__
     )
-    parser.add_argument("what", choices=["trees", "classical"])
+    parser.add_argument("what", choices=["trees", "classical", "listwise"])
     parser.add_argument("--shape", default="M", choices=["S", "M"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)

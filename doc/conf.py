@@ -8,6 +8,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from skrank import __version__
+from skrank.discovery import all_objects
 
 project = "skrank"
 copyright = "the skrank developers"
@@ -25,11 +26,28 @@ extensions = [
     "ranker_table",
     "preset_table",
     "command_help",
+    "local_mathjax",
+    "plain_measures",
+    "rank_chart",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "_ext", "examples"]
 # Some sources are cited in comments only; tests/test_bibliography.py looks for all.
 suppress_warnings = ["config.cache", "ref.citation"]
+
+# |n_rankers| and its like are the numbers of public classes.
+_PLURALS = {
+    "ranker": "rankers",
+    "loss": "losses",
+    "energy": "energies",
+    "solver": "solvers",
+    "measure": "measures",
+    "aggregator": "aggregators",
+}
+rst_epilog = "\n".join(
+    f".. |n_{plural}| replace:: {len(all_objects(kind))}"
+    for kind, plural in _PLURALS.items()
+)
 
 # `name` in a docstring is a link where there is something to link to.
 default_role = "py:obj"

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._core._finite import quiet
+from skrank._core._finite import NotFiniteError, quiet
 from skrank._core._informative import inner_fit
 from skrank._core._inner import (
     allows_missing,
@@ -22,7 +22,8 @@ from skrank._core._inner import (
     scores_of,
 )
 from skrank._core._missing import unmasked
-from skrank._core._threads import blas_threads
+from skrank._core._tables import refuse_series
+from skrank._core._threads import blas_threads, jobs_for
 from skrank._core._validation import check_sparse, naming, qid_of_index
 from skrank._rows import GroupedRows, named_rows, read_only
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
@@ -64,7 +65,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
     def _needs_groups(self) -> bool:
         return any(needs_groups(model) for model in self._inner_models())
 
-    def _check_rows(self, X, *, reset, needs_y=False, name="X") -> Any:
+    def _check_rows(self, X, *, reset, needs_y=False, name="X", training=False) -> Any:
         """Check the shape of rows, whose values the estimators inside check."""
         if needs_y:
             raise ValueError(
@@ -72,9 +73,9 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
                 "None"
             )
         check_sparse(X, name)
+        refuse_series(X, name)
         X = unmasked(X)
-        # Data frames keep the types of their columns; a series is no rows at all.
-        if not hasattr(X, "iloc") or X.ndim != 2:
+        if not hasattr(X, "iloc"):  # data frames keep the types of their columns
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
             with naming(name), quiet():
                 X = check_array(
@@ -139,7 +140,14 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
 
     def _inner_scores(self, model, X, groups=None) -> np.ndarray:
         """Return the scores of a fitted estimator."""
-        return np.asarray(scores_of(model, X, groups), dtype=np.float64)
+        scores = scores_of(model, X, groups)
+        if not np.isfinite(scores).all():
+            row = int(np.argmin(np.isfinite(scores)))
+            raise NotFiniteError(
+                f"{type(self).__name__}: {type(model).__name__} must predict finite "
+                f"scores, got {scores[row]} in row {row}"
+            )
+        return scores
 
     def predict(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the scores of documents.
@@ -228,9 +236,20 @@ def in_parallel(function, tasks: Iterable[tuple], n_jobs: int | None) -> list[An
         Results, in the order of the tasks. Threads of BLAS would add numbers in another
         order for another number of tasks at a time, so there is one of them.
     """
+    tasks = list(tasks)
     with blas_threads(1):
-        run = Parallel(n_jobs=n_jobs, prefer="threads")
+        run = Parallel(n_jobs=jobs_for(len(tasks), n_jobs), prefer="threads")
         return list(run(delayed(function)(*task) for task in tasks))
+
+
+def _as_arguments(validation: GroupedRows) -> dict[str, Any]:
+    """Return one set of validation queries as arguments of `fit`."""
+    return {
+        "X_val": named_rows(validation.X, validation.feature_names),
+        "y_val": validation.y,
+        "groups_val": validation.groups,
+        **{f"{name}_val": values for name, values in validation.side.items()},
+    }
 
 
 def fit_on(
@@ -271,10 +290,13 @@ def fit_on(
         given["sample_weight"] = data.preferences.weight
     held_out: dict[str, Any] = {}
     if validation is not None:
-        held_out = {f"{name}_val": values for name, values in validation.side.items()}
-        held_out["X_val"] = named_rows(validation.X, validation.feature_names)
-        held_out["y_val"] = validation.y
-        held_out["groups_val"] = validation.groups
+        sets = {name: _as_arguments(rows) for name, rows in validation.sets().items()}
+        held_out = next(iter(sets.values()))
+        if validation.set_names not in ((), ("validation",)):
+            held_out = {
+                argument: {name: given[argument] for name, given in sets.items()}
+                for argument in held_out
+            }
     with inner_fit():
         return fit_inner(
             estimator,

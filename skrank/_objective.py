@@ -1,10 +1,13 @@
 """The objective that a solver minimises, made of an energy, a loss and data."""
 
+import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from skrank._core._finite import largest_safe
 from skrank._core._parameters import invalid_parameter
 from skrank._rows import GroupedRows
 from skrank.losses import ExplicitPairsLoss
@@ -14,6 +17,7 @@ _REASONS = {
     "smoothed": "{loss} has no smooth version",
     "relaxed": "{loss} has no cap to relax",
     "held_at": "{loss} has no weights to hold at a ranking",
+    "extended": "{loss} has no working set of rankings",
     "most_violated": "{loss} cannot name the most violated ranking",
     "measure": "{loss} is not an exact measure",
 }
@@ -119,7 +123,6 @@ class Objective:
         self.rng = rng
         self.prepared = self._bind(data, "prepare") if prepared is None else prepared
         self.total_weight = self.prepared.total_weight
-        self.penalty = alpha * energy.penalty_mask(data.X.shape[1])
         self._single: dict[int, Objective] = {}
 
     def _bind(self, data, how: str):
@@ -131,6 +134,22 @@ class Objective:
             labels=self.energy.labels_,
             n_threads=self.n_threads,
         )
+
+    @cached_property
+    def penalty(self) -> np.ndarray:
+        """Strength of the penalty of each parameter, shape (n_params,)."""
+        return self.alpha * self.penalty_mask()
+
+    @property
+    def excessive(self) -> str | None:
+        """The parameters of the loss, in words, whose size alone makes it overflow."""
+        limit = largest_safe(np.float64)
+        found = [
+            f"{name} of {self.loss_name}, which is {value:g}"
+            for name, value in self.loss.get_params(deep=False).items()
+            if isinstance(value, float) and limit < abs(value) < math.inf
+        ]
+        return ", ".join(found) or None
 
     @property
     def loss_name(self) -> str:
@@ -156,7 +175,7 @@ class Objective:
         values, gradient = self.prepared.value_gradient(raw)
         scale = self._scale
         shrunk = self.penalty * params
-        value = scale * float(np.sum(values)) + 0.5 * float(shrunk @ params)
+        value = scale * float(values.sum()) + 0.5 * float(shrunk @ params)
         return value, vjp(scale * gradient) + shrunk
 
     def batch(
@@ -189,6 +208,7 @@ class Objective:
         batch = type(self)(
             self.energy, self.loss, data, self.alpha, rng=rng, prepared=prepared
         )
+        batch.penalty = self.penalty
         batch.total_weight = self.total_weight * len(queries) / self.n_queries
         return batch
 
@@ -227,7 +247,28 @@ class Objective:
         Objective
             Objective on the same data.
         """
-        raw = self.energy.document_scores(params, self.data.X, self.data.ptr)
+        return self._with_prepared(self.prepared.held_at(self._scores(params)))
+
+    @_prepared_has("extended")
+    def extended(self, params: np.ndarray) -> "Objective":
+        """Return the objective with the rankings by some parameters in its working set.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Parameters whose rankings are added.
+
+        Returns
+        -------
+        Objective
+            Objective on the same data.
+        """
+        return self._with_prepared(self.prepared.extended(self._scores(params)))
+
+    def _scores(self, params):
+        return self.energy.document_scores(params, self.data.X, self.data.ptr)
+
+    def _with_prepared(self, prepared):
         return Objective(
             self.energy,
             self.loss,
@@ -235,7 +276,7 @@ class Objective:
             self.alpha,
             n_threads=self.n_threads,
             rng=self.rng,
-            prepared=self.prepared.held_at(raw),
+            prepared=prepared,
         )
 
     def penalty_mask(self) -> np.ndarray:

@@ -5,7 +5,7 @@ behind it (objectives, boosting, rankers inside rankers) reads, slices and holds
 queries here, so that nothing which came with the rows can be lost on the way.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,8 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from skrank._core._id_arrays import joined_ids
 from skrank._core._missing import refuse_mask
-from skrank._core._queries import Grouped, QueryIndex, rows_of_queries, take_rows
+from skrank._core._queries import (
+    Grouped,
+    QueryIndex,
+    distinct,
+    rows_of_queries,
+    take_rows,
+)
+from skrank._core._validation import check_weights
 from skrank.losses._base import has_preference
 
 
@@ -59,11 +67,13 @@ class Preferences:
     pairs: np.ndarray
     weight: np.ndarray | None = None
 
-    def moved(self, places) -> "Preferences":
-        """Return the pairs after row ``i`` has moved to row ``places[i]``.
+    def among(self, rows: np.ndarray, n_documents: int) -> "Preferences":
+        """Return the pairs of some rows out of all, numbered by their places there.
 
-        Pairs with a row whose place is negative, because it is gone, are left out.
+        Pairs with a row that is not among them are left out.
         """
+        places = np.full(n_documents, -1, dtype=np.intp)
+        places[rows] = np.arange(len(rows))
         pairs = places[self.pairs]
         kept = (pairs >= 0).all(axis=1)
         weight = None if self.weight is None else self.weight[kept]
@@ -92,6 +102,11 @@ class GroupedRows(Grouped):
         Names of the columns, where the rows came with any.
     side : mapping of str to ndarray
         Side data that the ranker declares, with one entry for each row.
+    set_names : tuple of str
+        Names of the sets that validation queries come from; () if they are one set
+        without a name of its own.
+    set_of_query : ndarray of shape (n_queries,) or None
+        Place of the set of each query in ``set_names``; None if there is one set.
     """
 
     X: Any
@@ -102,6 +117,55 @@ class GroupedRows(Grouped):
     preferences: Preferences | None = None
     feature_names: np.ndarray | None = None
     side: Mapping[str, np.ndarray] = field(default_factory=dict)
+    set_names: tuple[str, ...] = ()
+    set_of_query: np.ndarray | None = None
+
+    @classmethod
+    def joined(cls, sets: Mapping[str, "GroupedRows"]) -> "GroupedRows":
+        """Put sets of queries together; queries of two sets stay two, whatever ids."""
+        parts, names = list(sets.values()), tuple(sets)
+        first = parts[0]
+        if len(parts) == 1:
+            return replace(first, set_names=names)
+        ids = first.ids
+        for part in parts[1:]:
+            ids = None if ids is None or part.ids is None else joined_ids(ids, part.ids)
+        sizes = np.concatenate([part.sizes for part in parts])
+        return replace(
+            first,
+            X=read_only(_stacked([part.X for part in parts])),
+            y=read_only(np.concatenate([np.asarray(part.y) for part in parts])),
+            ptr=np.append(0, np.cumsum(sizes)).astype(np.intp),
+            ids=ids,
+            side={
+                name: read_only(np.concatenate([part.side[name] for part in parts]))
+                for name in first.side
+            },
+            set_names=names,
+            set_of_query=np.repeat(
+                np.arange(len(parts)), [part.n_queries for part in parts]
+            ),
+        )
+
+    def queries_of_sets(self) -> dict[str, Any]:
+        """Return the numbers of the queries of each set, or a slice, by its name."""
+        names = self.set_names or ("validation",)
+        if self.set_of_query is None:
+            return {names[0]: slice(None)}
+        return {
+            name: np.flatnonzero(self.set_of_query == place)
+            for place, name in enumerate(names)
+        }
+
+    def sets(self) -> dict[str, "GroupedRows"]:
+        """Return the rows of each set that has any queries, by its name."""
+        if self.set_of_query is None:
+            return {(self.set_names or ("validation",))[0]: self}
+        return {
+            name: replace(self.subset(queries), set_names=(name,), set_of_query=None)
+            for name, queries in self.queries_of_sets().items()
+            if len(queries)
+        }
 
     @classmethod
     def from_index(
@@ -109,9 +173,7 @@ class GroupedRows(Grouped):
     ) -> "GroupedRows":
         """Bring rows from the order in which they were given into that of an index."""
         if preferences is not None and index.order is not None:
-            places = np.empty(index.n_documents, dtype=np.intp)
-            places[index.order] = np.arange(index.n_documents)
-            preferences = preferences.moved(places)
+            preferences = preferences.among(index.order, index.n_documents)
         rows = X if index.order is None else take_rows(X, index.order)
         rest["sample_weight"] = read_only(index.take(rest.get("sample_weight")))
         sides: dict[str, Any] = {
@@ -139,15 +201,13 @@ class GroupedRows(Grouped):
         rows, ptr = rows_of_queries(self.ptr, queries)
         preferences = self.preferences
         if preferences is not None:
-            places = np.full(self.n_documents, -1, dtype=np.intp)
-            places[rows] = np.arange(len(rows))
-            preferences = preferences.moved(places)
+            preferences = preferences.among(rows, self.n_documents)
         if len(queries) == 1:
             # A slice copies nothing, which solvers that take one query at a time need.
             rows = slice(*self.ptr[queries[0] : queries[0] + 2])
 
         def chosen(array):
-            return None if array is None else array[rows]
+            return None if array is None else take_rows(array, rows)
 
         return replace(
             self,
@@ -155,10 +215,15 @@ class GroupedRows(Grouped):
             y=chosen(self.y),
             ptr=ptr,
             # A query that is drawn twice becomes two queries.
-            ids=None if self.ids is None or _repeats(queries) else self.ids[queries],
+            ids=self.ids[queries]
+            if self.ids is not None and distinct(queries)
+            else None,
             sample_weight=chosen(self.sample_weight),
             preferences=preferences,
             side={name: values[rows] for name, values in self.side.items()},
+            set_of_query=None
+            if self.set_of_query is None
+            else self.set_of_query[queries],
         )
 
     def where(self, kept: np.ndarray) -> "GroupedRows":
@@ -182,9 +247,7 @@ class GroupedRows(Grouped):
         rows = np.flatnonzero(within)
         preferences = part.preferences
         if preferences is not None:
-            places = np.full(part.n_documents, -1, dtype=np.intp)
-            places[rows] = np.arange(len(rows))
-            preferences = preferences.moved(places)
+            preferences = preferences.among(rows, part.n_documents)
         weight = part.sample_weight
         return replace(
             part,
@@ -249,6 +312,17 @@ class GroupedRows(Grouped):
         return preferring
 
 
+def _stacked(parts: Sequence[Any]) -> Any:
+    """Return rows of the same columns below one another."""
+    if any(hasattr(part, "iloc") for part in parts):
+        import pandas  # whose frames these are
+
+        return pandas.concat(parts, ignore_index=True)
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
 def read_only(array: Any) -> Any:
     """Return an array that shares memory with what a user passed and protects it.
 
@@ -263,9 +337,10 @@ def read_only(array: Any) -> Any:
     Returns
     -------
     ndarray, CSR matrix, data frame or None
-        A view that cannot be written to; a copy of a CSR matrix whose columns are not
-        in order, because libraries put them in order in place. Data frames are returned
-        as they are.
+        A view that cannot be written to; of a CSR matrix whose columns are not in order
+        a copy in which they are, with the sum of entries that stand in the same place,
+        because libraries order them in place and take such entries for several. Data
+        frames are returned as they are.
     """
     if isinstance(array, np.ndarray):
         view = array.view()
@@ -274,15 +349,12 @@ def read_only(array: Any) -> Any:
     if not (sparse.issparse(array) and array.format == "csr"):
         return array
     if not array.has_canonical_format:
-        return array.copy()
+        array = array.copy()
+        array.sum_duplicates()  # also puts columns in order
     parts = [read_only(part) for part in (array.data, array.indices, array.indptr)]
     view = type(array)(tuple(parts), shape=array.shape, copy=False)
     view.has_sorted_indices = view.has_canonical_format = True
     return view
-
-
-def _repeats(queries) -> bool:
-    return len(np.unique(queries)) < len(queries)
 
 
 def check_pairs(preferences: npt.ArrayLike, n_samples: int) -> np.ndarray:
@@ -323,6 +395,27 @@ def check_pairs(preferences: npt.ArrayLike, n_samples: int) -> np.ndarray:
     if len(same):
         raise ValueError(f"preferences: pair {same[0]} prefers a document to itself")
     return pairs.astype(np.intp)
+
+
+def checked_preferences(preferences, weight, ids) -> Preferences:
+    """Return pairs of rows that stay within their queries, with a weight for each."""
+    pairs = check_pairs(preferences, len(ids))
+    crossing = np.flatnonzero(ids[pairs[:, 0]] != ids[pairs[:, 1]])
+    if len(crossing):
+        raise ValueError(
+            f"preferences must stay within a query; pair {crossing[0]} joins two"
+        )
+    return Preferences(pairs, _weights_of_pairs(weight, len(pairs)))
+
+
+def _weights_of_pairs(weight, n_pairs) -> np.ndarray | None:
+    shape = np.shape(weight)
+    if len(shape) == 1 and shape != (n_pairs,):
+        raise ValueError(
+            f"sample_weight must hold one weight for each of the {n_pairs} "
+            f"preferences, got {shape[0]} weights"
+        )
+    return check_weights(weight, n_pairs)
 
 
 def named_rows(X: Any, names: np.ndarray | None) -> Any:

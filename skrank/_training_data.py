@@ -1,6 +1,8 @@
 """What training data are worth, said before the fit; and what broke it, said after."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._queries import QueryIndex
 from skrank._rows import GroupedRows
+from skrank._validation_sets import measures_of
 from skrank.metrics import get_measure
 
 
@@ -87,22 +90,88 @@ def warn_of_validation_data(ranker: Any, validation: GroupedRows, given: bool) -
     Warns
     -----
     TrainingDataWarning
-        If no validation query prefers a document to another.
+        If no validation query of a set prefers a document to another.
     """
-    measure = get_measure(ranker.validation_measure)
-    if validation.y is None or validation.has_preference().any():
-        return
+    measure = measures_of(ranker.validation_measure)[0]
     if not measure.greater_is_better:  # errors of scores need no preference
         return
-    if given:
-        groups, y = "groups_val", "y_val"
-    else:
-        groups, y = "groups", "the grades held out by early_stopping"
-    why = without_preference(validation.y, validation.n_queries, groups, y)
-    warn_of_data(
-        f"{type(ranker).__name__}: {measure.name} of the validation queries cannot "
-        f"tell one model from another, because {why}"
-    )
+    sets = validation.sets()
+    for name, rows in sets.items():
+        if rows.y is None or rows.has_preference().any():
+            continue
+        of_set = f" {name!r}" if len(sets) > 1 else ""
+        if given:
+            groups, y = "groups_val", "y_val"
+        else:
+            groups, y = "groups", "the grades held out by early_stopping"
+        why = without_preference(rows.y, rows.n_queries, groups, y)
+        warn_of_data(
+            f"{type(ranker).__name__}: {measure.name} of the validation queries{of_set}"
+            f" cannot tell one model from another, because {why}"
+        )
+
+
+_TRANSFORMED = (
+    "If a pipeline transforms X, Pipeline(steps, transform_input=['X_val']) transforms "
+    "X_val as well"
+)
+_MOST_ROWS = 5_000  # that are looked at, at equal distances
+_FEWEST_QUERIES = 10  # whose features have a range worth the name
+
+
+@contextmanager
+def hinting_at_pipelines() -> Iterator[None]:
+    """Say in errors about the features of validation rows how pipelines pass them on.
+
+    Raises
+    ------
+    TypeError or ValueError
+        The error, with the hint after its message.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{str(error).rstrip('.')}. {_TRANSFORMED}") from error
+
+
+def warn_of_other_ranges(
+    ranker: Any, data: GroupedRows, validation: GroupedRows
+) -> None:
+    """Warn of validation rows that look as if they had missed a transformation.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        Ranker that is about to learn from the data.
+    data, validation : GroupedRows
+        Training and validation rows; only dense numbers are compared.
+
+    Warns
+    -----
+    TrainingDataWarning
+        If most values of the validation rows are beyond those of the training rows.
+    """
+    few = data.n_queries < _FEWEST_QUERIES
+    if few or not (_is_numeric(data.X) and _is_numeric(validation.X)):
+        return
+    known, rows = _some_rows(data.X), _some_rows(validation.X)
+    # Missing values are passed over here, and beyond nothing below.
+    low, high = np.fmin.reduce(known, axis=0), np.fmax.reduce(known, axis=0)
+    share = float(np.mean((rows < low) | (rows > high)))
+    if share > 0.5:
+        warn_of_data(
+            f"{type(ranker).__name__}: {share:.0%} of the values of X_val lie beyond "
+            f"the lowest and highest values of their features in X. {_TRANSFORMED}"
+        )
+
+
+def _is_numeric(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+
+
+def _some_rows(X: np.ndarray) -> np.ndarray:
+    return X[:: max(1, len(X) // _MOST_ROWS)]
 
 
 def _look_swapped(data: GroupedRows, index: QueryIndex) -> bool:
@@ -131,7 +200,7 @@ def _exponential_gain(ranker) -> tuple[str, str] | None:
         if last == "gain" and isinstance(value, str) and value == "exp2":
             return f"{name}='exp2'", f"{name}='linear'"
         if (
-            last == "measure"
+            last in ("measure", "utility")
             and value is not None
             and getattr(get_measure(value), "gain", None) == "exp2"
         ):
@@ -150,7 +219,11 @@ def _with_linear_gain(measure) -> str:
 
 
 def overflow_in_data(
-    error: Exception, data: GroupedRows, validation: GroupedRows | None
+    error: Exception,
+    data: GroupedRows,
+    validation: GroupedRows | None,
+    *,
+    sums_features: bool,
 ) -> str | None:
     """Return a sentence about the argument whose numbers made a fit fail.
 
@@ -162,6 +235,8 @@ def overflow_in_data(
         Training rows.
     validation : GroupedRows or None
         Validation rows.
+    sums_features : bool
+        Whether sums are taken of the features, which may overflow, too.
 
     Returns
     -------
@@ -176,9 +251,12 @@ def overflow_in_data(
     ]
     if data.preferences is not None:
         named.append(("sample_weight", data.preferences.weight))
-    named += [*data.side.items(), ("X", data.X)]
+    named += [*data.side.items()]
+    if sums_features:
+        named.append(("X", data.X))
     if validation is not None:
         named += [("y_val", validation.y)]
         named += [(f"{name}_val", held) for name, held in validation.side.items()]
-        named += [("X_val", validation.X)]
+        if sums_features:
+            named.append(("X_val", validation.X))
     return next(filter(None, (unsafe_range(*pair) for pair in named)), None)

@@ -6,7 +6,7 @@ pass to a ranker are made here.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -23,9 +23,12 @@ from skrank._core._missing import unmasked
 from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._segments import segment_ranks
+from skrank._core._tables import naming_text, refuse_dates, refuse_series
+from skrank._core._times import check_times, times_of_index
 from skrank._core._validation import (
     check_grades,
     check_groups,
+    check_options,
     check_scores,
     check_sparse,
     check_weights,
@@ -36,19 +39,26 @@ from skrank._core._validation import (
 )
 from skrank._rows import (
     GroupedRows,
-    Preferences,
     SideData,
-    check_pairs,
+    checked_preferences,
     read_only,
 )
-from skrank._training_data import overflow_in_data, warn_of_training_data
-from skrank.metrics import check_query_leakage, ndcg_score
-from skrank.metrics._evaluate import check_judgements
-from skrank.metrics._gain import check_exp2_gain
+from skrank._training_data import (
+    hinting_at_pipelines,
+    overflow_in_data,
+    warn_of_other_ranges,
+    warn_of_training_data,
+)
+from skrank._validation_sets import ValidationSet, validation_sets
+from skrank.metrics import make_ranking_scorer
+from skrank.metrics._gain import Gain
+from skrank.metrics._leakage import last_times
+from skrank.metrics._registry import MeasureLike
 
 __all__ = ["BaseRanker"]
 
 ArrayOrCSR = npt.ArrayLike | sparse.csr_matrix | sparse.csr_array
+_SeveralSets = Mapping[str, Any] | Sequence[Any]
 _FitMethod = Callable[[GroupedRows, GroupedRows | None], Any]
 
 
@@ -78,16 +88,21 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
 
     __metadata_request__fit = {
         "groups": True,
+        "sample_weight": True,
         "X_val": True,
         "y_val": True,
         "groups_val": True,
+        "times": True,
     }
-    __metadata_request__score = {"groups": True}
+    __metadata_request__score = dict.fromkeys(
+        ("groups", "sample_weight", "measure", "gain", "times"), True
+    )
 
     #: "pointwise", "pairwise", "listwise" or "any"; shown in the tables of the guide.
     approach: ClassVar[str]
     _accepts_sparse = True
     _accepts_missing = False
+    _sums_features = True  # so that large ones may overflow
     _side_data: ClassVar[tuple[SideData, ...]] = ()
     #: Whether scores of a document depend on the other documents of its query.
     _needs_groups = False
@@ -113,9 +128,10 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         groups: npt.ArrayLike | None = None,
         *,
         sample_weight: npt.ArrayLike | None = None,
-        X_val: ArrayOrCSR | None = None,
-        y_val: npt.ArrayLike | None = None,
-        groups_val: npt.ArrayLike | None = None,
+        X_val: ArrayOrCSR | _SeveralSets | None = None,
+        y_val: npt.ArrayLike | _SeveralSets | None = None,
+        groups_val: npt.ArrayLike | _SeveralSets | None = None,
+        times: npt.ArrayLike | None = None,
         **side_data: Any,
     ) -> Self:
         """Learn to rank the documents of each query.
@@ -135,11 +151,20 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             preferred document; in listwise losses a query has the mean weight of its
             documents. Rankers that use weights otherwise say so.
         X_val : array-like of shape (n_val_documents, n_features), default=None
-            Rows of validation queries, for early stopping and model selection.
+            Rows of validation queries, for early stopping and model selection. Several
+            sets of them are a mapping from names to rows, or a list or tuple of tables:
+            arrays of two dimensions, data frames or CSR matrices. Those of a list are
+            called "validation_0", "validation_1" and so on. ``validation_rule`` of the
+            ranker says which of them decide; by default the last one.
         y_val : array-like of shape (n_val_documents,), default=None
-            Relevance grades of the validation rows.
+            Relevance grades of the validation rows; for several sets a mapping with the
+            same names, or a list or tuple in the same order.
         groups_val : array-like of shape (n_val_documents,), default=None
-            The query of each validation row.
+            The query of each validation row; for several sets like ``y_val``.
+        times : array-like of shape (n_documents,), default=None
+            Time of each row, as numbers or dates; nothing is learned from it. The last
+            time of each query is kept, so that scoring can tell later rows of a query
+            from those that were trained on. None reads a level "time" of the index.
         **side_data : array-likes
             Further data that the ranker learns from; most rankers take none.
 
@@ -163,6 +188,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             one gain dwarfs all others, or no tree could be split.
         """
         given = {"sample_weight": sample_weight, **side_data}
+        if times is not None:  # `fit` of a class of the user's may not know it
+            given["times"] = times
         validation = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
         return self._learn(self._fit, X, y, groups, given, validation)
 
@@ -186,8 +213,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         stream of queries is not to be sorted by their ids.
         """
         self._check_parameters()
-        held_out: dict[str, Any] = dict.fromkeys(("X_val", "y_val", "groups_val"))
+        held_out: dict[str, Any] = dict.fromkeys(_ABOUT_VALIDATION)
         given = self._known_arguments(given)
+        times = given.pop("times", None)
         held_out |= validation or {}
         for side in self._side_data:
             if side.for_validation:
@@ -199,6 +227,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             data, index = self._training_rows(
                 X, y, groups, given, reset and not goes_on, in_order
             )
+            times = self._times_of_rows(times, y, X)
             rows = self._validation_rows(held_out, given)
             # None is documented: the number of iterations is not known beforehand.
             self._callback_context = self._init_callback_context(
@@ -206,8 +235,11 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             )
             if not in_order:  # a stream may come query by query
                 warn_of_training_data(self, data, index)
+            if rows is not None:
+                warn_of_other_ranges(self, data, rows)
             self._train(method, data, rows)
             self._note_queries(data, index, reset)
+            self._note_times(times, index)
         except BaseException:
             # A fit that fails, or that is interrupted, leaves the ranker as it was.
             vars(self).clear()
@@ -242,7 +274,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                             "fit; scale the features and grades, or make smaller steps"
                         )
         except Exception as error:
-            cause = overflow_in_data(error, data, validation)
+            cause = overflow_in_data(
+                error, data, validation, sums_features=self._sums_features
+            )
             if cause is None:
                 raise
             raise NotFiniteError(f"{type(self).__name__}: {cause}") from error
@@ -281,7 +315,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         preferences = given.pop("preferences", None)
         weight = given.pop("sample_weight", None)
         needs_y = _is_unjudged(y, preferences)
-        rows = self._check_rows(X, reset=reset, needs_y=needs_y)
+        rows = self._check_rows(X, reset=reset, needs_y=needs_y, training=True)
         n = n_rows(rows)
         grades = None
         if preferences is None:
@@ -294,7 +328,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             ids = np.zeros(n, dtype=np.intp)
             if groups is not None:
                 ids = check_groups(groups, n)
-            preferences = _checked_preferences(preferences, weight, ids)
+            preferences = checked_preferences(preferences, weight, ids)
             weight = None  # of pairs, and kept with them
         # In the order of their ids, because results must not depend on that of the
         # rows; only a stream is learned from as it comes.
@@ -311,35 +345,57 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
 
     def _validation_rows(self, held_out, given) -> GroupedRows | None:
         """Check and group validation rows; ``given`` is the side data of training."""
-        X_val, y_val, groups_val = (
-            held_out.pop(name) for name in ("X_val", "y_val", "groups_val")
-        )
-        if X_val is None and y_val is None and groups_val is None:
-            for name, values in held_out.items():
-                if values is not None:
-                    raise ValueError(f"{name}_val needs X_val, y_val and groups_val")
+        if all(held_out[name] is None for name in ("X_val", "y_val", "groups_val")):
+            for side in self._side_data:
+                if side.for_validation and held_out[side.name] is not None:
+                    raise ValueError(
+                        f"{side.name}_val needs X_val, y_val and groups_val"
+                    )
             return None
+        sides = [side.name for side in self._side_data if side.for_validation]
+        arguments = {
+            name + ("_val" if name in sides else ""): values
+            for name, values in held_out.items()
+        }
+        sets = validation_sets(arguments)
+        return GroupedRows.joined(
+            {each.name: self._rows_of_set(each, given) for each in sets}
+        )
+
+    def _rows_of_set(self, held: ValidationSet, given) -> GroupedRows:
+        """Check and group the rows of one set of validation queries."""
+        place = held.place
+        X_val, y_val, groups_val = map(held.arguments.get, _ABOUT_VALIDATION)
         if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val must be given together")
+            raise ValueError(f"X_val{place} and y_val{place} must be given together")
+        sides = {}
         for side in self._side_data:
-            if side.for_validation and (
-                (side.name in given) != (held_out[side.name] is not None)
-            ):
+            if not side.for_validation:
+                continue
+            values = sides[side.name] = held.arguments[f"{side.name}_val"]
+            if (side.name in given) != (values is not None):
                 raise ValueError(
                     f"{side.name} and {side.name}_val must be given together, so that "
                     "validation queries are ranked like those of training"
                 )
-        X = self._check_rows(X_val, reset=False, name="X_val")
+        name = f"X_val{place}"
+        with hinting_at_pipelines():
+            X = self._check_rows(X_val, reset=False, name=name, training=True)
         n = n_rows(X)
         ids = self._query_ids(
-            "fit with X_val", groups_val, y_val, X_val, n_samples=n, name="groups_val"
+            f"fit with X_val{place}",
+            groups_val,
+            y_val,
+            X_val,
+            n_samples=n,
+            name=f"groups_val{place}",
         )
         return GroupedRows.from_index(
             X,
-            check_grades(y_val, n_samples=n, name="y_val"),
+            check_grades(y_val, n_samples=n, name=f"y_val{place}"),
             QueryIndex.from_groups(ids, canonical=True),
             feature_names=getattr(self, "feature_names_in_", None),
-            side=self._checked_side_data(held_out, n, "_val"),
+            side=self._checked_side_data(sides, n, f"_val{place}"),
         )
 
     def _query_ids(
@@ -362,49 +418,54 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         }
 
     def _note_queries(self, data, index, reset) -> None:
-        """Store the training queries; those of earlier calls of `partial_fit` stay."""
+        """Store the training queries."""
         ids, sizes = index.ids, index.sizes
         without = int((~data.has_preference()).sum())
         if data.preferences is not None and len(ids) == 1 and ids.dtype == np.intp:
             ids, sizes = ids[:0], sizes[:0]  # the rows came without queries
-        if not reset and hasattr(self, "query_ids_"):
-            ids, sizes = self._with_known_queries(ids, sizes)
-            without += self.n_queries_without_preference_
         self.query_ids_, self.query_sizes_ = ids, sizes
         self.n_queries_without_preference_ = without
 
-    #: How many of the last queries `partial_fit` remembers; None for all.
-    _n_remembered: ClassVar[int | None] = None
+    def _times_of_rows(self, times, *containers) -> np.ndarray | None:
+        """Return the time of each row, if it is known."""
+        times = times_of_index(*containers) if times is None else times
+        return None if times is None else check_times(times, n_rows(containers[-1]))
 
-    def _with_known_queries(self, ids, sizes) -> tuple[np.ndarray, np.ndarray]:
-        """Return the queries seen so far, each once, and the rows seen of each."""
-        # A call of few queries costs a look through those known, and no more.
-        again = np.flatnonzero(np.isin(self.query_ids_, ids))
-        places = dict(zip(self.query_ids_[again].tolist(), again.tolist()))
-        at = np.array([places.get(query, -1) for query in ids.tolist()], dtype=np.intp)
-        known_sizes = self.query_sizes_.copy()
-        known_sizes[at[at >= 0]] += sizes[at >= 0]
-        all_ids = np.concatenate([self.query_ids_, ids[at < 0]])
-        all_sizes = np.concatenate([known_sizes, sizes[at < 0]])
-        first = max(0, len(all_ids) - (self._n_remembered or len(all_ids)))
-        return all_ids[first:].copy(), all_sizes[first:].copy()
+    def _note_times(self, times, index) -> None:
+        """Store the last time of each training query."""
+        vars(self).pop("query_times_", None)
+        if times is not None and len(index.ids) == len(self.query_ids_):
+            self.query_times_ = last_times(times, index)
 
-    def _check_rows(self, X, *, reset, needs_y=False, name="X") -> Any:
+    def _learned_accepts(self) -> tuple[bool, bool]:
+        """Return whether the model takes sparse rows, and whether missing values.
+
+        Rankers whose parameters decide about training rows ask what has been learned
+        here, since parameters that are set later wait for the next `fit`.
+        """
+        return self._accepts_sparse, self._accepts_missing
+
+    def _check_rows(self, X, *, reset, needs_y=False, name="X", training=False) -> Any:
         """Check rows alone; grades are checked by rules of their own."""
+        takes = (self._accepts_sparse, self._accepts_missing)
+        takes_sparse, takes_missing = takes if training else self._learned_accepts()
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
         check_sparse(X, name)
+        refuse_series(X, name)
+        refuse_dates(X, name)
         # A sum that overflows is only a quick test whether all numbers are finite.
-        with naming(name, only_where_silent=name == "X"), quiet():
+        by_name = naming(name, only_where_silent=name == "X")
+        with by_name, naming_text(X, name), quiet():
             rows = validate_data(
                 self,
                 unmasked(X),
                 y=y,
                 reset=reset,
-                accept_sparse="csr" if self._accepts_sparse else False,
+                accept_sparse="csr" if takes_sparse else False,
                 dtype=[np.float64, np.float32],
                 order="C",
-                ensure_all_finite="allow-nan" if self._accepts_missing else True,
+                ensure_all_finite="allow-nan" if takes_missing else True,
             )
         return read_only(rows)
 
@@ -503,8 +564,12 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         y: npt.ArrayLike,
         groups: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        *,
+        measure: MeasureLike = "ndcg@10",
+        gain: Gain | None = None,
+        times: npt.ArrayLike | None = None,
     ) -> float:
-        """Return the mean NDCG@10 over queries.
+        """Return the mean of a measure over queries, by default of NDCG@10.
 
         Parameters
         ----------
@@ -516,21 +581,30 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
             The query of each row, in any order.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document; a query has the mean weight of its documents.
+        measure : str, BaseMeasure or callable, default="ndcg@10"
+            Measure, its name or a function, as in `skrank.metrics.get_measure`.
+        gain : str, callable or mapping, default=None
+            Gain of a grade, for measures that have one; None leaves that of the
+            measure.
+        times : array-like of shape (n_documents,), default=None
+            Time of each row, for the check of leakage after a fit with ``times``.
 
         Returns
         -------
         float
-            Mean NDCG@10, between 0 and 1.
+            Mean of the measure; of an error, of which less is better, its negative.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or there is no such measure.
         """
-        n = n_rows(X)
-        groups = self._query_ids("score", groups, y, X, n_samples=n)
-        y = check_judgements(y, n_samples=n)
-        check_query_leakage(self, groups)
-        scores = self._scores(X, groups)
-        check_exp2_gain(np.ma.getdata(y), _NDCG_WITH_LINEAR_GAIN)
-        return float(
-            ndcg_score(y, scores, groups=groups, k=10, sample_weight=sample_weight)
-        )
+        given = {"measure": measure, "gain": gain}
+        check_options(BaseRanker.score, given, caller=f"{type(self).__name__}.score")
+        groups = self._query_ids("score", groups, y, X, n_samples=n_rows(X))
+        options: dict[str, Any] = {} if gain is None else {"gain": gain}
+        scorer: Any = make_ranking_scorer(measure, **options)
+        return scorer(self, X, y, groups, sample_weight, times=times)
 
     def _by_query(self, function, X, groups, method):
         """Return ``function(X)``, or ``function(X, ptr)`` if queries are needed."""
@@ -557,6 +631,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         return tags
 
 
+_ABOUT_VALIDATION = ("X_val", "y_val", "groups_val")
+
 # What arguments of other libraries are called here.
 _MEANT_BY = dict.fromkeys(
     ("group", "group_id", "group_ids", "qid", "qids", "query_id", "query_ids"),
@@ -566,37 +642,12 @@ _MEANT_BY = dict.fromkeys(
     "X_val, y_val and groups_val",
 )
 
-_NDCG_WITH_LINEAR_GAIN = (
-    "score takes that gain; skrank.metrics.ndcg_score(y, scores, groups=groups, k=10, "
-    "gain='linear') measures the scores of predict with linear gain"
-)
-
 
 def _is_unjudged(y, preferences) -> bool:
     """Return whether there are no judgements; refuse those of both kinds."""
     if y is not None and preferences is not None:
         raise ValueError("pass either y or preferences, not both")
     return y is None and preferences is None
-
-
-def _checked_preferences(preferences, weight, ids) -> Preferences:
-    pairs = check_pairs(preferences, len(ids))
-    crossing = np.flatnonzero(ids[pairs[:, 0]] != ids[pairs[:, 1]])
-    if len(crossing):
-        raise ValueError(
-            f"preferences must stay within a query; pair {crossing[0]} joins two"
-        )
-    return Preferences(pairs, _weights_of_pairs(weight, len(pairs)))
-
-
-def _weights_of_pairs(weight, n_pairs) -> np.ndarray | None:
-    shape = np.shape(weight)
-    if len(shape) == 1 and shape != (n_pairs,):
-        raise ValueError(
-            f"sample_weight must hold one weight for each of the {n_pairs} "
-            f"preferences, got {shape[0]} weights"
-        )
-    return check_weights(weight, n_pairs)
 
 
 _PREFERENCES_DOC = """array-like of shape (n_pairs, 2), default=None

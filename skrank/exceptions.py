@@ -6,6 +6,12 @@ Where scikit-learn has a name for a matter, its own is used: `ConvergenceWarning
 
 from skrank._core._finite import NotFiniteError
 from skrank._core._informative import TrainingDataWarning
+from skrank._core._levels import UnknownLevelsWarning
 from skrank._core._parameters import InvalidParameterError
 
-__all__ = ["InvalidParameterError", "NotFiniteError", "TrainingDataWarning"]
+__all__ = [
+    "InvalidParameterError",
+    "NotFiniteError",
+    "TrainingDataWarning",
+    "UnknownLevelsWarning",
+]

@@ -61,7 +61,7 @@ _ROWS |= {"groups": ("query", "queries", "rows", "pairs"), "desired": ("others",
 # Functions that users give may fail as they like.
 _CALLED = {
     *("g", "kernel", "schedule", "scoring", "tokenizer", "stemmer", "grade_weights"),
-    "position_weights",
+    *("position_weights", "learning_rate", "selection", "importance"),
 }
 
 

@@ -9,21 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_selection import SelectFromModel
+from sklearn.feature_selection import SelectFromModel, SelectorMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import Binarizer, OneHotEncoder, StandardScaler
 
 from skrank.aggregation import BaseAggregator, LearnedFusion
 from skrank.base import BaseRanker
+from skrank.click import BaseClickModel, ClickGraph, InteractionModel, Sessions
+from skrank.compat import PyTerrierLearner, RankingRegressor
 from skrank.datasets import make_ranking
 from skrank.energies import BaseEnergy
 from skrank.export import save_model
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name, skrank_classes
 from skrank.metrics import BaseMeasure
 from skrank.model_selection import QuerySubsample
+from skrank.preprocessing import QueryTargetEncoder
 from skrank.rankers import RankSVM
-from skrank.trees import BinMapper, TreeEnsemble
+from skrank.text import BaseLinkModel, PairFeatures
+from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
 
 X, Y, GROUPS = make_ranking(n_queries=8, n_features=4, n_informative=2, random_state=0)
 # Energies of queries want features of queries.
@@ -32,6 +36,9 @@ PTR = np.append(np.flatnonzero(np.diff(GROUPS, prepend=-1)), len(GROUPS))
 # The features as runs, of which each lacks some documents and the last one none.
 RUNS = np.where((np.arange(len(X)) + 1)[:, None] % [2, 3, 5, 10**6] == 0, np.nan, X)
 SMALL = {"max_iter": 2, "n_estimators": 3, "random_state": 0, "n_jobs": 1}
+LOG = Sessions.from_lists(
+    ["p", "q", "q"], [["a", "b"], ["b", "c", "a"], ["c"]], [[1, 0], [0, 1, 1], [0]]
+)
 # What takes other libraries, or folders on disk.
 ELSEWHERE = ("skrank.compat.PeerRanker", "skrank.model_selection.LetorFolds")
 
@@ -123,9 +130,32 @@ def search(model):
         return model.extract(["a matrix"], [0], [1])
     if hasattr(model, "retrieve"):
         return model.retrieve(["a matrix"], 2)
+    if hasattr(model, "expand"):
+        return model.expand(["a matrix"])
+    if hasattr(model, "score_pairs"):
+        return model.score(["matrix OR NOT sort"])
     return model.count_queries(["a matrix"])
 
 
+def browse(model):
+    """Return probabilities of clicks, which must be from 0 to 1."""
+    found = model.predict_proba(LOG, kind="marginal")
+    if not ((found >= 0) & (found <= 1)).all():
+        raise AssertionError(f"probabilities {found!r:.200}")
+    return found
+
+
+def look_up(model):
+    """Return the relevance of the pairs of a log, which must be finite."""
+    found = model.relevance(["p", "q", "q"], ["a", "b", "c"])
+    if hasattr(model, "predict"):
+        found = np.append(found, model.predict(LOG))
+    if not np.isfinite(found).all() and not is_huge(model):
+        raise AssertionError(f"relevance {found!r:.200}")
+    return found
+
+
+LINKS = np.array([[0, 1, 1], [0, 0, 1], [1, 0, 0]])
 CATEGORIES = np.array([["a"], ["b"], ["a"]], dtype=object)
 DOCUMENTS = ["sort an array", "invert a matrix", "sort the rows of a matrix", ""]
 _SKLEARN_ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -168,24 +198,52 @@ def _of_skrank(cls, variant) -> Saved:
     if cls is QuerySubsample:
         small["estimator"] = RankSVM(max_iter=2)
     model = clone(cls(**small | variant))
+    if isinstance(model, SelectorMixin):
+        return Saved(model.fit(X, Y, GROUPS), transform)
+    if cls.__module__.startswith("skrank.unbiased"):
+        return _of_clicks(model)
     if isinstance(model, BaseRanker):
         return Saved(model.fit(X, Y, GROUPS), predict)
     if isinstance(model, BaseAggregator):
         if cls is LearnedFusion:
             model.set_params(ranker=RankSVM(max_iter=2))
         return Saved(model.fit(RUNS, Y, GROUPS), aggregate)
+    if isinstance(model, BaseClickModel):
+        return Saved(model.fit(LOG), browse)
+    if isinstance(model, ClickGraph):
+        return Saved(model.fit(LOG), look_up)
+    if isinstance(model, InteractionModel):
+        model.set_params(ranker=RankSVM(max_iter=2))
+        return Saved(model.fit(LOG, {"q": {"a": 0, "b": 1, "c": 2}}), look_up)
     if isinstance(model, BaseEnergy):
         return Saved(_set_up(model), score)
     if isinstance(model, BaseMeasure):
         return Saved(model, measure)
     if hasattr(model, "split"):
         return Saved(model, split)
-    if isinstance(model, BinMapper):
+    if isinstance(model, (BinMapper, CategoryEncoder)):
         return Saved(model.fit(X), transform)
+    if cls is QueryTargetEncoder:
+        return Saved(model.fit(X, Y, GROUPS), transform)
     if cls.__module__.startswith("skrank.preprocessing"):
         return Saved(model.fit(X, groups=GROUPS), lambda m: m.transform(X, GROUPS))
+    if cls is PairFeatures:
+        pairs = dict.fromkeys((model.query, "title", "body"), DOCUMENTS)
+        return Saved(model.fit(pairs), lambda m: m.transform(pairs))
+    if issubclass(cls, BaseLinkModel):
+        return Saved(model.fit(LINKS, [1, 1, 0]), lambda m: m.get_params())
     if cls.__module__.startswith("skrank.text") and hasattr(model, "fit"):
         return Saved(model.fit(DOCUMENTS), search)
+    return Saved(model, lambda m: m.get_params())
+
+
+def _of_clicks(model) -> Saved:
+    places = np.minimum(np.arange(len(X)) % 3 + 1, 3)
+    if isinstance(model, BaseRanker):
+        return Saved(model.fit(X, Y > 1, GROUPS, positions=places), predict)
+    if hasattr(model, "fit"):
+        shown = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
+        model.fit(Sessions.from_lists([0, 0, 0], shown, np.ones((3, 3), dtype=int)))
     return Saved(model, lambda m: m.get_params())
 
 
@@ -199,6 +257,10 @@ def saved_of(name: str) -> Iterator[Saved]:
             yield _of_sklearn(cls)
         elif cls is TreeEnsemble:
             yield _trees()
+        elif cls is RankingRegressor:
+            yield Saved(cls(RankSVM(max_iter=2)).fit(X, Y, groups=GROUPS), predict)
+        elif cls is PyTerrierLearner:
+            yield Saved(cls(RankSVM(max_iter=2)).fit(X, Y, np.diff(PTR)), predict)
         else:
             for variant in cls._variants():
                 yield _of_skrank(cls, variant)

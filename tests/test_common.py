@@ -1,9 +1,9 @@
 """scikit-learn's own checks over every ranker, and those that only rankers need."""
 
 import inspect
-import pickle
 from itertools import pairwise
 from typing import NamedTuple
+from unittest import SkipTest
 
 import numpy as np
 import pandas as pd
@@ -11,13 +11,19 @@ import pytest
 from _labels import label
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
 
 import skrank
 from skrank._core._inner import scores_of
+from skrank.base import BaseRanker
 from skrank.discovery import all_objects
 from skrank.exceptions import TrainingDataWarning
+from skrank.metrics import AP
 from skrank.solvers import SGD, Adam, ProjectedGradient
+from skrank.testing import contract_checks
 
 _ONE_QUERY = "a row's weight is not its repetition where rows are compared"
 _REPEATED_ROWS = {
@@ -28,7 +34,12 @@ _REPEATED_ROWS = {
 # repeated document is also one more competitor; a weight is not.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
     (
+        "ApproxAP",
+        "ApproxNDCG",
         "BoltzRank",
+        "DecisionTheoreticRanker",
+        "AdaRank",
+        "CoordinateAscent",
         "EnergyListwise",
         "EnergyPairwise",
         "EnergyRanker",
@@ -39,26 +50,39 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = dict.fromkeys(
         "ListMLE",
         "ListNet",
         "PNormPush",
+        "PermuRank",
         "RankBoost",
         "GBRank",
         "QBRank",
         "MagnitudePreservingRanker",
         "OWPC",
         "RankCosine",
+        "RankGP",
         "RankNet",
         "RankSVM",
         "RobustSparseRanker",
+        "SVMMAP",
+        "SVMMRR",
+        "SVMNDCG",
         "SigmoidRanker",
+        "SmoothRank",
+        "SoftRank",
         "StructRank",
+        "StructuredSVMRanker",
     ),
     _REPEATED_ROWS,
 )
 # Thresholds and min_samples_leaf of trees count rows, those of no weight included.
-_COUNTED_ROWS = {
-    "check_sample_weight_equivalence_on_dense_data": "rows without weight have bins"
-}
+_COUNTED_ROWS = dict.fromkeys(_REPEATED_ROWS, "rows without weight have bins")
 EXPECTED_FAILURES |= dict.fromkeys(
-    ("MART", "BoostedRanker", "LambdaMART", "McRank", "RandomForestRanker"),
+    (
+        "MART",
+        "BoostedRanker",
+        "LambdaMART",
+        "McRank",
+        "RandomForestRanker",
+        "YetiRank",
+    ),
     _COUNTED_ROWS,
 )
 # Documents are placed by comparison with the others of their query.
@@ -104,6 +128,8 @@ CASES = [
     for name, cls in RANKERS.items()
     for variant in ({}, *filter(None, cls._variants()))
 ]
+# For what happens before a ranker comes to see its options.
+DEFAULTS = [case for case in CASES if not case.variant]
 NEEDS_ZERO = {"n_triples"}
 # Settings that suit a small test, where a variant says nothing else.
 FAST: dict[str, dict] = {
@@ -120,6 +146,7 @@ FAST: dict[str, dict] = {
         "max_iter": 60,
     },
     "LambdaRank": {"max_iter": 10},
+    "RankGP": {"population_size": 40, "n_populations": 2, "max_iter": 6},
 }
 
 
@@ -142,7 +169,6 @@ def named(cases):
     return pytest.mark.parametrize("case", cases, ids=str)
 
 
-THREADED = cases_with("n_jobs")
 ITERATIVE = cases_with("early_stopping")
 TREES = [name for name in ALL if "max_leaf_nodes" in make(name).get_params()]
 SPARSE = [case for case in CASES if make(case).__sklearn_tags__().input_tags.sparse]
@@ -166,6 +192,15 @@ CHECK_PARAMS = {
     "SVMClassifierRanker": {"tol": 1e-12, "alpha": 1.0},
     # That of L-BFGS ends where the objective does not fall any more.
     "ThresholdOrdinal": {"alpha": 1.0, "solver": ProjectedGradient(tol=1e-12)},
+}
+# Their minimum is of no interest, and takes thousands of iterations on a single row.
+CHECK_PARAMS["LargeMarginOrdinal"] = {"max_iter": 50}
+# The checks raise all grades above 0, where every document would be relevant.
+CHECK_PARAMS |= {
+    "PermuRank": {"measure": AP(relevance_level=2)},
+    "StructuredSVMRanker": {"measure": AP(relevance_level=2)},
+    "SVMMAP": {"relevance_level": 2},
+    "SVMMRR": {"relevance_level": 2},
 }
 # Few rows must be enough to split.
 CHECK_PARAMS |= {name: {"min_samples_leaf": 1, "n_estimators": 10} for name in TREES}
@@ -199,7 +234,7 @@ def expected_failures(estimator):
 # Their data are not made for ranking: some grades never pass a threshold, for example.
 @SILENT_ON_DATA
 @parametrize_with_checks(
-    checked([case for case in CASES if not case.variant]),
+    checked(DEFAULTS),
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.usefixtures("single_query")
@@ -207,23 +242,49 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+def run_all(checks):
+    """Run pairs of a part and a check, and raise everything that failed."""
+    failed = []
+    for part, check in checks:
+        np.random.seed(0)  # noqa: NPY002, as before each test
+        try:
+            check(part)
+        except SkipTest:
+            continue
+        except Exception as error:
+            failed.append(error)
+    if failed:
+        raise ExceptionGroup(f"{len(failed)} checks failed", failed)
+
+
+# One test, because hundreds of checks take longer to tell of than to run. Those that
+# should fail for the ranker may hold for a variant: neither result says anything.
 # Triples need a document of grade 0, which data made for other estimators have not.
 # Their data are not made for ranking: some grades never pass a threshold, for example.
 @SILENT_ON_DATA
-@parametrize_with_checks(
-    checked(
-        [case for case in CASES if case.variant and NEEDS_ZERO.isdisjoint(case[1])]
-    ),
-    expected_failed_checks=expected_failures,
-    xfail_strict=False,
-)
+@named([case for case in CASES if case.variant and NEEDS_ZERO.isdisjoint(case[1])])
 @pytest.mark.usefixtures("single_query")
-def test_scikit_learn_checks_of_variants(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks_of_variants(case):
+    ranker = make(case, **CHECK_PARAMS.get(case.name, {}))
+    run_all(
+        estimator_checks_generator(
+            ranker, expected_failed_checks=expected_failures(ranker), mark="skip"
+        )
+    )
 
 
-def fitted_scores(case, X, y, groups, **params):
-    return scores_of(make(case, **params).fit(X, y, groups), X, groups)
+def known_to_fail(case):
+    """Mark a case that breaks its contract."""
+    if case.name == "SVMNDCG" and case.variant.get("discount") == "letor":
+        # Both ranks of a pair have the discount 1, so that every order is perfect.
+        why = "CuttingPlane refuses an objective that is 0 everywhere"
+        return pytest.param(case, marks=pytest.mark.xfail(reason=why, strict=True))
+    return case
+
+
+@named([known_to_fail(case) for case in CASES])
+def test_contract(case):
+    run_all(contract_checks(make(case)))
 
 
 @pytest.fixture
@@ -234,69 +295,48 @@ def graded(ragged):
     return X[order], y[order], groups[order]
 
 
+# Rankers by the identities of their cases, which live as long.
+_FITTED: dict[int, BaseRanker] = {}
+
+
+def fitted(case, graded):
+    """A case fitted to ``graded``, once for all tests that leave it as it is."""
+    if id(case) not in _FITTED:
+        _FITTED[id(case)] = make(case).fit(*graded)
+    return _FITTED[id(case)]
+
+
+def expected_scores(case, graded):
+    X, _, groups = graded
+    return scores_of(fitted(case, graded), X, groups)
+
+
 @named(CASES)
 def test_learns_something(case, graded):
     X, y, groups = graded
-    ranker = make(case).fit(X, y, groups)
+    ranker = fitted(case, graded)
     # Variants may be cut short to be quick.
     assert ranker.score(X, y, groups) > (0.6 if case.variant else 0.9)
     assert scores_of(ranker, X, groups).dtype == np.float64
 
 
-@named(CASES)
-def test_query_order_does_not_change_a_bit(case, graded):
-    X, y, groups = graded
-    expected = fitted_scores(case, X, y, groups)
-    shuffled = np.random.default_rng(1).permutation(np.unique(groups))
-    order = np.concatenate([np.flatnonzero(groups == q) for q in shuffled])
-    ranker = make(case).fit(X[order], y[order], groups[order])
-    np.testing.assert_array_equal(scores_of(ranker, X, groups), expected)
-
-
-@named(CASES)
-def test_interleaved_rows(case, graded):
-    X, y, groups = graded
-    expected = fitted_scores(case, X, y, groups)
-    # Rows of different queries are mixed; within a query they keep their order.
-    position = np.concatenate([np.arange(c) for c in np.bincount(groups)])
-    order = np.lexsort((groups, position))
-    ranker = make(case).fit(X[order], y[order], groups[order])
-    np.testing.assert_array_equal(scores_of(ranker, X, groups), expected)
-
-
-@named(THREADED)
-def test_threads_do_not_change_a_bit(case, graded):
-    X, y, groups = graded
-    predictions = [fitted_scores(case, X, y, groups, n_jobs=n) for n in (1, 2, 3)]
-    np.testing.assert_array_equal(predictions[0], predictions[1])
-    np.testing.assert_array_equal(predictions[0], predictions[2])
-
-
-@named(CASES)
-def test_ids_of_any_kind(case, graded):
-    X, y, groups = graded
-    expected = fitted_scores(case, X, y, groups)
-    as_text = np.array([f"query {g:03d}" for g in groups])
-    np.testing.assert_array_equal(fitted_scores(case, X, y, as_text), expected)
-
-
-@named(CASES)
+@named(DEFAULTS)
 def test_groups_in_the_index_of_y(case, graded):
     X, y, groups = graded
-    expected = fitted_scores(case, X, y, groups)
+    expected = expected_scores(case, graded)
     series = pd.Series(y, index=pd.Index(groups, name="qid"))
     found = scores_of(make(case).fit(X, series), X, groups)
     np.testing.assert_array_equal(found, expected)
 
 
-@named(CASES)
+@named(DEFAULTS)
 def test_missing_groups_raise_in_fit(case, graded):
     X, y, _ = graded
     with pytest.raises(ValueError, match=f"{case.name}.fit needs to know the query"):
         make(case).fit(X, y)
 
 
-@named(CASES)
+@named(DEFAULTS)
 def test_group_sizes_get_the_hint(case, graded):
     X, y, groups = graded
     with pytest.raises(ValueError, match="look like group sizes"):
@@ -308,7 +348,7 @@ def test_sparse_rows_are_refused_where_they_do_not_fit(case, graded):
     X, y, groups = graded
     with pytest.raises(TypeError, match="dense data is required"):
         make(case).fit(sparse.csr_matrix(X), y, groups)
-    ranker = make(case).fit(X, y, groups)
+    ranker = fitted(case, graded)
     with pytest.raises(TypeError, match="dense data is required"):
         scores_of(ranker, sparse.csr_matrix(X), groups)
 
@@ -331,14 +371,18 @@ def test_sparse_rows(case, graded):
 @named(CASES)
 def test_single_precision_rows(case, graded):
     X, y, groups = graded
-    expected = fitted_scores(case, X, y, groups)
     if "hidden_layer_sizes" in repr(case.variant):
         pytest.skip("networks that were trained from rounded rows may end elsewhere")
     if case.variant.get("kind") == "hmp":
         pytest.skip("a loss with jumps may end elsewhere after rounding")
+    if case.name == "SmoothRank":
+        pytest.skip("many minima: another may be found from rounded rows")
     ranker = make(case).fit(X.astype(np.float32), y, groups)
     np.testing.assert_allclose(
-        scores_of(ranker, X.astype(np.float32), groups), expected, rtol=1e-2, atol=1e-2
+        scores_of(ranker, X.astype(np.float32), groups),
+        expected_scores(case, graded),
+        rtol=1e-2,
+        atol=1e-2,
     )
 
 
@@ -354,9 +398,9 @@ def test_degenerate_queries(case):
 
 
 @named(CASES)
-def test_rank_and_top_documents(case, ragged):
-    X, y, groups = ragged
-    ranker = make(case).fit(X, y, groups)
+def test_rank_and_top_documents(case, graded, ragged):
+    X, _, groups = ragged
+    ranker = fitted(case, graded)
     ranks, scores = ranker.rank(X, groups), scores_of(ranker, X, groups)
     best = ranker.top_documents(X, groups, k=2)
     for query in np.unique(groups):
@@ -368,22 +412,9 @@ def test_rank_and_top_documents(case, ragged):
         ranker.top_documents(X, groups, k=0)
 
 
-@named(CASES)
-def test_pickle_and_clone(case, graded):
-    X, y, groups = graded
-    ranker = make(case).fit(X, y, groups)
-    again = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(
-        scores_of(again, X, groups), scores_of(ranker, X, groups)
-    )
-    np.testing.assert_array_equal(
-        scores_of(clone(ranker).fit(X, y, groups), X, groups),
-        scores_of(ranker, X, groups),
-    )
-
-
 # What makes a fit to repeated queries another one than a fit to weighted queries.
 DRAWN = {"subsample", "n_samples", "n_triples", "dropout", "kernel", "n_restarts"}
+DRAWN |= {"sampling", "random_strength"}
 STEPPED = ("sgd", "adam")
 
 
@@ -393,7 +424,8 @@ def draws(case):
     random = "random" in (variant.get("ties"), variant.get("topology"))
     energy = variant.get("energy") not in (None, "linear")
     stepped = variant.get("solver") in STEPPED or "hidden_layer_sizes" in variant
-    return random or energy or stepped or not DRAWN.isdisjoint(variant)
+    noise = case.name == "YetiRank" and variant.get("noise") != 0.0
+    return random or energy or stepped or noise or not DRAWN.isdisjoint(variant)
 
 
 def same_minimum(case):
@@ -403,9 +435,13 @@ def same_minimum(case):
         solver = SGD(learning_rate=0.1, momentum=0.0, batch_queries=1000)
         return {"alpha": 1e-2, "solver": solver}
     if name in TREES:  # large leaves, or rounding decides between equal splits
-        params = {"stochastic_rounding": False, "min_samples_leaf": 1}
-        forest = {"bootstrap": False} if name == "RandomForestRanker" else {}
-        return params | {"max_leaf_nodes": 4, "n_estimators": 10} | forest
+        params = {"stochastic_rounding": False, "min_samples_leaf": 1, "max_depth": 2}
+        if name == "RandomForestRanker":
+            return params | {"bootstrap": False, "n_estimators": 10}
+        # Rates, noise and the unit of the penalty depend on the number of rows.
+        params |= {"random_strength": 0.0, "l2_regularization": 0.0}
+        params |= {"min_gain_to_noise": 0.0}
+        return params | {"learning_rate": 0.1, "n_estimators": 10}
     if "weak_rankers" in make(case).get_params():
         # A bin for each value, or bins follow the rows; and rounding soon decides
         # between equal weak rankers.
@@ -417,7 +453,7 @@ def same_minimum(case):
 
 @named(CASES)
 def test_query_weights_equal_repeated_queries(case, graded):
-    if case.name in STANDARDIZED:
+    if case.name in STANDARDIZED or "linear_leaves" in case.variant:
         pytest.skip("repeated rows, unlike weights, change the scale of features")
     if case.name in STEPS:
         pytest.skip("a step of double length is not two steps")
@@ -425,6 +461,8 @@ def test_query_weights_equal_repeated_queries(case, graded):
         pytest.skip("line searches end near the minimum, at other kinks after rounding")
     if case.variant.get("transformation") == "linear":
         pytest.skip("the length of the coefficients changes nothing, and is left open")
+    if case.name == "SmoothRank":
+        pytest.skip("repeated rows whiten otherwise: a way to another local minimum")
     if draws(case):
         pytest.skip("what is drawn depends on the number of queries")
     X, y, groups = graded
@@ -486,7 +524,11 @@ def test_verbose_prints_aligned_lines(case, graded, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines
     assert all(line.startswith(f"[{case.name}] iteration") for line in lines)
-    assert len({line.index("objective") for line in lines}) == 1
+    # The measure takes the place of an objective that may rise by design.
+    words = ("objective", "training ndcg@10")
+    places = {max(map(line.find, words)) for line in lines}
+    assert len(places) == 1
+    assert -1 not in places
 
 
 BAD_PARAMETERS = [
@@ -534,7 +576,7 @@ def _refuses(ranker, message, *args, **kwargs):
         clone(ranker).fit(*args, **kwargs)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.variant], ids=str)
+@named(DEFAULTS)
 def test_nothing_under_a_mask_is_learned_from(case, graded):
     X, y, groups = graded
     ranker, hidden = make(case), np.arange(len(y)) == 2

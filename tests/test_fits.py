@@ -192,7 +192,8 @@ def test_losses_of_huge_scores(name):
 def test_diverging_boosting_names_the_loss(loss):
     """Steps by a sum over pairs overshoot where the loss is curved; a mean does not."""
     X, y, groups = make_ranking(n_queries=30, random_state=0)
-    ranker = BoostedRanker(loss, n_estimators=60, min_samples_leaf=5)
+    options = {"learning_rate": 0.1, "max_leaf_nodes": 31, "random_state": 0}
+    ranker = BoostedRanker(loss, n_estimators=60, min_samples_leaf=5, **options)
     message = rf"BoostedRanker: {type(loss).__name__} grew .* normalization='query'"
     with pytest.raises(NotFiniteError, match=message):
         ranker.fit(X, y, groups)
@@ -351,9 +352,9 @@ def test_the_advice_for_such_gains_can_be_followed(data):
     message = "overflows for grade .*use gain='linear', as in the measure 'ndcg"
     with pytest.raises(ValueError, match=message):
         warnings_of(LambdaMART(n_estimators=1), X, 1e300 * y, groups)
-    message = r"score takes that gain; .*ndcg_score\(.*, gain='linear'\) measures"
     with pytest.raises(ValueError, match=message):
         linear.score(X, 1e4 * y, groups)
+    assert 0 < linear.score(X, 1e4 * y, groups, gain="linear") <= 1
     # Of swapped arguments nothing else is said.
     (found,) = warnings_of(LambdaMART(n_estimators=1), X, 100 + 20 * groups, y)
     assert "look swapped" in found
@@ -643,6 +644,7 @@ def queries_moved(groups, seed):
 
 
 @named(CASES)
+@pytest.mark.filterwarnings("ignore:.*is least where all scores are equal")
 def test_the_order_of_queries_changes_no_bit(name, variant, data):
     X, y, groups = data
     first = make(name, variant).fit(X, y, groups)
@@ -773,6 +775,7 @@ def test_complex_numbers_are_refused_on_one_line(data):
             RankSVM().fit(*arguments)
 
 
+@pytest.mark.filterwarnings("ignore:.*values of X_val lie beyond")
 def test_sums_of_single_precision_that_overflow_are_no_warning(data):
     X, y, groups = data
     huge = np.resize(np.float32([3e38, -3e38]), X.shape)

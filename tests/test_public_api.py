@@ -1,5 +1,6 @@
 """What a user may import: listed, sorted, typed, documented, and cheap to import."""
 
+import ast
 import importlib
 import inspect
 import re
@@ -8,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from _public import public_objects
 from api_reference import index_page, page_of, public_modules
@@ -58,6 +60,23 @@ def test_numbers_and_flags_are_typed(name):
     if inspect.isclass(member) and issubclass(member, Exception):
         pytest.skip("takes a message")
     assert not list(_untyped_numbers(member))
+
+
+def _stated_defaults(member):
+    """Names of arguments, and their defaults by the docstring, as they stand there."""
+    parameters = inspect.getdoc(member).split("\nAttributes\n", 1)[0]
+    return re.findall(r"^(\w+) : .*?default=(.+)$", parameters, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_defaults_are_those_of_the_docstring(name):
+    member = OBJECTS[name]
+    for argument, stated in _stated_defaults(member):
+        default = inspect.signature(member).parameters[argument].default
+        if default is np.float32:
+            assert stated == "np.float32"
+        elif stated != repr(default):
+            assert ast.literal_eval(stated) == default, argument
 
 
 def test_the_package_is_marked_as_typed():

@@ -4,11 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_scores
-from skrank._rows import GroupedRows, Preferences, SideData, check_pairs, named_rows
+from skrank._rows import (
+    GroupedRows,
+    Preferences,
+    SideData,
+    check_pairs,
+    named_rows,
+    read_only,
+)
 from skrank.base import BaseRanker
+from skrank.rankers import IRSVM
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "b"])
 
@@ -161,7 +170,7 @@ def test_declared_side_data_is_checked_grouped_and_routed():
 
 
 def test_parts_of_a_fit_in_turn():
-    """`partial_fit` comes through the same door, without a reset."""
+    """`partial_fit` comes through the same door, without a reset of the features."""
 
     class Online(BaseRanker):
         approach = "pointwise"
@@ -173,7 +182,27 @@ def test_parts_of_a_fit_in_turn():
     ranker = Online()
     X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
     ranker.partial_fit(X, y, GROUPS).partial_fit(X[:2], y[:2], ["d", "d"])
-    assert ranker.query_ids_.tolist() == ["a", "b", "c", "d"]
-    assert ranker.query_sizes_.tolist() == [2, 3, 1, 2]
+    assert ranker.query_ids_.tolist() == ["d"]  # a stream of rankers keeps them
+    assert ranker.query_sizes_.tolist() == [2]
     with pytest.raises(ValueError, match="3 features"):
         ranker.partial_fit(np.zeros((6, 3)), y, GROUPS)
+
+
+def test_entries_in_the_same_place_are_one_number():
+    """Kernels and means of squares take every stored entry for a feature."""
+    rng = np.random.default_rng(0)
+    whole = sparse.csr_matrix(rng.normal(size=(20, 3)))
+    halves = (np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2))
+    parts = sparse.csr_matrix((*halves, 2 * whole.indptr), shape=whole.shape)
+    given = parts.data.copy()
+    protected = read_only(parts)
+    assert protected.nnz == whole.nnz
+    assert not protected.data.flags.writeable
+    np.testing.assert_array_equal(protected.toarray(), whole.toarray())
+    y, groups = rng.integers(0, 3, 20), np.repeat(np.arange(4), 5)
+    ranker = IRSVM(kernel="rbf", n_components=5, random_state=0)
+    scores = clone(ranker).fit(whole, y, groups).predict(whole)
+    np.testing.assert_array_equal(
+        clone(ranker).fit(parts, y, groups).predict(parts), scores
+    )
+    np.testing.assert_array_equal(parts.data, given)

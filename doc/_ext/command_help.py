@@ -14,7 +14,7 @@ def help_of(command):
     Parameters
     ----------
     command : str
-        Such as "fit".
+        Such as "fit" or "clicks fit".
 
     Returns
     -------
@@ -22,7 +22,7 @@ def help_of(command):
         As printed.
     """
     result = subprocess.run(
-        [sys.executable, "-m", "skrank", command, "--help"],
+        [sys.executable, "-m", "skrank", *command.split(), "--help"],
         capture_output=True,
         check=True,
         text=True,
@@ -35,6 +35,7 @@ class CommandHelp(SphinxDirective):
     """Show the help of a command."""
 
     required_arguments = 1
+    final_argument_whitespace = True  # a command may have actions
 
     def run(self):
         """Run the command."""

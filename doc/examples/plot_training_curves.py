@@ -12,9 +12,11 @@ keeps the parameters of the best one.
 # passed to ``fit``; ``early_stopping=True`` would hold out some of the training queries
 # instead. Patience is switched off here so that the whole story can be seen.
 
+import numpy as np
+
 from skrank.datasets import make_ranking
 from skrank.inspection import TrainingCurveDisplay
-from skrank.rankers import RankNet
+from skrank.rankers import LambdaMART, RankNet
 from skrank.solvers import Adam
 
 X, y, groups = make_ranking(n_queries=300, noise=0.8, nonlinearity=0.3, random_state=0)
@@ -44,3 +46,28 @@ TrainingCurveDisplay.from_estimator(ranker)
 to_the_end = RankNet(**options).fit(X[train], y[train], groups[train])
 for name, model in {"best epoch": ranker, "last epoch": to_the_end}.items():
     print(f"{name}: NDCG@10 {model.score(X[test], y[test], groups[test]):.3f}")
+
+# %%
+# Boosted trees, with two sets of validation queries and two measures. The objective of
+# LambdaMART is weighted by what swaps would change in the current ranking, so that it
+# may rise while the rankings get better; the measures of the training queries are drawn
+# in its place. The learning rate falls from round to round.
+
+sets = {"old": validation, "new": (groups >= 120) & (groups < 180)}
+boosted = LambdaMART(
+    n_estimators=100,
+    learning_rate=np.geomspace(0.3, 0.03, 100),
+    n_iter_no_change=None,
+    evaluate_training=True,
+    validation_measure=["ndcg@10", "map"],
+    validation_rule="mean",
+    random_state=0,
+).fit(
+    X[train],
+    y[train],
+    groups[train],
+    X_val={name: X[rows] for name, rows in sets.items()},
+    y_val={name: y[rows] for name, rows in sets.items()},
+    groups_val={name: groups[rows] for name, rows in sets.items()},
+)
+TrainingCurveDisplay.from_estimator(boosted)

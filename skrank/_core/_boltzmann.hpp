@@ -90,13 +90,13 @@ static void place_by_level(SplitMix &rng, const Levels &levels, const int *level
 // `work` has 5 m + 2 numbers.
 template <class Place>
 static void draw_samples(SplitMix rng, const int *order, const int *lower, int m,
-                         int n_samples, int *work, Place *places) {
+                         int n_samples, int *work, Place *places, Scratch &scratch) {
     int *level = work, *members = work + m, *shuffled = work + 2 * m;
     int *next = work + 3 * m;
     const Levels levels = find_levels(lower, m, work + 4 * m);
     const int last = levels.count - 1;
     for (int p = 0; p < m; p++) members[p] = shuffled[p] = p;
-    for (int i = 0; i < n_samples; i++) {
+    for (int i = 0; i < n_samples && !scratch.spend((int64_t)8 * m); i++) {
         for (int a = 0; a <= last; a++)
             std::fill(level + levels.first[a], level + levels.first[a + 1], a);
         const double share = (double)i / n_samples;
@@ -138,17 +138,17 @@ SKRANK_INLINE double energy_body(const double *s, const double *table,
 // Energies of all samples of a query.
 template <class Place>
 static void sample_energies(const double *s, const double *table, const Place *places,
-                            int m, int n_samples, double *energy) {
-    for (int i = 0; i < n_samples; i++)
+                            int m, int n_samples, double *energy, Scratch &scratch) {
+    for (int i = 0; i < n_samples && !scratch.spend(m); i++)
         energy[i] = energy_body(s, table, places + (int64_t)i * m, m);
 }
 
 // grad_j = sum_i slope_i c(r_ij).
 template <class Place>
 static void pull_energies(const double *slope, const double *table, const Place *places,
-                          int m, int n_samples, double *grad) {
+                          int m, int n_samples, double *grad, Scratch &scratch) {
     std::fill(grad, grad + m, 0.0);
-    for (int i = 0; i < n_samples; i++) {
+    for (int i = 0; i < n_samples && !scratch.spend(m); i++) {
         const Place *place = places + (int64_t)i * m;
         const double w = slope[i];
         int j = 0;
@@ -204,7 +204,7 @@ static void draw_all_samples(const Queries &queries, const double *y, const int 
     for_each_query(queries, SAMPLES_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
         const int *own = order + q.start;
         draw_samples(query_generator(seed, y + q.start, own, q.size), own, lower + q.start,
-                     q.size, n_samples, scratch.indices(0), places + start[q.number]);
+                     q.size, n_samples, scratch.indices(0), places + start[q.number], scratch);
     });
 }
 
@@ -212,9 +212,9 @@ template <class Place>
 static void all_sample_energies(const Queries &queries, const double *scores,
                                 const RankSamples<Place> &samples, double *energy,
                                 int n_threads) {
-    for_each_query(queries, SAMPLES_CHUNK, n_threads, {}, [=](Query q, Scratch &) {
+    for_each_query(queries, SAMPLES_CHUNK, n_threads, {}, [=](Query q, Scratch &scratch) {
         sample_energies(scores + q.start, samples.table_of(q), samples.places_of(q),
-                        q.size, samples.n, energy + q.number * samples.n);
+                        q.size, samples.n, energy + q.number * samples.n, scratch);
     });
 }
 
@@ -232,12 +232,12 @@ static void boltzmann_losses(const Queries &queries, const double *scores,
         const Index first = q.number * samples.n;
         double *energy = scratch.array(0), *slope = energy;
         sample_energies(scores + q.start, samples.table_of(q), samples.places_of(q),
-                        q.size, samples.n, energy);
+                        q.size, samples.n, energy, scratch);
         values[q.number] = w * boltzmann_value(energy, gain + first, target + first, mix,
                                                samples.n, scratch.array(1));
         for (int i = 0; i < samples.n; i++) slope[i] = w * energy[i];
         pull_energies(slope, samples.table_of(q), samples.places_of(q), q.size, samples.n,
-                      gradient + q.start);
+                      gradient + q.start, scratch);
     });
 }
 

@@ -36,6 +36,9 @@ cdef extern from "_boltzmann.hpp" namespace "skrank" nogil:
                                  double mix, double *values, double *gradient,
                                  int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 ctypedef fused place_t:
     uint16_t
     uint32_t

@@ -24,6 +24,9 @@ cdef extern from "_boosting_pairs.hpp" namespace "skrank" nogil:
     void agreements(GradedQueries, const double *scores, const double *ranks,
                     cbool fidelity, double *sums, int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 
 def push(const double[::1] scores, const Py_ssize_t[::1] ptr, const int[::1] order,
          const int[::1] lower, const double[::1] weight, double p,

@@ -28,6 +28,9 @@ cdef extern from "_edge_losses.hpp" namespace "skrank" nogil:
     void star_losses(GradedQueries, const double *scores, double *values,
                      double *gradient, int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 
 def edge_pairs(const double[::1] first, const double[::1] second,
                const Py_ssize_t[::1] ptr, const int[::1] order, const int[::1] lower,

@@ -96,10 +96,11 @@ class Scratch {
     }
 };
 
-// Calls body(i, scratch) for i = 0 ... n - 1. Threads take indices as they go, because
-// queries differ in length by orders of magnitude, and their pairs by the square of that.
-template <class Body>
-void for_each(Index n, int chunk, int n_threads, const Room &room, Body body) {
+// Calls body(first, last, scratch) for parts of 0 ... n - 1 that lie side by side. Threads
+// take them as they go, because queries differ in length by orders of magnitude, and their
+// pairs by the square of that.
+inline void for_each_chunk(Index n, int chunk, int n_threads, const Room &room,
+                           Callback<Index, Index, Scratch &> body) {
     const Index n_chunks = (n + chunk - 1) / chunk;
     const int team = team_size(static_cast<int>(std::min<Index>(n_threads, n_chunks)));
     Watch watch;
@@ -110,18 +111,25 @@ void for_each(Index n, int chunk, int n_threads, const Room &room, Body body) {
     run_team(team, watch, [&](int t) {
         while (!watch.stopped()) {
             const Index first = next.fetch_add(chunk, std::memory_order_relaxed);
-            const Index last = std::min(first + chunk, n);
             if (first >= n) break;
-            for (Index i = first; i < last; i++) body(i, scratch[t]);
+            body(first, std::min(first + chunk, n), scratch[t]);
             if (t == 0) watch.look();
         }
+    });
+}
+
+// Calls body(i, scratch) for i = 0 ... n - 1.
+template <class Body>
+void for_each(Index n, int chunk, int n_threads, const Room &room, const Body &body) {
+    for_each_chunk(n, chunk, n_threads, room, [&](Index first, Index last, Scratch &scratch) {
+        for (Index i = first; i < last; i++) body(i, scratch);
     });
 }
 
 // Calls body(query, scratch) for every query that has documents.
 template <class Body>
 void for_each_query(const Queries &queries, int chunk, int n_threads, const Room &room,
-                    Body body) {
+                    const Body &body) {
     const Index *ptr = queries.ptr;
     for_each(queries.count, chunk, n_threads, room, [&](Index q, Scratch &scratch) {
         const int size = static_cast<int>(ptr[q + 1] - ptr[q]);

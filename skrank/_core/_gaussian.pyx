@@ -21,6 +21,9 @@ cdef extern from "_gaussian.hpp" namespace "skrank" nogil:
                                   double *grad_documents, double *grad_queries,
                                   int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 # In the order of DivergenceKind in _gaussian.hpp.
 DIVERGENCES = ("kl", "reverse_kl", "jensen_shannon", "expected_likelihood")
 

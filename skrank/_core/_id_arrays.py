@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._exact import beyond_floats
+
 # Strings of fixed width may take this many characters, or this many times as many as
 # the strings have.
 _FIXED_WIDTH, _WASTE = 1 << 24, 8
@@ -15,7 +17,8 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
 
     NumPy gives every string the width of the longest, so that one long id among many
     rows would take all memory; it drops characters NUL at the end, so that two ids
-    could become one; and it turns numbers next to strings into strings.
+    could become one; it turns numbers next to strings into strings, and whole numbers
+    into floats, which do not tell large ones apart.
 
     Parameters
     ----------
@@ -27,19 +30,26 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_rows,)
-        Of a type of numbers if all ids are numbers; of dtype str or bytes if all ids
-        are of this kind, none ends in NUL and the longest id is not much longer than
-        the others; of dtype object otherwise.
+        Of a type of numbers if all ids are numbers that it holds; of dtype str or bytes
+        if all ids are of this kind, none ends in NUL and the longest id is not much
+        longer than the others; of dtype object otherwise.
     """
     kinds = set(map(type, ids))
     if not any(issubclass(kind, (str, bytes, tuple, frozenset)) for kind in kinds):
         array = np.asarray(ids)
+        if array.dtype.kind == "f" and beyond_floats(array) and int in kinds:
+            array = _as_objects(ids)
     else:
         array = _fixed_width(ids, kinds, sizes)
         if array is None:
-            array = np.empty(len(ids), dtype=object)
-            array[:] = ids
+            array = _as_objects(ids)
     return array if sizes is None else np.repeat(array, sizes)
+
+
+def _as_objects(ids: Sequence) -> np.ndarray:
+    array = np.empty(len(ids), dtype=object)
+    array[:] = ids
+    return array
 
 
 def _fixed_width(ids: Sequence, kinds: set[type], sizes: Any) -> np.ndarray | None:
@@ -58,6 +68,41 @@ def _fixed_width(ids: Sequence, kinds: set[type], sizes: Any) -> np.ndarray | No
     if array.shape != lengths.shape or (np.char.str_len(array) != lengths).any():
         return None
     return array
+
+
+def id_list(ids: np.ndarray) -> list:
+    """Return ids as Python compares them; dates stay dates, whatever their unit."""
+    return list(ids) if ids.dtype.kind in "mM" else ids.tolist()
+
+
+def id_keys(ids: np.ndarray) -> list:
+    """Return ids as keys, of which no date or duration is equal to a number."""
+    keys = id_list(ids)
+    if ids.dtype.kind not in "mMO":
+        return keys
+    # Some versions of NumPy compare durations with numbers.
+    kinds = (np.datetime64, np.timedelta64)
+    return [(type(k), k) if isinstance(k, kinds) else k for k in keys]
+
+
+def where_among(ids: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return which ids are among others, which may be of another type."""
+    if ids.dtype.kind == others.dtype.kind != "O":
+        return np.isin(ids, others)
+    # NumPy would first turn both into one type, in which 1 is the same as "1".
+    known = set(id_keys(others))
+    return np.fromiter((one in known for one in id_keys(ids)), bool, len(ids))
+
+
+def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the ids of two arrays, none of which turns into an id of another type."""
+    if not len(second):
+        return first
+    if first.dtype.kind == second.dtype.kind:
+        return np.concatenate([first, second])
+    joined = np.empty(len(first) + len(second), dtype=object)
+    joined[:] = id_list(first) + id_list(second)
+    return joined
 
 
 def in_order(ids: Iterable) -> list:

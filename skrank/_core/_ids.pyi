@@ -1,6 +1,19 @@
 import numpy as np
 
-def sort_ties_by_id(order: np.ndarray, edges: np.ndarray, ids: np.ndarray) -> None: ...
+class IdTable:
+    def __init__(
+        self, lists: list[np.ndarray], sources: np.ndarray | None = None
+    ) -> None: ...
+    def take(self, order: np.ndarray) -> np.ndarray: ...
+    def sort_ties(self, order: np.ndarray, tied: np.ndarray) -> None: ...
+
 def join_ids(
-    lists: list[np.ndarray], ptr: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, bool, tuple[int, int] | None]: ...
+    lists: list[np.ndarray], ptr: np.ndarray, hash_bits: int = 32
+) -> tuple[
+    list[np.ndarray],
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    bool,
+    tuple[int, int] | None,
+]: ...

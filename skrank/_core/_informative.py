@@ -56,10 +56,10 @@ def warn_of_data(message: str) -> None:
         What was found, why that matters, and what to do about it.
     """
     if not _inside.get():
-        warnings.warn(message, TrainingDataWarning, stacklevel=_level_of_caller())
+        warnings.warn(message, TrainingDataWarning, stacklevel=level_of_caller())
 
 
-def _level_of_caller() -> int:
+def level_of_caller() -> int:
     """Return how many frames up the user's own code is."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
@@ -145,7 +145,9 @@ def _same_rows(X, i, j) -> bool:
     # Zeros may be stored.
     kept = [X.data[part] != 0 for part in parts]
     return all(
-        np.array_equal(*(array[part][keep] for part, keep in zip(parts, kept)))
+        np.array_equal(
+            *(array[part][keep] for part, keep in zip(parts, kept)), equal_nan=True
+        )
         for array in (X.indices, X.data)
     )
 

@@ -16,10 +16,11 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
-from sklearn.utils.validation import column_or_1d
 
+from skrank._core._finite import NotFiniteError
 from skrank._core._messages import shown
 from skrank._core._threads import others_after_fork
+from skrank._core._validation import as_numbers, n_rows
 
 #: Methods that score documents, in the order in which they are looked for.
 RESPONSES = ("predict", "decision_function", "predict_proba")
@@ -74,6 +75,12 @@ def needs_groups(estimator) -> bool:
         scales = any(accepts(step, "transform", "groups") for _, step in steps[:-1])
         return scales or needs_groups(steps[-1][1])
     return accepts(estimator, "predict", "groups")
+
+
+def queries_in_rows(estimator, X) -> Any:
+    """Return the queries that a fitted estimator finds in a column of X, or None."""
+    find = getattr(without_searches(estimator), "_queries_in", None)
+    return None if find is None else find(X)
 
 
 def allows_missing(estimator) -> bool:
@@ -140,6 +147,8 @@ def protected(estimator, values: Any) -> Any:
     """
     if type(estimator).__module__.startswith("skrank."):
         return values
+    if isinstance(values, Mapping):
+        return {name: protected(estimator, each) for name, each in values.items()}
     if isinstance(values, np.ndarray):
         view = values.view()
         view.flags.writeable = False
@@ -229,19 +238,30 @@ def _fit(model, X, y, given, held_out) -> Any:
     if "X_val" not in held_out or not hasattr(last, "fit"):
         offered = {**given, **held_out}
         taken = {name: offered[name] for name in offered if accepts(model, "fit", name)}
-        return _call(model, "fit", X, y, **taken)
+        _call(model, "fit", X, y, **taken)
+        return model
     if len(model.steps) > 1:
         head = model[:-1]
         X = _call(head, "fit_transform", X, y, **_groups_for(head, "fit", given))
-        X_val = held_out["X_val"]
-        groups = {"groups": held_out.get("groups_val")}
-        X_val = _call(
-            head, "transform", X_val, **_groups_for(head, "transform", groups)
-        )
+        X_val, groups_val = held_out["X_val"], held_out.get("groups_val")
+        if isinstance(X_val, Mapping):  # several sets, by their names
+            groups_of = groups_val or {}
+            X_val = {
+                name: _transformed(head, rows, groups_of.get(name))
+                for name, rows in X_val.items()
+            }
+        else:
+            X_val = _transformed(head, X_val, groups_val)
         held_out = {**held_out, "X_val": X_val}
         model.steps[:-1] = head.steps  # with a memory, the fitted steps are copies
     _fit(last, X, y, given, held_out)
     return model
+
+
+def _transformed(head, X, groups) -> Any:
+    """Return rows after the steps before the last one of a pipeline."""
+    given = _groups_for(head, "transform", {"groups": groups})
+    return _call(head, "transform", X, **given)
 
 
 def _groups_for(estimator, method, known) -> dict[str, Any]:
@@ -253,12 +273,14 @@ def _groups_for(estimator, method, known) -> dict[str, Any]:
 
 def _seed(model, rng):
     """Set the seeds of an estimator and of its parts."""
-    seeds = {
-        name: int(rng.randint(np.iinfo(np.int32).max))
-        for name in sorted(model.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
-    }
-    model.set_params(**seeds)
+    names = names_of_seeds(model)
+    model.set_params(**{n: int(rng.randint(np.iinfo(np.int32).max)) for n in names})
+
+
+def names_of_seeds(model) -> list[str]:
+    """Return the names of the seeds of a model and of its parts."""
+    names = sorted(model.get_params(deep=True))
+    return [name for name in names if name.rpartition("__")[2] == "random_state"]
 
 
 def scores_of(
@@ -289,7 +311,7 @@ def scores_of(
     AttributeError
         If the estimator has none of the methods.
     ValueError
-        If probabilities belong to classes that are no grades.
+        If probabilities belong to classes that are no grades, or a score is no number.
     """
     if response_method is None:
         response_method = RESPONSES[::-1] if is_classifier(estimator) else RESPONSES
@@ -305,10 +327,51 @@ def scores_of(
         estimator = without_searches(estimator)
     known = groups is not None and accepts(estimator, method, "groups")
     given = {"groups": protected(estimator, groups)} if known else {}
-    response = np.asarray(_call(estimator, method, protected(estimator, X), **given))
+    response = _call(estimator, method, protected(estimator, X), **given)
     if method == "predict_proba":
-        return response @ _numeric_classes(estimator)
-    return column_or_1d(response)
+        response = np.asarray(response) @ _numeric_classes(estimator)
+    return as_scores(response, estimator, n_rows(X), method)
+
+
+def as_scores(
+    response: Any, estimator: Any, n_documents: int, method: str = "predict"
+) -> np.ndarray:
+    """Return what an estimator predicted as scores.
+
+    Parameters
+    ----------
+    response : array-like of shape (n_documents,) or (n_documents, 1)
+        What the method returned.
+    estimator : estimator
+        Estimator, for error messages.
+    n_documents : int
+        Number of documents that were to be scored.
+    method : str, default="predict"
+        Name of the method.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+
+    Raises
+    ------
+    ValueError
+        If it is no array of one number per document, or a number is NaN: documents
+        cannot be ordered by it.
+    """
+    name = f"the result of {type(estimator).__name__}.{method}"
+    scores = as_numbers(response, name, "scores")
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if scores.shape != (n_documents,):
+        raise ValueError(
+            f"{name} must hold one score for each of {n_documents} documents, got an "
+            f"array of shape {scores.shape}"
+        )
+    if np.isnan(scores).any():
+        row = int(np.argmax(np.isnan(scores)))
+        raise NotFiniteError(f"{name} must not hold NaN, found in row {row}")
+    return np.ascontiguousarray(scores)
 
 
 def without_searches(estimator) -> Any:

@@ -19,3 +19,28 @@ def lambda_loss(
     n_threads: int,
     ranking: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+def lambda_bound(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    each_other: bool,
+    gain: np.ndarray,
+    discount: np.ndarray,
+    apart: np.ndarray | None,
+    by_discount: float,
+    scale: np.ndarray,
+    weight: np.ndarray | None,
+    sigma: float,
+    n_threads: int,
+    ranking: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+def neighbour_pairs(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    grade: np.ndarray,
+    gain: np.ndarray,
+    noise: np.ndarray,
+    by_rank: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray | None,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

@@ -59,6 +59,9 @@ cdef extern from "_letor_parse.hpp" namespace "letor" nogil:
                          cbool) except +
     char* write_number(char*, char*, double)
 
+cdef extern from "_glue.hpp":
+    pass
+
 ctypedef fused real:
     float
     double

@@ -533,9 +533,12 @@ class LineParser {
         return p;
     }
 
+    // Ends at the line feed, or where a carriage return alone would have to end the line:
+    // all lines behind it would become part of the comment.
     const char* comment(const char* hash, int64_t r) {
         const char* z = hash + 1;
-        while (*z != '\n') z++;
+        for (; *z != '\n'; z++)
+            if (*z == '\r' && !ends_line(z[1])) return fail(TRAILING, z + 1);
         const char* stop = without_return(hash + 1, z);
         rows_.comment_start[r] = offset(hash + 1);
         rows_.comment_length[r] = stop - hash - 1;

@@ -17,6 +17,9 @@ cdef extern from "_linear.hpp" namespace "skrank" nogil:
     void rmatvec_blocks[T](const T*, Py_ssize_t, Py_ssize_t, const double*, double*,
                            int) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 
 def matvec(const floating[:, ::1] X, const double[::1] w, int n_threads=1):
     """Return ``X @ w`` in float64; X has shape (n, d), w has shape (d,)."""

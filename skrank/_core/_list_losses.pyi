@@ -16,3 +16,12 @@ def plackett_luce(
     top_k: int,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]: ...
+def partition_likelihood(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    query_weight: np.ndarray,
+    top_k: int,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...

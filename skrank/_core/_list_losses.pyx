@@ -23,6 +23,14 @@ cdef extern from "_plackett_luce.hpp" namespace "skrank" nogil:
                               int top_k, double *values, double *gradient,
                               int n_threads) except +
 
+cdef extern from "_partition_likelihood.hpp" namespace "skrank" nogil:
+    void partition_losses(Queries, const double *scores, const int *order,
+                          const int *lower, const double *query_weight, int top_k,
+                          double *values, double *gradient, int n_threads) except +
+
+cdef extern from "_glue.hpp":
+    pass
+
 
 def softmax_cross_entropy(const double[::1] scores, const Py_ssize_t[::1] ptr,
                           const double[::1] target, const double[::1] query_weight,
@@ -103,4 +111,46 @@ def plackett_luce(const double[::1] scores, const Py_ssize_t[::1] ptr,
     cdef double *g = out_doubles(gradient)
     with nogil:
         plackett_luce_losses(queries, s, places, stages, weight, top_k, v, g, n_threads)
+    return values, gradient
+
+
+def partition_likelihood(const double[::1] scores, const Py_ssize_t[::1] ptr,
+                         const int[::1] order, const int[::1] lower,
+                         const double[::1] query_weight, int top_k, int n_threads):
+    """Negative log-likelihood of ordered partitions under the Plackett-Luce model.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+    order, lower : ndarrays of shape (n_documents,), dtype int32
+        Documents by grade, from `label_order`.
+    query_weight : ndarray of shape (n_queries,)
+        Weight of each query; queries of weight 0 are skipped.
+    top_k : int
+        Grades that begin after this position are not told apart; 0 for all of them.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Weighted negative log-likelihoods.
+    gradient : ndarray of shape (n_documents,)
+        Gradient of the sum of all values. Complexity: O(n_documents) exponentials for
+        each of some hundred points of quadrature.
+    """
+    cdef Queries queries = queries_of(ptr, scores.shape[0])
+    values = np.zeros(queries.count)
+    gradient = np.zeros(scores.shape[0])
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef const double *weight = doubles(query_weight, queries.count, "query_weight")
+    cdef const int *places = ints(order, scores.shape[0], "order")
+    cdef const int *ends = ints(lower, scores.shape[0], "lower")
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        partition_losses(queries, s, places, ends, weight, top_k, v, g, n_threads)
     return values, gradient

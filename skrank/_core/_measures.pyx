@@ -49,6 +49,9 @@ cdef extern from "_measures_of_queries.hpp" namespace "skrank" nogil:
     void count_all_pairs(RankedRows, double*, int) except +
     void rank_biased_overlaps(Queries, Blocks, double, double*, int) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 # About what a measure takes.
 cdef double NANOSECONDS_PER_ROW = 5.0
 

@@ -53,7 +53,7 @@ def problem_in(error: Exception) -> str:
     return shortened(words_of(error), 200)
 
 
-def words_of(error: Exception) -> str:
+def words_of(error: BaseException) -> str:
     """Return the message of an error of another library, on one line."""
     return on_one_line(" ".join(str(error).split()))
 

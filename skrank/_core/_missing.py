@@ -24,23 +24,57 @@ def where_missing(values) -> np.ndarray:
         return np.fromiter(map(is_missing, values), bool, len(values))
 
 
+def is_polars(values: Any) -> bool:
+    """Return whether an argument is a column of polars."""
+    return hasattr(values, "to_list") and hasattr(values, "null_count")
+
+
 def unmasked(values: Any) -> Any:
     """Return numbers in which what a mask hides is NaN, as anything missing is.
 
     Parameters
     ----------
     values : object
-        Argument that may be a masked array.
+        Argument that may be a masked array, or a column of polars.
 
     Returns
     -------
     object
-        Argument itself unless a part of it is masked.
+        Argument itself unless a part of it is masked; of a column of polars, an array
+        in which text and whole numbers are complete.
     """
+    if is_polars(values):
+        return _of_polars(values)
     if not _is_masked(values):
         return values
     kept = object if values.dtype.kind not in "biuf" else np.float64
     return values.astype(kept).filled(np.nan)
+
+
+def _of_polars(column) -> np.ndarray:
+    """Return the values of a column of polars.
+
+    Its own arrays lose zero bytes at the end of text, the last digits of whole numbers
+    beside missing ones, and do not exist for numbers of 128 bits.
+    """
+    dtype, complete = column.dtype, column.null_count() == 0
+    wide = str(dtype).endswith("128")
+    if complete and (dtype.is_integer() or str(dtype) == "Boolean"):
+        return np.asarray(column.to_list()) if wide else np.asarray(column)
+    if dtype.is_integer():
+        items = column.to_list()
+        if not any(item is not None and abs(item) >= 2**53 for item in items):
+            return np.array([np.nan if v is None else v for v in items], np.float64)
+        return _objects(items)
+    if dtype.is_numeric() or dtype.is_temporal() or dtype.is_nested():
+        return np.asarray(column)
+    return _objects(column.to_list())
+
+
+def _objects(items: list) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
 
 
 def refuse_mask(values: Any, name: str, what: str, remedy: str = "") -> None:

@@ -43,6 +43,9 @@ cdef extern from "_magnitude_pairs.hpp" namespace "skrank" nogil:
                                    double *values, double *gradient,
                                    int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 
 def logistic(const double[::1] scores, const Py_ssize_t[::1] ptr,
              const int[::1] order, const int[::1] lower, const double[::1] weight,

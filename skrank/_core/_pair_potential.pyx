@@ -27,6 +27,9 @@ cdef extern from "_pair_potential.hpp" namespace "skrank" nogil:
                                   const double *pull, double *grad_rows,
                                   double *grad_output, int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 
 cdef const double *_rows(const double[:, ::1] x):
     if x.shape[0] == 0 or x.shape[1] == 0:

@@ -47,6 +47,7 @@ __all__ = [
     "PositiveInt",
     "Seed",
     "UnitPairs",
+    "accepted_by",
     "invalid_parameter",
 ]
 
@@ -146,13 +147,13 @@ class NotZero:
 
 @dataclass(frozen=True)
 class _FitsKernels:
-    """Whole numbers that the compiled code can hold; no message needs to say so."""
+    """Whole numbers that the compiled code can hold."""
 
     def __contains__(self, value):
         return abs(int(value)) < 2**31
 
     def __str__(self):
-        return ""
+        return ""  # see `_bound_of_size`
 
 
 Positive = Annotated[float, Interval(0, None, "neither")]
@@ -208,7 +209,8 @@ class Parameters:
         for name, accepts, accepted in _rules(type(self)):
             value = getattr(self, name)
             if not accepts(value):
-                raise invalid_parameter(self, name, accepted, value)
+                words = accepted_by(accepted, value)
+                raise invalid_parameter(self, name, words, value)
             if isinstance(value, np.bool_ | np.integer | np.floating):
                 setattr(self, name, _of_python(value))
             if isinstance(value, Parameters):
@@ -391,6 +393,9 @@ def _rules(cls):
 
 
 _Rule = tuple[Callable[[Any], bool], str]
+# Between these marks stands what a message says of large numbers alone.
+_MARKS = "\x02", "\x03"
+_MARKED = re.compile(f"{_MARKS[0]}(.*?){_MARKS[1]}")
 
 
 def _rule(hint) -> _Rule:
@@ -460,10 +465,50 @@ def _annotated(arguments) -> _Rule:
         if hasattr(limit, "__contains__") and not isinstance(limit, str | bytes)
     ]
     words = " and ".join(filter(None, map(str, limits)))
+    bound = _bound_of_size(limits) if arguments[0] is int else ""
     return (
         lambda value: accepts(value) and all(value in limit for limit in limits),
-        f"{accepted} {words}".rstrip(),
+        f"{accepted} {words}".rstrip() + bound,
     )
+
+
+def _bound_of_size(limits) -> str:
+    """Return the words, in marks, for whole numbers that are too large to be held."""
+    if any(isinstance(limit, _FitsKernels) for limit in limits):
+        size = "2**31"
+    elif any(isinstance(limit, Interval) and limit.high is None for limit in limits):
+        size = "2**63"
+    else:
+        return ""
+    above = any(
+        isinstance(limit, Interval) and limit.low is not None for limit in limits
+    )
+    bound = f"below {size}" if above else f"between -{size} and {size}"
+    return f"{_MARKS[0]} and {bound}{_MARKS[1]}"
+
+
+def accepted_by(accepted: str, value) -> str:
+    """Return the values that a rule accepts, in the words of a message.
+
+    How large whole numbers may be is of interest only to who has passed a large one.
+
+    Parameters
+    ----------
+    accepted : str
+        Description of the rule.
+    value : object
+        Value that it refused.
+
+    Returns
+    -------
+    str
+        Description with or without the bound of the size.
+    """
+    entries = np.ravel(value) if isinstance(value, np.ndarray) else value
+    if not isinstance(entries, np.ndarray | list | tuple):
+        entries = [value]
+    large = any(_is_integer(each) and abs(int(each)) >= 2**31 for each in entries)
+    return _MARKED.sub(r"\1" if large else "", accepted)
 
 
 def _union(arguments) -> _Rule:

@@ -29,6 +29,9 @@ cdef extern from "_rank_perceptrons.hpp" namespace "skrank" nogil:
                        Py_ssize_t count, Py_ssize_t d, Py_ssize_t m, double *corrected,
                        double *drawn, int n_threads) except +
 
+cdef extern from "_glue.hpp":
+    pass
+
 
 cdef Lesson _lesson(const int[::1] place, const double[::1] weight,
                     const Py_ssize_t[::1] order, Py_ssize_t n,

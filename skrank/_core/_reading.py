@@ -33,6 +33,7 @@ _SMALL_PIECE = 2**12
 # Of a pipe or a device, which may have no end. Larger data are seldom piped, and what
 # may be kept in memory unasked must leave a small machine alive.
 ENDLESS = 2**30
+_MARK_BYTES = len(codecs.BOM_UTF8)
 _LENGTH = 300  # characters of what a message quotes
 _GZIP_BITS = 31  # a window of 2**15 bytes, and the header and trailer of gzip
 _XZ_MEMORY = 2**28  # `xz -9` needs a quarter of this
@@ -150,6 +151,89 @@ def open_text(source: Source, max_bytes: int | None = None) -> Iterator[Any]:
         if not len(text):
             raise EmptyError(f"{name} is empty")
         yield text
+
+
+def open_lines(
+    source: Source, max_bytes: int | None = None, *, longest: int = 2**26
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a source, with one piece of it in memory at a time.
+
+    Only what is read from an open file or a pipe is in memory as a whole.
+
+    Parameters
+    ----------
+    source : str, path, file object, bytes or NamedText
+        File or text to read, packed or not, as `open_text` takes it.
+    max_bytes : int, default=None
+        Largest number of bytes of the text, after unpacking, as in `open_text`.
+    longest : int, default=2**26
+        Largest number of bytes of a line.
+
+    Yields
+    ------
+    number : int
+        Number of the line, counted from 1.
+    line : bytes
+        The line without its line feed.
+
+    Raises
+    ------
+    ValueError
+        If the source is empty, damaged, or larger than ``max_bytes``, or a line is
+        longer than ``longest``. The message names the source.
+    OSError
+        If the file cannot be read.
+    TypeError
+        If the source is neither a path, a file object nor bytes.
+    """
+    name = source_name(source)
+    number, rest = 1, b""
+    with open_bytes(source, max_bytes) as raw:
+        if not len(raw):
+            raise EmptyError(f"{name} is empty")
+        for piece in _text_pieces(raw, name, max_bytes):
+            *lines, rest = (rest + piece).split(b"\n")
+            if max(len(rest), max(map(len, lines), default=0)) > longest:
+                raise ValueError(f"{name}: a line is longer than {longest} bytes")
+            for line in lines:
+                yield number, line
+                number += 1
+        if rest:
+            yield number, rest
+
+
+def _text_pieces(raw, name, max_bytes) -> Iterator[bytes]:
+    """Yield the bytes of a source piece by piece, unpacked and without a mark."""
+    total, head = 0, b""
+    for piece in _unpacked_pieces(raw, name, max_bytes):
+        total += len(piece)
+        if total - len(piece) < _MARK_BYTES:  # a mark may come in two pieces
+            head += piece
+            if total < _MARK_BYTES:
+                continue
+            piece = _without_mark(head, name)
+        yield piece
+    if total < _MARK_BYTES:
+        yield _without_mark(head, name)
+
+
+def _unpacked_pieces(raw, name, max_bytes) -> Iterator[bytes]:
+    start, total = bytes(raw[:6]), 0
+    unpack = next(
+        (u for magic, u in _UNPACKERS.items() if start.startswith(magic)), None
+    )
+    limit = max_bytes if unpack is None else byte_limit(len(raw), max_bytes)
+    with damage_named(name):
+        for piece in _slices(raw) if unpack is None else unpack(raw):
+            total += len(piece)
+            if limit is not None and total > limit:
+                raise LimitError(name, limit)
+            yield piece
+
+
+def _slices(raw) -> Iterator[bytes]:
+    for start in range(0, len(raw), _PIECE):
+        yield bytes(raw[start : start + _PIECE])
 
 
 def _without_mark(text, name):

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 
 def segment_sum(x: np.ndarray, ptr: np.ndarray) -> np.ndarray: ...
@@ -6,6 +8,17 @@ def segment_softmax(
     x: np.ndarray, ptr: np.ndarray, n_threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray]: ...
 def segment_order(x: np.ndarray, ptr: np.ndarray, n_threads: int = 1) -> np.ndarray: ...
+def segment_best_first(
+    x: np.ndarray, ptr: np.ndarray, n_threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]: ...
+def places_of_order(order: np.ndarray, ptr: np.ndarray) -> np.ndarray: ...
+def sums_over_lists(
+    parts: Sequence[np.ndarray],
+    entries: Sequence[tuple[np.ndarray, np.ndarray] | None],
+    ptr: np.ndarray,
+    fill: np.ndarray | None = None,
+    n_threads: int = 1,
+) -> np.ndarray: ...
 def segment_ranks(x: np.ndarray, ptr: np.ndarray, n_threads: int = 1) -> np.ndarray: ...
 def label_order(
     y: np.ndarray, ptr: np.ndarray, n_threads: int = 1
@@ -17,3 +30,6 @@ def sort_ties(
     ptr: np.ndarray,
     n_threads: int = 1,
 ) -> np.ndarray: ...
+def rows_of_segments(
+    ptr: np.ndarray, chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]: ...

@@ -1,7 +1,8 @@
 // Stable sort of the documents of one query by descending score.
 //
 // A merge sort without branches that depend on the data: at the size of a query,
-// mispredicted branches are what a textbook sort spends its time on.
+// mispredicted branches are what a textbook sort spends its time on. Where a query is
+// long enough to pay for tables, two passes over digits of the scores are faster still.
 #pragma once
 
 #include "_simd.hpp"
@@ -75,10 +76,87 @@ SKRANK_INLINE void merge_equal_runs(const double *keys, const int *order, int ru
     }
 }
 
-// order[r] = document in position r, sorted_x[r] its score. Ties keep their order; NaN
-// counts as -inf.
+// From this many documents on, digits are faster than merging.
+constexpr int SORT_DIGITS_FROM = 400;
+constexpr int SORT_DIGIT_BITS = 11;
+constexpr int SORT_DIGITS = 1 << SORT_DIGIT_BITS;
+// Steps of insertion per document that digits may leave; what needs more is merged.
+constexpr int SORT_STEPS = 4;
+
+// Sums of what comes before.
+SKRANK_INLINE void starts_of_counts(int *counts, int n) {
+    int total = 0;
+    for (int i = 0; i < n; i++) {
+        const int count = counts[i];
+        counts[i] = total;
+        total += count;
+    }
+}
+
+// Sorts by insertion what is nearly sorted; returns false if it is not.
+SKRANK_INLINE bool insert_few(int m, double *keys, int *order) {
+    int64_t left = static_cast<int64_t>(SORT_STEPS) * m;
+    for (int r = 1; r < m; r++) {
+        if (!(keys[r] > keys[r - 1])) continue;
+        const double key = keys[r];
+        const int document = order[r];
+        int at = r;
+        for (; at > 0 && key > keys[at - 1]; at--) {
+            keys[at] = keys[at - 1];
+            order[at] = order[at - 1];
+        }
+        keys[at] = key;
+        order[at] = document;
+        if ((left -= r - at) < 0) return false;
+    }
+    return true;
+}
+
+// Scores are mapped to whole numbers of two digits, in equal steps from the largest
+// score to the smallest. The map never turns an order round, so that only scores of the
+// same number are left to insertion. Returns false, and leaves anything in `sorted_x` and
+// `order`, if there are too many of these or a score is not finite.
 SKRANK_CLONES
-static void sort_descending(const double *x, int m, double *work, double *sorted_x,
+static bool sort_by_digits(const double *x, int m, double *work, double *sorted_x,
+                           int *order) {
+    double low = x[0], high = x[0];
+    bool finite = true;
+    for (int i = 0; i < m; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+        finite &= x[i] - x[i] == 0.0;
+    }
+    const double scale = (SORT_DIGITS * SORT_DIGITS - 1) / (high - low);
+    if (!finite || !(scale > 0.0) || scale - scale != 0.0) return false;
+    int last[SORT_DIGITS] = {}, first[SORT_DIGITS] = {};
+    int *number = reinterpret_cast<int *>(sorted_x);
+    for (int i = 0; i < m; i++)
+        number[i] = std::min(static_cast<int>((high - x[i]) * scale),
+                             SORT_DIGITS * SORT_DIGITS - 1);
+    for (int i = 0; i < m; i++) {
+        last[number[i] % SORT_DIGITS]++;
+        first[number[i] / SORT_DIGITS]++;
+    }
+    // Documents that stand close together share the first digit, and some of them both:
+    // a quarter of their pairs, spread over the last digit, are steps of insertion.
+    double steps = 0.0;
+    for (int i = 0; i < SORT_DIGITS; i++) steps += double(first[i]) * first[i];
+    if (steps > 4.0 * SORT_DIGITS * m) return false;
+    starts_of_counts(last, SORT_DIGITS);
+    starts_of_counts(first, SORT_DIGITS);
+    int *documents = reinterpret_cast<int *>(work), *digits = documents + m;
+    for (int i = 0; i < m; i++) {
+        const int at = last[number[i] % SORT_DIGITS]++;
+        documents[at] = i;
+        digits[at] = number[i] / SORT_DIGITS;
+    }
+    for (int i = 0; i < m; i++) order[first[digits[i]]++] = documents[i];
+    for (int r = 0; r < m; r++) sorted_x[r] = x[order[r]];
+    return insert_few(m, sorted_x, order);
+}
+
+SKRANK_CLONES
+static void sort_by_merging(const double *x, int m, double *work, double *sorted_x,
                             int *order) {
     double *keys = sorted_x, *other_keys = work;
     int *places = order, *other_places = reinterpret_cast<int *>(work + m);
@@ -101,6 +179,14 @@ static void sort_descending(const double *x, int m, double *work, double *sorted
         std::memcpy(sorted_x, keys, m * sizeof *keys);
         std::memcpy(order, places, m * sizeof *places);
     }
+}
+
+// order[r] = document in position r, sorted_x[r] its score. Ties keep their order; NaN
+// counts as -inf.
+[[maybe_unused]] static void sort_descending(const double *x, int m, double *work,
+                                             double *sorted_x, int *order) {
+    if (m < SORT_DIGITS_FROM || !sort_by_digits(x, m, work, sorted_x, order))
+        sort_by_merging(x, m, work, sorted_x, order);
 }
 
 }  // namespace skrank

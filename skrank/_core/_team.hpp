@@ -140,13 +140,30 @@ class Watch {
     }
 };
 
+// A function object that a loop calls. The loop knows of it what it is called with, no more,
+// so that it is compiled once in a module, and not once for every kernel. One call should
+// be much work. It must not outlive the object.
+template <class... Arguments>
+class Callback {
+    const void *object;
+    void (*caller)(const void *, Arguments...);
+
+   public:
+    template <class Function>
+    Callback(const Function &function)
+        : object(&function), caller([](const void *function, Arguments... arguments) {
+              (*static_cast<const Function *>(function))(arguments...);
+          }) {}
+
+    void operator()(Arguments... arguments) const { caller(object, arguments...); }
+};
+
 // Calls work(t) on each thread t of a team; thread 0 is the calling one.
 //
 // An exception must not leave a parallel region: what is thrown is kept by the watch, and
 // thrown again after its end.
-template <class Work>
-void run_team(int team, Watch &watch, Work work) {
-    const auto guarded = [&](int t) __attribute__((noinline)) {
+inline void run_team(int team, Watch &watch, Callback<int> work) {
+    const auto guarded = [&](int t) {
         try {
             work(t);
         } catch (...) {

@@ -93,6 +93,30 @@ def effective_n_threads(n_jobs: int | None = None) -> int:
     return max(1, cpus + 1 + n_jobs)
 
 
+def jobs_for(n_tasks: int, n_jobs: int | None) -> int | None:
+    """Return ``n_jobs`` for joblib, which starts as many workers as it says.
+
+    Parameters
+    ----------
+    n_tasks : int
+        Number of tasks, which more workers would not help.
+    n_jobs : int or None
+        Parameter ``n_jobs`` of an estimator or a function.
+
+    Returns
+    -------
+    int or None
+        The same, or the number of tasks.
+
+    Raises
+    ------
+    ValueError
+        As `effective_n_threads`.
+    """
+    effective_n_threads(n_jobs)
+    return None if n_jobs is None else min(n_jobs, max(1, n_tasks))
+
+
 def n_threads_for(
     work: float, n_jobs: int | None = None, *, python_threads: bool = False
 ) -> int:

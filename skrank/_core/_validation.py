@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_array, column_or_1d
 from skrank._core._config import get_config
 from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown, words_of
-from skrank._core._missing import refuse_mask, unmasked, where_missing
-from skrank._core._parameters import InvalidParameterError, _rule
+from skrank._core._missing import is_polars, refuse_mask, unmasked, where_missing
+from skrank._core._parameters import InvalidParameterError, _rule, accepted_by
 
 QID_LEVEL = "qid"
 
@@ -42,8 +42,8 @@ _AFTER_FIT = (".predict", ".transform", ".energies", ".staged_predict")
 _TWO_WAYS_AFTER_FIT = (
     "Pass groups=, one query id per row (with metadata routing, also to the predict of "
     "a pipeline), or give X, as a data frame, an index with a level named 'qid'. "
-    "cross_val_predict hands no groups on to predict and transform, so that only the "
-    "index works there. " + _INDEX_AND_SINGLE
+    "Searches and cross_val_predict hand no groups on to predict; the index works, "
+    "or a column of X with skrank.compat.RankingRegressor. " + _INDEX_AND_SINGLE
 )
 
 
@@ -73,8 +73,9 @@ def _check_arguments(function: Callable, caller: str | None, given: Mapping) -> 
     for name, value in given.items():
         accepts, accepted = _argument_rule(function, name)
         if not accepts(value):
+            words = accepted_by(accepted, value)
             raise InvalidParameterError(
-                f"{spoken}: {name} must be {accepted}, got {shown(value)}"
+                f"{spoken}: {name} must be {words}, got {shown(value)}"
             )
 
 
@@ -231,30 +232,41 @@ def n_rows(array: Any, name: str = "X") -> int:
 
 
 def qid_of_index(*containers: Any) -> np.ndarray | None:
-    """Return the query ids in the index of a pandas object.
+    """Return the query ids in the index of a pandas object; see `level_of_index`."""
+    return level_of_index(QID_LEVEL, "queries", containers)
+
+
+def level_of_index(
+    name: str, what: str, containers: Sequence[Any]
+) -> np.ndarray | None:
+    """Return the values of a level of the index of a pandas object.
 
     Parameters
     ----------
-    *containers : objects
-        Objects to look at in turn; the first whose index has a level "qid" decides.
+    name : str
+        Name of the level, such as "qid".
+    what : str
+        What the level holds, for the error message.
+    containers : sequence of objects
+        Objects to look at in turn; the first whose index has the level decides.
         Anything without an ``index`` that has ``names`` is passed over, so that pandas
         need not be imported.
 
     Returns
     -------
     ndarray or None
-        One id per row; None if no object has ids.
+        One value per row; None if no object has the level.
 
     Raises
     ------
     ValueError
-        If two objects with as many rows have different ids.
+        If two objects with as many rows have different values.
     """
     levels = []
     for container in containers:
         index: Any = getattr(container, "index", None)
-        if QID_LEVEL in (getattr(index, "names", None) or ()):
-            levels.append(index.get_level_values(QID_LEVEL))
+        if name in (getattr(index, "names", None) or ()):
+            levels.append(index.get_level_values(name))
     if not levels:
         return None
     first, *others = levels
@@ -262,9 +274,9 @@ def qid_of_index(*containers: Any) -> np.ndarray | None:
         if len(other) == len(first) and not first.equals(other):
             row = int(np.argmax(np.asarray(first) != np.asarray(other)))
             raise ValueError(
-                "X and y name different queries for the same rows in the level 'qid' "
-                f"of their indices, first in row {row} ({first[row]!r:.50} and "
-                f"{other[row]!r:.50}); bring their rows into the same order"
+                f"X and y name different {what} for the same rows in the level "
+                f"{name!r} of their indices, first in row {row} ({first[row]!r:.50} "
+                f"and {other[row]!r:.50}); bring their rows into the same order"
             )
     return np.asarray(first)
 
@@ -304,6 +316,8 @@ def as_ids(
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
     refuse_mask(groups, name, what)
+    if is_polars(groups):
+        groups = unmasked(groups)
     if _is_column_of_lists(groups):
         groups = [row[0] for row in typing.cast(list, groups)]
     try:
@@ -652,7 +666,7 @@ def check_grades(
     """
     refuse_mask(y, name, "grade", "; drop the rows that nobody judged, or fill them")
     with naming(name):
-        column = column_or_1d(y, warn=warn)
+        column = column_or_1d(unmasked(y) if is_polars(y) else y, warn=warn)
         grades = as_numbers(column, name, "numeric relevance grades")
     grades = np.ascontiguousarray(grades)
     if n_samples is not None and len(grades) != n_samples:

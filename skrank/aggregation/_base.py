@@ -6,8 +6,7 @@ lists and the form of the result are dealt with here.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import quiet
+from skrank._core._finite import largest_safe, quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import (
     NThreads,
@@ -30,18 +29,19 @@ from skrank.aggregation._joined import (
     JoinedRuns,
     RunsLike,
     best_first,
+    join_for_now,
     join_new,
     join_runs,
 )
 from skrank.aggregation._judgements import Judgements, judgements_of
-from skrank.aggregation._normalization import Normalization, normalized
+from skrank.aggregation._normalization import (
+    Normalization,
+    normalized,
+    normalized_parts,
+)
+from skrank.aggregation._sums import sum_of_parts
 from skrank.datasets import Qrels, Run
 from skrank.metrics import ndcg_score
-
-# Documents that are summed at a time.
-_BLOCK = 8192
-# Up to this many runs, exchanging rows takes less time than sorting columns.
-_MANY_RUNS = 10
 
 QrelsLike = Qrels | Mapping[Any, Mapping[Any, float]] | npt.ArrayLike
 
@@ -192,7 +192,7 @@ class BaseAggregator(Parameters, BaseEstimator):
         """
         self._check_ready()
         check_arguments(BaseAggregator.aggregate, top_k=top_k)
-        return self._aggregate(join_runs(runs, groups, depth=depth), top_k)
+        return self._aggregate(join_for_now(runs, groups, depth), top_k)
 
     def _check_ready(self) -> None:
         """Raise an error if parameters are wrong, or what is learned is missing."""
@@ -208,10 +208,13 @@ class BaseAggregator(Parameters, BaseEstimator):
 
     def _fused(self, joined: JoinedRuns) -> np.ndarray:
         """Return finite scores of what was retrieved, and −inf for the rest."""
+        retrieved = joined.retrieved_only()
         with quiet():
-            scores = self._combine(joined.retrieved_only())
-        fused = np.full(joined.n_documents, -np.inf)
-        fused[joined.found] = scores
+            scores = self._combine(retrieved) if retrieved.n_documents else np.empty(0)
+        fused = scores
+        if joined.n_documents > len(scores):
+            fused = np.full(joined.n_documents, -np.inf)
+            fused[joined.found] = scores
         if not np.isfinite(scores).all():
             numbers = [
                 f"{name}={value!r}"
@@ -291,10 +294,11 @@ def _check_weights(owner, weights, n_runs: int) -> None:
             f"{type(owner).__name__}: weights must hold one number per run, {n_runs} "
             f"in all, got {shown(weights)}"
         )
-    if not np.isfinite(array).all() or array.min() < 0 or not array.any():
-        raise invalid_parameter(
-            owner, "weights", "numbers >= 0 that are not all zero", weights
-        )
+    # Weighted counts and sums of points must not overflow.
+    largest = largest_safe(np.float64)
+    if not (array.min() >= 0 and array.max() <= largest and array.any()):
+        accepted = f"numbers from 0 to {largest:.2g} that are not all zero"
+        raise invalid_parameter(owner, "weights", accepted, weights)
 
 
 def _as_given(joined: JoinedRuns, scores, name, k, n_jobs) -> Any:
@@ -305,19 +309,20 @@ def _as_given(joined: JoinedRuns, scores, name, k, n_jobs) -> Any:
             scores[order[_places(joined.ptr) >= k]] = -np.inf
         assert joined._index is not None
         return joined._index.restore(scores)
-    order = best_first(scores, joined.ptr, joined.docids, n_jobs=n_jobs)
+    ids = joined.ids
+    assert ids is not None
+    order = best_first(scores, joined.ptr, ids, n_jobs=n_jobs)
     ptr = joined.ptr
     if k is not None:
         places = _places(ptr)
         order = order[places < k]
         ptr = np.append(0, np.cumsum(np.minimum(joined.sizes, k)))
-    assert joined.docids is not None
-    docids, scores = joined.docids[order], scores[order]
+    docids, scores = ids.take(order), scores[order]
     if joined._kind == "run":
         return Run(np.repeat(joined.queries, np.diff(ptr)), docids, scores, name)
-    ids, values, bounds = docids.tolist(), scores.tolist(), ptr.tolist()
+    names, values, bounds = docids.tolist(), scores.tolist(), ptr.tolist()
     return {
-        query: dict(zip(ids[a:b], values[a:b]))
+        query: dict(zip(names[a:b], values[a:b]))
         for query, a, b in zip(joined.queries.tolist(), bounds, bounds[1:])
     }
 
@@ -345,6 +350,19 @@ class WeightedRunsMixin(Parameters):
         if self.weights is None:
             return np.ones(joined.n_runs)
         return np.asarray(self.weights, dtype=np.float64)
+
+    def _weighted_sum(
+        self,
+        joined: JoinedRuns,
+        parts: Iterable[np.ndarray],
+        fill: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the weighted sum of what the runs give to their documents."""
+        weights = self._weights(joined)
+        parts = [weight * part for weight, part in zip(weights, parts)]
+        if fill is not None:
+            fill = weights * fill
+        return sum_of_parts(joined, parts, fill, self.n_jobs)
 
 
 class BaseScoreAggregator(BaseAggregator):
@@ -378,49 +396,6 @@ class BaseScoreAggregator(BaseAggregator):
         """Return normalised scores by run, shape (n_runs, n_documents), NaN: none."""
         return normalized(joined, self.normalization, self.missing)
 
-
-def _sort_runs(values: np.ndarray) -> None:
-    """Sort the values of each document, shape (n_runs, n_documents), in place."""
-    if len(values) > _MANY_RUNS:
-        values.sort(axis=0)
-        return
-    # Exchanges of whole rows, which are a fraction of the time for so few of them.
-    smaller = np.empty_like(values[0])
-    for end in range(len(values) - 1, 0, -1):
-        for first, second in pairwise(values[: end + 1]):
-            np.minimum(first, second, out=smaller)
-            np.maximum(first, second, out=second)
-            first[:] = smaller
-
-
-def sum_of_runs(
-    values: np.ndarray, function: Callable[[np.ndarray], np.ndarray] | None = None
-) -> np.ndarray:
-    """Sum over runs, with missing parts left out and in no particular order of runs.
-
-    Sums in the order of the runs would differ in the last digit when runs change
-    places, and break ties that are none.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_runs, n_documents)
-        Contributions, or what they are made of; NaN where there is none.
-    function : callable, default=None
-        Function that makes the contributions of some documents of their values.
-
-    Returns
-    -------
-    ndarray of shape (n_documents,)
-        Sums; 0 where there is no part. Complexity: O(n_documents n_runs log n_runs).
-    """
-    sums = np.empty(values.shape[1])
-    # Blocks that stay in the cache: most of the time would go into fresh memory.
-    for start in range(0, len(sums), _BLOCK):
-        part = values[:, start : start + _BLOCK]
-        if function is not None:
-            part = function(part)
-        part = np.where(np.isnan(part), 0.0, part)
-        if len(part) > 2:  # a sum of two numbers has one order
-            _sort_runs(part)
-        np.add.reduce(part, axis=0, out=sums[start : start + _BLOCK])
-    return sums
+    def _parts(self, joined: JoinedRuns) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Return normalised scores in the order of each run, and those it lacks."""
+        return normalized_parts(joined, self.normalization, self.missing)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin, sum_of_runs
+from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin
 from skrank.aggregation._joined import JoinedRuns
 
 
@@ -58,21 +58,21 @@ class Borda(WeightedRunsMixin, BaseAggregator):
         return [{}, {"missing": "zero"}, {"missing": "skip"}]
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        weights = self._weights(joined)[:, None]
-        sizes = np.repeat(joined.sizes, joined.sizes)
-        points = sizes - joined.ranks.T + 1.0
-        if self.missing == "average":
-            points = np.where(np.isnan(points), _left(joined), points)
-        total = sum_of_runs(weights * points)
+        points = []
+        for run, ranks in enumerate(joined.own_ranks):
+            _, ptr = joined.rows_of(run)
+            points.append(np.repeat(joined.sizes, np.diff(ptr)) - ranks + 1.0)
+        fill = _left(joined) if self.missing == "average" else None
+        total = self._weighted_sum(joined, points, fill)
         if self.missing != "skip":
             return total
-        shares = sum_of_runs(np.where(np.isnan(points), np.nan, weights))
+        ones = [np.ones_like(own) for own in points]
+        shares = self._weighted_sum(joined, ones)
         return total / np.where(shares > 0, shares, 1.0)
 
 
 def _left(joined: JoinedRuns) -> np.ndarray:
-    """Return the mean of the points that each run has not given, by document."""
-    n_retrieved = joined.n_retrieved.T
-    left = (joined.sizes - n_retrieved + 1) / 2.0
-    left[n_retrieved == 0] = np.nan
-    return np.repeat(left, joined.sizes, axis=1)
+    """Return the mean of the points that each run has not given, by query."""
+    left = (joined.sizes[:, None] - joined.n_retrieved + 1) / 2.0
+    left[joined.n_retrieved == 0] = np.nan
+    return left

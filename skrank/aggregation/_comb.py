@@ -4,12 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skrank.aggregation._base import (
-    BaseScoreAggregator,
-    WeightedRunsMixin,
-    sum_of_runs,
-)
+from skrank.aggregation._base import BaseScoreAggregator, WeightedRunsMixin
 from skrank.aggregation._joined import JoinedRuns
+from skrank.aggregation._sums import sum_of_runs
 
 
 class _CombVariants(BaseScoreAggregator):
@@ -184,8 +181,7 @@ class CombSUM(WeightedRunsMixin, _CombVariants):
     aliases: ClassVar[tuple[str, ...]] = ("sum", "wsum", "comb_sum")
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        parts = self._normalized(joined)
-        return sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
+        return self._weighted_sum(joined, *self._parts(joined))
 
 
 class CombANZ(WeightedRunsMixin, _CombVariants):
@@ -224,7 +220,7 @@ class CombANZ(WeightedRunsMixin, _CombVariants):
         parts = self._normalized(joined)
         weights = self._weights(joined)[:, None]
         total = sum_of_runs(np.where(np.isnan(parts), np.nan, weights))
-        return sum_of_runs(parts, weights.__mul__) / np.where(total > 0, total, 1.0)
+        return sum_of_runs(weights * parts) / np.where(total > 0, total, 1.0)
 
 
 class CombGMNZ(WeightedRunsMixin, _CombVariants):
@@ -267,13 +263,12 @@ class CombGMNZ(WeightedRunsMixin, _CombVariants):
     gamma: float = 1.0
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        parts = self._normalized(joined)
-        total = sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
+        total = self._weighted_sum(joined, *self._parts(joined))
         return total * _power(joined, self.gamma)
 
 
 def _power(joined: JoinedRuns, gamma: float) -> np.ndarray:
-    count = np.maximum(np.count_nonzero(joined.retrieved, axis=1), 1)
+    count = np.maximum(joined.n_finding, 1)
     return count.astype(np.float64) ** gamma
 
 
@@ -309,8 +304,7 @@ class CombMNZ(WeightedRunsMixin, _CombVariants):
     aliases: ClassVar[tuple[str, ...]] = ("mnz", "comb_mnz")
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        parts = self._normalized(joined)
-        total = sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
+        total = self._weighted_sum(joined, *self._parts(joined))
         return total * _power(joined, 1.0)
 
 
@@ -383,6 +377,5 @@ class MixedFusion(WeightedRunsMixin, _CombVariants):
     short_name: ClassVar[str] = "mixed"
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        parts = self._normalized(joined)
-        total = sum_of_runs(parts, self._weights(joined)[:, None].__mul__)
+        total = self._weighted_sum(joined, *self._parts(joined))
         return total * _power(joined, 0.5)

@@ -14,14 +14,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._best_first import best_first
 from skrank._core._id_arrays import id_array
-from skrank._core._ids import join_ids, sort_ties_by_id
+from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
 from skrank._core._missing import is_missing
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._queries import Grouped, QueryIndex, rows_of_queries
-from skrank._core._segments import segment_order
-from skrank._core._threads import n_threads_for
+from skrank._core._segments import places_of_order
 from skrank._core._validation import (
     as_ids,
     as_numbers,
@@ -33,9 +33,6 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.datasets import Run
-
-# Nanoseconds in which one thread sorts a document, roughly.
-_SORTING = 50
 
 RunLike = Run | Mapping[Any, Mapping[Any, float]]
 RunsLike = Sequence[RunLike] | Mapping[Any, RunLike] | npt.ArrayLike
@@ -50,36 +47,82 @@ class JoinedRuns(Grouped):
 
     Attributes
     ----------
-    scores : ndarray of shape (n_documents, n_runs), dtype float64
-        Score of each document in each run, higher is better; NaN where the run did not
-        retrieve the document.
     ptr : ndarray of shape (n_queries + 1,), dtype intp
         Documents of query ``q`` are rows ``ptr[q]:ptr[q + 1]``.
     queries : ndarray of shape (n_queries,)
         Query ids, in the order in which they first appear in the runs.
-    docids : ndarray of shape (n_documents,), dtype object, or None
-        Document ids; None if the runs came as an array.
     tags : tuple of str
         Names of the runs.
     """
 
-    scores: np.ndarray
     ptr: np.ndarray
     queries: np.ndarray
-    docids: np.ndarray | None
     tags: tuple[str, ...]
     _kind: Literal["run", "dict", "array"] = field(default="array", repr=False)
     _index: QueryIndex | None = field(default=None, repr=False)
+    # Scores in an array; those of other runs are collected when they are wanted.
+    _matrix: np.ndarray | None = field(default=None, repr=False)
     # Rows and pointers of each run in the order of its own documents, which are often
     # sorted already.
     _entries: tuple[tuple[np.ndarray, np.ndarray], ...] | None = field(
         default=None, repr=False
     )
+    # Scores in the same order, and ids of the rows, both in arrays of the runs.
+    _own_scores: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
+    _ids: IdTable | None = field(default=None, repr=False)
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Score of each document in each run, shape (n_documents, n_runs).
+
+        Higher is better; NaN means that the run did not retrieve the document.
+        """
+        if self._matrix is not None:
+            return self._matrix
+        assert self._own_scores is not None
+        return self._spread(self._own_scores)
+
+    @cached_property
+    def docids(self) -> np.ndarray | None:
+        """Document ids, dtype object; None if the runs came as an array."""
+        if self._ids is None:
+            return None
+        return self._ids.take(np.arange(self.n_documents))
+
+    @property
+    def ids(self) -> IdTable | None:
+        """Document ids that can be taken in any order; None as in `docids`."""
+        if self._ids is None and self.docids is not None:
+            return IdTable([self.docids])
+        return self._ids
+
+    def _spread(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """Return values of the entries of each run as a table of all rows."""
+        table = np.full((self.n_documents, self.n_runs), np.nan, order="F")
+        for run, own in enumerate(values):
+            table[self.rows_of(run)[0], run] = own
+        return table
+
+    def settled(self) -> "JoinedRuns":
+        """Return this table without references to the arrays of the runs.
+
+        Their owners may change them, after which nothing that is collected from them
+        later would fit what was joined.
+
+        Returns
+        -------
+        JoinedRuns
+            The table itself.
+        """
+        if self._own_scores is not None:
+            vars(self).update(scores=self.scores, docids=self.docids)
+            vars(self).update(_own_scores=None, _ids=None)
+        return self
 
     @property
     def n_runs(self) -> int:
         """Number of runs."""
-        return self.scores.shape[1]
+        return len(self.tags)
 
     @property
     def groups(self) -> np.ndarray:
@@ -113,14 +156,18 @@ class JoinedRuns(Grouped):
             return self
         counts = np.append(0, np.cumsum(self.found, dtype=np.intp))
         scores = np.asfortranarray(self.scores[self.found])
-        return replace(self, scores=scores, ptr=counts[self.ptr], _index=None)
+        return replace(self, _matrix=scores, ptr=counts[self.ptr], _index=None)
 
     @cached_property
     def n_retrieved(self) -> np.ndarray:
         """Number of documents of each query and run, shape (n_queries, n_runs)."""
-        counts = np.zeros((self.n_documents + 1, self.n_runs), dtype=np.intp)
-        np.cumsum(self.retrieved, axis=0, out=counts[1:])
-        return np.diff(counts[self.ptr], axis=0)
+        sizes = [np.diff(self.rows_of(run)[1]) for run in range(self.n_runs)]
+        return np.stack(sizes, axis=1)
+
+    @cached_property
+    def n_finding(self) -> np.ndarray:
+        """Number of runs that have each document, shape (n_documents,)."""
+        return np.count_nonzero(self.retrieved, axis=1)
 
     @cached_property
     def ranks(self) -> np.ndarray:
@@ -130,13 +177,33 @@ class JoinedRuns(Grouped):
         scores are ranked as trec_eval does, the larger document id first, and in the
         order of the rows where there are no ids.
         """
-        ranks = np.full(self.scores.shape, np.nan, order="F")
+        return self._spread(self.own_ranks)
+
+    @cached_property
+    def own_ranks(self) -> tuple[np.ndarray, ...]:
+        """For each run, the ranks of its documents in the order of `rows_of`."""
+        found = []
         for run in range(self.n_runs):
             rows, ptr = self.rows_of(run)
-            order = best_first(self.scores[rows, run], ptr, self.docids, rows)
-            places = np.arange(1.0, len(rows) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
-            ranks[rows[order], run] = places
-        return ranks
+            order = best_first(self.scores_of(run), ptr, self.ids, rows)
+            found.append(places_of_order(order, ptr))
+        return tuple(found)
+
+    def scores_of(self, run: int) -> np.ndarray:
+        """Return the scores of the documents of a run, in the order of `rows_of`.
+
+        Parameters
+        ----------
+        run : int
+            Number of the run.
+
+        Returns
+        -------
+        ndarray of shape (n_run,)
+        """
+        if self._own_scores is not None:
+            return self._own_scores[run]
+        return self.scores[self.rows_of(run)[0], run]
 
     def rows_of(self, run: NonNegativeInt) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of the documents of a run, and their pointer array.
@@ -189,32 +256,34 @@ class JoinedRuns(Grouped):
             If the depth is not a whole number above 0.
         """
         check_arguments(JoinedRuns.top, depth=depth)
-        kept = self.ranks <= depth
-        scores = np.where(kept, self.scores, np.nan)
-        ranks = np.where(kept, self.ranks, np.nan)
         if self._kind == "array":
-            cut = replace(self, scores=np.asfortranarray(scores))
-        else:
-            any_run = kept.any(axis=1)
-            place = np.append(0, np.cumsum(any_run, dtype=np.intp))
-            ptr = place[self.ptr]
-            assert self.docids is not None
-            assert self._entries is not None
-            entries = []
-            for run, (rows, bounds) in enumerate(self._entries):
-                own = kept[rows, run]
-                counts = np.append(0, np.cumsum(own, dtype=np.intp))
-                entries.append((place[rows[own]], counts[bounds]))
-            cut = replace(
-                self,
-                scores=np.asfortranarray(scores[any_run]),
-                ptr=ptr,
-                docids=self.docids[any_run],
-                _entries=tuple(entries),
-            )
-            ranks = ranks[any_run]
-        # Ranks of the documents above the cut do not change.
-        vars(cut)["ranks"] = np.asfortranarray(ranks)
+            kept = self.ranks <= depth
+            scores = np.asfortranarray(np.where(kept, self.scores, np.nan))
+            cut = replace(self, _matrix=scores)
+            # Ranks of the documents above the cut do not change.
+            ranks = np.asfortranarray(np.where(kept, self.ranks, np.nan))
+            vars(cut)["ranks"] = ranks
+            return cut
+        kept = [ranks <= depth for ranks in self.own_ranks]
+        finding = np.zeros(self.n_documents, dtype=np.int32)
+        for run, own in enumerate(kept):
+            finding[self.rows_of(run)[0][own]] += 1
+        place = np.append(0, np.cumsum(finding > 0, dtype=np.intp))
+        entries = []
+        for run, own in enumerate(kept):
+            rows, bounds = self.rows_of(run)
+            counts = np.append(0, np.cumsum(own, dtype=np.intp))
+            entries.append((place[rows[own]], counts[bounds]))
+        assert self.docids is not None
+        cut = replace(
+            self,
+            ptr=place[self.ptr],
+            _entries=tuple(entries),
+            _own_scores=tuple(self.scores_of(run)[own] for run, own in enumerate(kept)),
+            _ids=IdTable([self.docids[finding > 0]]),
+        )
+        ranks = tuple(ranks[own] for ranks, own in zip(self.own_ranks, kept))
+        vars(cut).update(own_ranks=ranks, n_finding=finding[finding > 0])
         return cut
 
 
@@ -265,6 +334,26 @@ def join_runs(
            [2. , 0.9],
            [nan, 0.8]])
     """
+    return join_for_now(runs, groups, depth).settled()
+
+
+def join_for_now(runs: Any, groups: Any, depth: Any = None) -> JoinedRuns:
+    """Join runs for one use: the table reads from the arrays of the runs.
+
+    Parameters
+    ----------
+    runs : runs or joined runs
+        Runs, as `join_runs` takes them.
+    groups : array-like of shape (n_documents,) or None
+        Query id of each row of an array.
+    depth : int, default=None
+        Number of best documents of each query that are taken from a run.
+
+    Returns
+    -------
+    JoinedRuns
+        Table of documents and scores, in which nothing is collected yet.
+    """
     check_arguments(join_runs, depth=depth)
     if isinstance(runs, JoinedRuns):
         if groups is not None:
@@ -276,7 +365,7 @@ def join_runs(
 
 
 def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
-    """Join runs of any kind but joined ones.
+    """Join runs of any kind but joined ones, for one use.
 
     Parameters
     ----------
@@ -396,6 +485,11 @@ def _columns_of_dicts(run: Mapping, name: str) -> _Part:
     docids = _as_objects(_array(list(chain.from_iterable(lists))), name)
     values = list(chain.from_iterable(entry.values() for entry in lists))
     scores = as_numbers(values, name, "numeric scores")
+    if scores.ndim > 1:  # arrays in place of numbers
+        raise ValueError(
+            f"{name} must hold numeric scores, found an array of shape "
+            f"{scores.shape[1:]} in place of one"
+        )
     ptr = np.append(0, np.cumsum([len(entry) for entry in lists])).astype(np.intp)
     return _Part(list(run), ptr, docids, _check_finite(scores, name))
 
@@ -406,7 +500,7 @@ def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
     parts = [part.ordered(queries) for part in parts]
     pointers = np.array([part.ptr for part in parts])
     lists = [part.docids for part in parts]
-    rows, ptr, ids, all_strings, duplicate = join_ids(lists, pointers)
+    rows, ptr, sources, finding, all_strings, duplicate = join_ids(lists, pointers)
     if not all_strings:  # strings are never missing
         for i, part in enumerate(parts):
             check_no_missing_id(part.docids, f"runs[{i}].docids", "document id")
@@ -417,13 +511,17 @@ def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
             f"runs[{run}] retrieves document {shown(parts[run].docids[entry])} a "
             f"second time for query {shown(query)}"
         )
-    scores = np.full((len(ids), len(parts)), np.nan, order="F")
-    for i, part in enumerate(parts):
-        scores[rows[i], i] = part.scores
-    entries = tuple((own, part.ptr) for own, part in zip(rows, parts))
-    return JoinedRuns(
-        scores, ptr, _objects(queries, kind), ids, tags, kind, None, entries
+    joined = JoinedRuns(
+        ptr,
+        _objects(queries, kind),
+        tuple(tags),
+        kind,
+        _entries=tuple((own, part.ptr) for own, part in zip(rows, parts)),
+        _own_scores=tuple(part.scores for part in parts),
+        _ids=IdTable(lists, sources),
     )
+    vars(joined)["n_finding"] = finding
+    return joined
 
 
 def _array(values: list) -> np.ndarray:
@@ -461,64 +559,7 @@ def _from_array(runs, groups, name) -> JoinedRuns:
     grouped[grouped == -np.inf] = np.nan  # not retrieved, as measures take it
     columns = getattr(runs, "columns", range(scores.shape[1]))
     tags = tuple(c if isinstance(c, str) else f"run{i}" for i, c in enumerate(columns))
-    return JoinedRuns(grouped, index.ptr, index.ids, None, tags, "array", index)
-
-
-def best_first(
-    values: np.ndarray,
-    ptr: np.ndarray,
-    docids: np.ndarray | None = None,
-    rows: np.ndarray | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Order the documents of each query by descending value.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_documents,)
-        Scores without NaN.
-    ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Pointer array.
-    docids : ndarray of dtype object, default=None
-        Ids that order equal values, the larger one first, as in trec_eval; without
-        them, such documents stay in the order of the rows.
-    rows : ndarray of shape (n_documents,), dtype intp, default=None
-        Place of each document in ``docids``; None if they are in the same order.
-    n_jobs : int, default=None
-        Number of threads; None asks for all CPUs.
-
-    Returns
-    -------
-    ndarray of shape (n_documents,), dtype intp
-        Rows, query after query. Complexity: O(n log n), and O(n) if the documents are
-        in order.
-    """
-    begins = np.zeros(len(values) + 1, dtype=bool)
-    begins[ptr] = True
-    begins = begins[1:-1]  # whether a row is the first one of its query
-    if np.all((values[1:] <= values[:-1]) | begins):
-        order = np.arange(len(values))
-        ranked = values
-    else:
-        threads = n_threads_for(_SORTING * len(values), n_jobs)
-        order = segment_order(np.ascontiguousarray(values), ptr, threads)
-        order = order + np.repeat(ptr[:-1], np.diff(ptr))
-        ranked = values[order]
-    if docids is None:
-        return order
-    tied = (ranked[1:] == ranked[:-1]) & ~begins
-    if tied.any():
-        padded = np.concatenate(([False], tied, [False]))
-        edges = np.flatnonzero(padded[1:] != padded[:-1])
-        edges[1::2] += 1
-        ids = docids if rows is None else docids[rows]
-        try:
-            sort_ties_by_id(order, edges, ids)
-        except TypeError:  # numbers and the like are ordered by what files would hold
-            sort_ties_by_id(
-                order, edges, _array([str(docid) for docid in ids.tolist()])
-            )
-    return order
+    return JoinedRuns(index.ptr, index.ids, tags, "array", index, grouped)
 
 
 def made_equal(

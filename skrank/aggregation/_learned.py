@@ -82,6 +82,11 @@ class LearnedFusion(BaseScoreAggregator):
     def _learn(self, joined: JoinedRuns, judgements: Judgements | None) -> None:
         assert judgements is not None
         rows, _ = rows_of_queries(joined.ptr, np.flatnonzero(judgements.judged))
+        if not len(rows):
+            raise ValueError(
+                f"{type(self).__name__}: no run retrieved a document of a query with "
+                "judgements, so that there is nothing to learn from"
+            )
         self.ranker_ = fit_inner(
             self.ranker,
             self._features(joined)[rows],

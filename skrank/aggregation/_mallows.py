@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skrank._core._parameters import InvalidParameterError
-from skrank.aggregation._base import sum_of_runs
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements
 from skrank.aggregation._kemeny import Kemeny
+from skrank.aggregation._sums import sum_of_runs
 
 _MOST = 700.0  # exp of more than this overflows
 

@@ -5,9 +5,10 @@ from typing import ClassVar
 import numpy as np
 
 from skrank._core._parameters import Positive
-from skrank.aggregation._base import BaseAggregator, sum_of_runs
+from skrank.aggregation._base import BaseAggregator
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements, measured_runs
+from skrank.aggregation._sums import sum_by_rank
 from skrank.metrics import AP
 
 
@@ -60,4 +61,4 @@ class MAPFuse(BaseAggregator):
         self.weights_ = measured_runs(joined, judgements, measure)
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        return sum_of_runs(self.weights_[:, None] / joined.ranks.T)
+        return sum_by_rank(joined, self.weights_, np.divide, self.n_jobs)

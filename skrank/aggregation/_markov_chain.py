@@ -29,11 +29,11 @@ class BaseMarkovChain(BaseAggregator):
     Parameters
     ----------
     teleport : float, default=0.15
-        Probability of moving to any document of the query instead, in (0, 1]. It makes
-        the stationary distribution unique.
+        Probability of moving to any document of the query instead, in [1e-9, 1]. It
+        makes the stationary distribution unique; less would be lost in rounding.
     """
 
-    teleport: Annotated[float, Interval(0, 1, "right")] = 0.15
+    teleport: Annotated[float, Interval(1e-9, 1)] = 0.15
 
     @abstractmethod
     def _stationary(self, joined: JoinedRuns) -> np.ndarray:

@@ -167,25 +167,57 @@ def normalized(
         Normalised scores. Complexity: O(n) for n retrieved documents, and O(n log n)
         for "sum", "zmuv", "rank" and "borda".
     """
+    parts, fill = normalized_parts(joined, normalization, missing)
     result = np.full((joined.n_runs, joined.n_documents), np.nan)
+    for run, part in enumerate(parts):
+        result[run, joined.rows_of(run)[0]] = part
+        if fill is not None:
+            values = np.repeat(fill[:, run], joined.sizes)
+            np.copyto(result[run], values, where=~joined.retrieved[:, run])
+    return result
+
+
+def normalized_parts(
+    joined: JoinedRuns,
+    normalization: Normalization | None = None,
+    missing: str | float = "skip",
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Return the normalised scores of each run, in the order of its documents.
+
+    Parameters
+    ----------
+    joined : JoinedRuns
+        Runs.
+    normalization : str, default=None
+        Normalisation, as `normalized` takes it.
+    missing : {"skip", "minimum"} or float, default="skip"
+        Normalised score of documents that a run lacks, as `normalized` takes it.
+
+    Returns
+    -------
+    parts : list of ndarray of shape (n_run,)
+        Normalised scores, in the order of `JoinedRuns.rows_of`.
+    fill : ndarray of shape (n_queries, n_runs) or None
+        Normalised score of the documents that a run lacks, by query; NaN or None if
+        there is none.
+    """
+    parts, fills = [], []
     n_candidates = joined.sizes
     name = None if normalization is None else normalization.replace("_", "-")
-    uses_ranks = normalization in ("rank", "borda")
     for run in range(joined.n_runs):
-        rows, ptr = joined.rows_of(run)
-        scores = joined.scores[rows, run]
-        ranks = joined.ranks[rows, run] if uses_ranks else scores
+        _, ptr = joined.rows_of(run)
+        scores = joined.scores_of(run)
         if name is not None:
+            ranks = joined.own_ranks[run] if name in ("rank", "borda") else scores
             column = _Column(scores, ranks, ptr, n_candidates)
             scores = _NORMALIZATIONS[name](column)
-        result[run, rows] = scores
+        parts.append(scores)
         fill = _fill(normalization, missing, scores, ptr, n_candidates)
         if fill is not None:
             # A run that has nothing for a query says nothing of its documents.
             fill[ptr[1:] == ptr[:-1]] = np.nan
-            values = np.repeat(fill, joined.sizes)
-            np.copyto(result[run], values, where=~joined.retrieved[:, run])
-    return result
+            fills.append(fill)
+    return parts, np.stack(fills, axis=1) if fills else None
 
 
 def _fill(normalization, missing, scores, ptr, n_candidates) -> np.ndarray | None:

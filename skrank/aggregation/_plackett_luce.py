@@ -166,7 +166,7 @@ class _Stages:
             worst_first[(np.repeat(ptr[1:], n) - ranks).astype(np.intp)] = rows
             # Where each entry of one order stands in the other one.
             mirrored = (np.repeat(ptr[:-1] + ptr[1:] - 1, n)) - np.arange(len(rows))
-            left = self.found & ~joined.retrieved[:, run] & np.repeat(n > 0, self.n)
+            left = self.found & ~joined.retrieved[:, run]
             self.lists.append((best_first, worst_first, mirrored, ptr, left))
             self.drawn[rows] += weights[run]
 

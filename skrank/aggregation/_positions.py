@@ -5,14 +5,15 @@ the numbers of a document's ranks.
 """
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from skrank._core._parameters import NonNegativeInt, Positive, PositiveInt
-from skrank.aggregation._base import BaseAggregator, sum_of_runs
+from skrank._core._parameters import Interval, NonNegativeInt, Positive
+from skrank.aggregation._base import BaseAggregator
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements
+from skrank.aggregation._sums import sum_of_runs
 
 
 class BasePositionFusion(BaseAggregator):
@@ -203,7 +204,7 @@ class ProbFuse(BasePositionFusion):
     Parameters
     ----------
     n_segments : int, default=25
-        Number of segments of a list.
+        Number of segments of a list, at most a million.
 
     Attributes
     ----------
@@ -230,7 +231,7 @@ class ProbFuse(BasePositionFusion):
 
     short_name: ClassVar[str] = "probfuse"
 
-    n_segments: PositiveInt = 25
+    n_segments: Annotated[int, Interval(1, 1_000_000)] = 25
 
     def _segments(self, ranks, sizes) -> tuple[np.ndarray, np.ndarray]:
         """Return the segment of each rank, counted from 0, and its length."""

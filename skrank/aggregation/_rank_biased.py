@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skrank._core._parameters import Fraction
-from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin, sum_of_runs
+from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin
 from skrank.aggregation._joined import JoinedRuns
+from skrank.aggregation._sums import sum_by_rank
 
 
 class RBC(WeightedRunsMixin, BaseAggregator):
@@ -55,7 +56,9 @@ class RBC(WeightedRunsMixin, BaseAggregator):
         return [{}, {"phi": 0.5}]
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        weights = (1.0 - self.phi) * self._weights(joined)[:, None]
-        return sum_of_runs(
-            joined.ranks.T, lambda ranks: weights * self.phi ** (ranks - 1.0)
-        )
+        weights = (1.0 - self.phi) * self._weights(joined)
+
+        def value(weight, ranks):
+            return weight * self.phi ** (ranks - 1.0)
+
+        return sum_by_rank(joined, weights, value, self.n_jobs)

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skrank._core._parameters import NonNegative
-from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin, sum_of_runs
+from skrank.aggregation._base import BaseAggregator, WeightedRunsMixin
 from skrank.aggregation._joined import JoinedRuns
+from skrank.aggregation._sums import sum_by_rank
 
 
 class RRF(WeightedRunsMixin, BaseAggregator):
@@ -56,18 +57,23 @@ class RRF(WeightedRunsMixin, BaseAggregator):
         return [{}, {"k": 0.0}]
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        weights = self._weights(joined)[:, None]
-        return sum_of_runs(joined.ranks.T, lambda ranks: weights / (self.k + ranks))
+        def value(weight, ranks):
+            return weight / (self.k + ranks)
+
+        return sum_by_rank(joined, self._weights(joined), value, self.n_jobs)
 
 
 class _InverseSquare(WeightedRunsMixin, BaseAggregator):
     """Sum of inverse square ranks, times a function of the number of runs."""
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
-        weights = self._weights(joined)[:, None]
-        total = sum_of_runs(joined.ranks.T, lambda ranks: weights / ranks**2)
-        count = np.maximum(np.count_nonzero(joined.retrieved, axis=1), 1)
-        return total * self._factor(count.astype(np.float64))
+        def value(weight, ranks):
+            return weight / ranks**2
+
+        total = sum_by_rank(joined, self._weights(joined), value, self.n_jobs)
+        count = np.maximum(np.arange(joined.n_runs + 1.0), 1.0)
+        total *= self._factor(count)[joined.n_finding]
+        return total
 
     def _factor(self, count: np.ndarray) -> np.ndarray:
         raise NotImplementedError

@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skrank._core._parameters import Positive
-from skrank.aggregation._base import BaseScoreAggregator, sum_of_runs
+from skrank.aggregation._base import BaseScoreAggregator
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements
 from skrank.aggregation._positions import HitLists
+from skrank.aggregation._sums import sum_of_runs
 
 
 class SegFuse(BaseScoreAggregator):

@@ -36,7 +36,7 @@ class WeightedFusion(BaseAggregator):
     ----------
     aggregator : BaseAggregator, default=None
         Aggregator with a parameter ``weights``; None takes `CombSUM`.
-    measure : str or BaseMeasure, default="ndcg@10"
+    measure : str, BaseMeasure or callable, default="ndcg@10"
         Measure of the training queries.
     search : {"line", "none"}, default="line"
         Way to the weights: "none" takes the measures of the single runs, to some power;
@@ -107,9 +107,7 @@ class WeightedFusion(BaseAggregator):
         # Where a smaller value is better, the best run has the greatest weight, too.
         if not measure.greater_is_better:
             values = values.max() + values.min() - values
-        weights = np.maximum(values, 0.0) ** self.power
-        if not weights.any():  # all runs are equally bad
-            weights = np.ones(joined.n_runs)
+        weights = self._powers(np.maximum(values, 0.0))
         search = _LineSearch(self, joined, JudgedDocuments(joined, judgements), measure)
         weights = weights / weights.sum()
         value = search.evaluate(weights)
@@ -117,6 +115,16 @@ class WeightedFusion(BaseAggregator):
             weights, value = search.run(weights, value, self.max_iter)
         self.weights_, self.train_value_ = weights, value
         self.aggregator_ = search.aggregator(weights)
+
+    def _powers(self, values: np.ndarray) -> np.ndarray:
+        if not values.any():  # all runs are equally bad
+            return np.ones(len(values))
+        with np.errstate(over="ignore"):
+            weights = values**self.power
+        if 0.0 < weights.sum() < np.inf:
+            return weights
+        # Of parts of the greatest value, no power is beyond the range of numbers.
+        return (values / values.max()) ** self.power
 
     def _combine(self, joined: JoinedRuns) -> np.ndarray:
         return self.aggregator_._fused(joined)

@@ -1,10 +1,12 @@
 """The command line.
 
-``skrank fit | predict | rank | evaluate | compare | fuse | export | demo``
+``skrank fit | predict | rank | evaluate | compare | experiment | fuse | explain |
+export | clicks | demo``
 
 Results go to the standard output, progress and problems go to the standard error. The
-exit code is 0 for success, 2 for bad input, 130 after an interrupt, 141 if nobody reads
-the output, and 1 for a mistake of skrank itself.
+exit code is 0 for success, 2 for bad input, 3 if ``export --check`` finds other ranks,
+4 if a training of ``experiment`` has failed, 130 after an interrupt, 141 if nobody
+reads the output, and 1 for a mistake of skrank itself.
 """
 
 import contextlib
@@ -16,7 +18,8 @@ import warnings
 from collections.abc import Sequence
 
 from skrank._core._messages import shortened, words_of
-from skrank.cli._errors import CommandError, printable
+from skrank.cli._errors import CommandError, ExitCode, printable
+from skrank.cli._objects import failure_of_own
 from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs
 from skrank.cli._parser import build_parser
@@ -63,11 +66,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings(), lenient_stdout():
             args = build_parser().parse_args(argv)
+            args.argv = sys.argv[1:] if argv is None else list(argv)
             _show_warnings_as_lines()
             _run(args)
         return 0
     except SystemExit as exit_:
-        return int(exit_.code or 0)
+        # Help and usage errors of the parser, or a code that a command chose.
+        if args is None or isinstance(exit_, ExitCode):
+            return int(exit_.code or 0)
+        words = " ".join(filter(None, ["SystemExit:", words_of(exit_)]))
+        _report(f"error: {failure_of_own(exit_) or f'ended by {words}'}")
+        flush_or_discard()
+        return _BAD_INPUT
     except KeyboardInterrupt:
         _report("interrupted")
         return _INTERRUPTED
@@ -77,10 +87,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args is not None and args.debug:
             raise
-        known = isinstance(error, _EXPECTED)
-        _report(f"error: {_one_line(error)}" if known else _internal(error))
+        problem = _problem(error)
+        _report(_internal(error) if problem is None else f"error: {problem}")
         flush_or_discard()
-        return _BAD_INPUT if known else _INTERNAL
+        return _INTERNAL if problem is None else _BAD_INPUT
 
 
 def _run(args):
@@ -100,6 +110,17 @@ def _is_standard(path):
 def _report(text):
     with contextlib.suppress(OSError):  # the exit code tells it then
         print(f"skrank: {printable(text)}", file=sys.stderr)
+
+
+def _problem(error):
+    """Return what the user can put right; None for a mistake of skrank."""
+    known = isinstance(error, _EXPECTED)
+    # Code of the user's may recurse as well, and fail in any other way.
+    if not known or isinstance(error, RecursionError):
+        own = failure_of_own(error)
+        if own is not None:
+            return own
+    return _one_line(error) if known else None
 
 
 def _one_line(error):

@@ -2,22 +2,21 @@
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
-from skrank._core._id_arrays import id_array
-from skrank._core._messages import has_control, shown
-from skrank._core._validation import check_grades
+from skrank._core._messages import has_control, on_one_line, shown
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
-from skrank.cli._io import read_letor, read_scores, report, source
-from skrank.cli._models import naming_files
+from skrank.cli._io import read_scores, report, source
 from skrank.cli._options import STANDARD, refuse_unused
-from skrank.datasets import judge_run, load_qrels, load_run
+from skrank.cli._tables import read_grades
+from skrank.datasets import load_qrels, load_run
 from skrank.metrics import compare
+from skrank.metrics._compare import Design
+from skrank.metrics._compare_runs import table_of_runs
+from skrank.metrics._conventions import conventions_of
 
 
 def run(args: argparse.Namespace) -> None:
@@ -30,31 +29,31 @@ def run(args: argparse.Namespace) -> None:
             f"--reference {shown(args.reference)} is none of the systems, which are "
             f"{known}"
         )
-    read = _read_scores if args.qrels is None else _read_runs
-    scores, y, groups = read(args, systems)
     preset = args.preset
     if preset is None and args.qrels is not None:
         preset = "trec_eval"
-    measures = _measures.parse_metrics(args.metrics, preset).values()
+    measures = list(_measures.parse_metrics(args.metrics, preset).values())
+    options = {
+        "test": args.test,
+        "correction": None if args.correction == "none" else args.correction,
+        "reference": args.reference,
+        "level": args.level,
+        "random_state": args.seed,
+    }
     if args.qrels is not None:
-        measures = [_in_order_of_run(measure) for measure in measures]
-    table = compare(
-        scores,
-        y,
-        groups,
-        measures=list(measures),
-        test=args.test,
-        correction=None if args.correction == "none" else args.correction,
-        reference=args.reference,
-        level=args.level,
-        random_state=args.seed,
-        n_jobs=args.jobs,
-    )
+        design = Design(**options, preset=preset)
+        table = _compare_runs(args, systems, design, measures)
+    else:
+        rows = _read_scores(args, systems)
+        table = compare(*rows, measures=measures, **options, n_jobs=args.jobs)
+        table = replace(table, conventions=conventions_of(measures, preset))
     print_table(table, args, "compare")
 
 
 def _check(args):
     check_format(args)
+    if args.qrels is not None:
+        refuse_unused(args, "with --qrels", ("label", "qid"))
     if args.test == "tukey":
         refuse_unused(args, "with --test tukey, which corrects itself", ("correction",))
     if args.test in ("t", "wilcoxon"):
@@ -108,13 +107,6 @@ def print_table(
     report(render[args.format](), document, command, args.json)
 
 
-def _in_order_of_run(measure):
-    """Return the measure for the scores of a run, which have no ties left."""
-    if "ties" not in measure.get_params(deep=False):
-        return measure
-    return clone(measure).set_params(ties="stable")
-
-
 def _named_files(texts):
     """Files by the name given in ``name=file``, or by their own without suffixes."""
     systems = {}
@@ -138,49 +130,19 @@ def _named_files(texts):
 
 def _read_scores(args, systems):
     limit = args.max_bytes
-    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
-    with naming_files(args.letor):
-        check_grades(data.y)
+    data = read_grades(args)
     scores = {
         name: read_scores(path, len(data.y), limit) for name, path in systems.items()
     }
     return scores, data.y, data.groups
 
 
-def _read_runs(args, systems):
-    """Scores of all systems on the union of judged and retrieved documents."""
+def _compare_runs(args, systems, design, measures):
     limit = args.max_bytes
     qrels = load_qrels(source(args.qrels, limit), max_bytes=limit)
-    runs = {
-        name: load_run(source(path, limit), max_bytes=limit)
+    tables = {
+        name: (qrels, load_run(source(path, limit), max_bytes=limit))
         for name, path in systems.items()
     }
-    judged = {name: judge_run(qrels, run, complete=True) for name, run in runs.items()}
-    rows, y, groups = _union(qrels, judged)
-    scores = {}
-    for name, run in judged.items():
-        # Documents that the run lacks come below all documents that it has.
-        scores[name] = np.full(len(y), -np.inf)
-        keys = zip(run.groups.tolist(), run.docids.tolist())
-        # Positions, not scores: trec_eval's order of ties is settled already.
-        position = -np.arange(len(run.y), dtype=np.float64)
-        position[~run.retrieved] = -np.inf
-        scores[name][[rows[key] for key in keys]] = position
-    return scores, y, groups
-
-
-def _union(qrels, judged):
-    """Rows by (query, document), grades and queries of all judged or retrieved ones."""
-    grades = {}
-    for query, docid, grade in zip(
-        qrels.groups.tolist(), qrels.docids.tolist(), qrels.y.tolist()
-    ):
-        grades[query, docid] = grade
-    for run in judged.values():
-        for key in zip(run.groups.tolist(), run.docids.tolist()):
-            grades.setdefault(key, -1.0)
-    rows = {key: row for row, key in enumerate(grades)}
-    y = np.fromiter(grades.values(), np.float64, len(grades))
-    # A negative judgement means pooled but not judged, which is not relevant.
-    y = np.ma.MaskedArray(np.maximum(y, 0.0), mask=y < 0)
-    return rows, y, id_array([query for query, _ in grades])
+    called = {name: on_one_line(path) for name, path in systems.items()}
+    return table_of_runs(design, measures, tables, called, args.jobs)

@@ -25,6 +25,11 @@ _RANKERS = (
     ("LogisticRanker", "LogisticRanker", ("alpha=1e-3",)),
     ("RankSVM", "RankSVM", ("alpha=1e-3",)),
     ("RankNet", "RankNet", ("alpha=1e-3",)),
+    (
+        "RankNet, 32 units",
+        "RankNet",
+        ("alpha=1e-3", "max_iter=30", "hidden_layer_sizes=(32,)"),
+    ),
     ("LambdaRank", "LambdaRank", ("max_iter=30",)),
     (
         "LambdaRank, 32 units",
@@ -33,6 +38,8 @@ _RANKERS = (
     ),
     ("ListNet", "ListNet", ("alpha=1e-3",)),
     ("ListMLE, top 5", "ListMLE", ("alpha=1e-3", "top_k=5")),
+    ("EnergyPairwise", "EnergyPairwise", ("alpha=1e-3",)),
+    ("YetiRank", "YetiRank", ()),
 )
 
 
@@ -50,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     seconds = {}
     for name, ranker, settings in _RANKERS:
         model = make_ranker(ranker, settings, args.seed, args.jobs)
-        trained = train_model(model, "standard", train, None, progress)
+        trained = train_model(model, "standard", train, {}, progress)
         scores[name] = predict_scores(trained.model, test)
         seconds[name] = trained.seconds
     progress("testing the differences")
@@ -59,6 +66,7 @@ def run(args: argparse.Namespace) -> None:
         test.y,
         test.groups,
         measures=list(measures.values()),
+        preset=args.preset,
         random_state=args.seed,
         n_jobs=args.jobs,
     )

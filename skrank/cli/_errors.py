@@ -2,9 +2,18 @@
 
 from skrank._core._messages import on_one_line
 
+#: Exit code where ``export --check`` finds documents that change their rank.
+CHECK_FAILED = 3
+#: Exit code where a training of ``experiment`` has failed.
+TRAININGS_FAILED = 4
+
 
 class CommandError(Exception):
     """A mistake that the user can put right, described in one clear line."""
+
+
+class ExitCode(SystemExit):
+    """An exit code that a command chooses, unlike an exit of code of the user's."""
 
 
 def printable(text: str) -> str:

@@ -1,26 +1,36 @@
-"""``skrank evaluate``: a run against judgements, or scores against LETOR grades.
+"""``skrank evaluate``: judgements and a run, or scores against LETOR grades.
 
-The measures, their names and their layout are those of `skrank.metrics.trec_measures`.
+The measures, their names and their layout are those of `skrank.metrics.trec_measures`;
+measures of the package are evaluated as by `skrank.metrics.evaluate`.
 """
+
+import contextlib
+import difflib
+import re
 
 import numpy as np
 
-from skrank._core._validation import check_grades
+from skrank._core._messages import shown
 from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import (
     plain_number,
-    read_letor,
     read_scores,
     report,
     source,
 )
-from skrank.cli._models import naming_files
 from skrank.cli._options import STANDARD, given, refuse_unused
+from skrank.cli._tables import read_grades
 from skrank.cli._trec import read_judgements, read_zscores
-from skrank.datasets import load_run
-from skrank.metrics import trec_measures
+from skrank.datasets import judge_run, load_run
+from skrank.datasets._trec import WrongKindError
+from skrank.metrics import evaluate, get_measure, known_measures, trec_measures
+from skrank.metrics._conventions import conventions_of
+from skrank.metrics._evaluate import values_of_queries
+from skrank.metrics._ranked_documents import positions
+from skrank.metrics._registry import is_of_ranx
 from skrank.metrics._trec import trec_line
+from skrank.metrics._trec_names import FAMILIES, GROUPS
 
 # Options of trec_eval, which are conventions of --preset for LETOR text.
 _OF_RUNS = ("complete", "level", "max_docs", "judgement_format", "zscores")
@@ -39,36 +49,205 @@ def run(args):
 def _run_trec(args):
     if args.run is None or args.qrels is None:
         raise CommandError(
-            "evaluate takes a run and judgements, or --letor FILE --scores FILE"
+            "evaluate takes judgements and a run, or --letor FILE --scores FILE"
         )
-    if "metrics" in given(args):
-        raise CommandError(
-            "--metrics has no effect on a run and judgements, whose measures are named "
-            "by -m as trec_eval names them, as in -m map -m ndcg_cut.10"
-        )
-    refuse_unused(args, "on a run and judgements", ("preset", "jobs"))
+    refuse_unused(args, "on judgements and a run", ("jobs", "label", "qid"))
+    if args.judgement_format != "qrels":
+        mode = f"with -R {args.judgement_format}, which trec_eval's measures read"
+        refuse_unused(args, mode, ("metrics", "preset"))
     if args.judgement_format in ("prefs", "qrels_prefs"):
         # Preferences have no relevant documents, only better ones.
         refuse_unused(args, f"with -R {args.judgement_format}", ("level",))
-    limit = args.max_bytes
-    run = load_run(source(args.run, limit), max_bytes=limit)
+    own, ours, names = _sorted_names(args)
+    judgements, run = _read(args)
     result = trec_measures(
-        (run.groups, run.docids, run.scores),
-        read_judgements(args.qrels, args.judgement_format, limit),
-        args.measure or "official",
+        judgements,
+        run,
+        names or ("num_q" if own or ours else "official"),
         judgement_format=args.judgement_format,
         relevance_level=args.level,
         max_results=args.max_docs,
         complete=args.complete,
         run_id=run.tag,
     )
+    if not names and (own or ours):
+        result.per_query.clear()
+        result.summary.clear()
+    if ours:
+        _add_ours(result, ours, judgements, run, args)
+    if own:
+        _add_own(result, own, judgements, run, args)
+    conventions = _conventions_of_runs(own, ours, args.preset)
     if args.zscores is not None:
-        result = result.standardized(read_zscores(args.zscores, limit))
+        result = result.standardized(read_zscores(args.zscores, args.max_bytes))
     lines = list(result.lines(args.per_query))
     if args.no_summary:
         lines = lines[: len(lines) - len(result.summary)]
+    elif conventions:
+        lines.insert(len(lines) - len(result.summary), _line_of(conventions))
     document = _trec_document(result, run.tag, args.per_query)
+    if conventions:
+        document["conventions"] = conventions
     report("\n".join(lines), document, "evaluate", args.json)
+
+
+def _read(args):
+    """Return judgements and a run."""
+    limit = args.max_bytes
+    try:
+        judgements = read_judgements(args.qrels, args.judgement_format, limit)
+        return judgements, load_run(source(args.run, limit), max_bytes=limit)
+    except WrongKindError as error:
+        raise CommandError(f"{error}; the order is: evaluate QRELS RUN") from None
+
+
+def _sorted_names(args):
+    """Sort the names of -m and --metrics by whose measures they are.
+
+    Returns
+    -------
+    own : dict of str to BaseMeasure
+        Measures of the user's own by name.
+    ours : list of str
+        Names of measures of skrank: those of --metrics, those of -m that trec_eval does
+        not have, and all of them if a preset is to decide on their conventions.
+    names : list of str
+        Names of trec_eval.
+    """
+    listed = list(args.measure or [])
+    metrics = []
+    if "metrics" in given(args) or ("preset" in given(args) and not listed):
+        metrics = _measures.split_names(args.metrics)
+    own = {
+        measure.name: measure
+        for measure in map(
+            _measures.parse_measure,
+            dict.fromkeys(filter(_measures.is_own, listed + metrics)),
+        )
+    }
+    ours = [name for name in metrics if not _measures.is_own(name)]
+    names = []
+    for name in filter(lambda name: not _measures.is_own(name), listed):
+        by_trec = args.preset in (None, "trec_eval") and _is_of_trec_eval(name)
+        (names if by_trec else ours).append(name)
+    for name in ours:
+        _check_ours(name, args.preset)
+    if own or ours:
+        _refuse_trec_options(args, next(iter([*own, *ours])))
+    return own, list(dict.fromkeys(ours)), names
+
+
+def _is_of_trec_eval(name):
+    if is_of_ranx(name):
+        return False
+    families = {name, *(name[:i] for i, sign in enumerate(name) if sign in "._")}
+    return name in (*GROUPS, "all") or not families.isdisjoint(FAMILIES)
+
+
+def _check_ours(name, preset):
+    """Raise an error unless skrank has a measure; it tells names that are close."""
+    if preset in (None, "trec_eval") and _is_of_trec_eval(name):
+        return
+    stem = re.split(r"[@(]|-l\d", name)[0].strip()
+    try:
+        get_measure(name, preset)
+    except ValueError as error:
+        if not str(error).startswith("unknown measure"):
+            raise
+        if _is_of_trec_eval(name):
+            raise CommandError(
+                f"{shown(name)} is a measure of trec_eval only, on which --preset "
+                f"{preset} has no effect"
+            ) from None
+        known = [*FAMILIES, *GROUPS, "all", *known_measures()]
+        close = dict.fromkeys(difflib.get_close_matches(stem, known, n=5))
+        meant = f"; did you mean {', '.join(close)}?" if close else "."
+        raise CommandError(
+            f"unknown measure {shown(name)}{meant} There are trec_eval's "
+            f"{', '.join([*FAMILIES, *GROUPS, 'all'])}, and skrank's "
+            f"{', '.join(known_measures())} with options and cut-offs, as in ndcg@10"
+        ) from None
+
+
+def _refuse_trec_options(args, name):
+    """Refuse options that measures of trec_eval alone have."""
+    if args.judgement_format != "qrels" or args.zscores is not None:
+        option = "-Z" if args.judgement_format == "qrels" else "-R"
+        raise CommandError(
+            f"{option} is for measures of trec_eval, of which {shown(name)} is none"
+        )
+    mode = f"on {name}, which states it itself, as in p(rel=2)@5"
+    refuse_unused(args, mode, ("level",))
+
+
+def _add_ours(result, ours, qrels, run, args):
+    """Add the values of measures of skrank, as `skrank.metrics.evaluate` returns them.
+
+    Parameters
+    ----------
+    result : TrecResult
+        Result of the other measures, which is changed.
+    ours : list of str
+        Names of the measures.
+    qrels, run : Qrels, Run
+        The judgements and the run.
+    args : Namespace
+        Arguments of the command.
+    """
+    found = evaluate(
+        qrels, run, ours, preset=args.preset, complete=args.complete,
+        depth=args.max_docs,
+    )  # fmt: skip
+    place = {str(query): at for at, query in enumerate(found.query_ids.tolist())}
+    rows = [place[str(topic)] for topic in result.topics]
+    for name in found.measures:
+        result.per_query[name] = found.per_query[name][rows]
+        result.summary[name] = found.summary[name]
+        result.summarised_by[name] = found.summarised_by[name]
+
+
+def _add_own(result, own, qrels, run, args):
+    """Add the values of measures of the user's own, in trec_eval's order of documents.
+
+    Parameters
+    ----------
+    result : TrecResult
+        Result of the other measures, which is changed.
+    own : dict of str to BaseMeasure
+        Measures by name.
+    qrels, run : Qrels, Run
+        The judgements and the run.
+    args : Namespace
+        Arguments of the command.
+    """
+    judged = judge_run(qrels, run, complete=args.complete)
+    rank = positions(judged.ptr)
+    scores = np.where(judged.retrieved, -rank.astype(np.float64), -np.inf)
+    if args.max_docs is not None:
+        scores[rank >= args.max_docs] = -np.inf
+    place = {query: at for at, query in enumerate(judged.queries.tolist())}
+    rows = [place[str(topic)] for topic in result.topics]
+    for name, measure in own.items():
+        values = values_of_queries(
+            measure, judged.y, scores, judged.ptr, docids=judged.docids
+        )[rows]
+        result.per_query[name] = values
+        result.summary[name] = measure.mean(values)
+        result.summarised_by[name] = "mean"
+
+
+def _conventions_of_runs(own, ours, preset):
+    """Conventions of the measures that are not trec_eval's; nothing without any."""
+    preset = preset or "trec_eval"
+    measures = [*_measures_among(ours, preset), *own.values()]
+    return conventions_of(measures, preset)
+
+
+def _measures_among(names, preset):
+    """Yield measures of skrank; the other names are those of trec_eval alone."""
+    for name in names:
+        with contextlib.suppress(ValueError):
+            yield get_measure(name, preset)
 
 
 def _trec_document(result, tag, per_query):
@@ -102,17 +281,14 @@ def _run_letor(args):
         raise CommandError("--letor FILE and --scores FILE go together")
     if args.run is not None or args.measure is not None:
         raise CommandError(
-            "--letor evaluates scores by --metrics; a run, judgements and -m belong to "
+            "--letor evaluates scores by --metrics; judgements, a run and -m belong to "
             "the other form"
         )
     refuse_unused(args, "with --letor", _OF_RUNS)
     measures = _measures.parse_metrics(args.metrics, args.preset)
-    limit = args.max_bytes
-    data = read_letor(args.letor, sparse=True, n_jobs=args.jobs, max_bytes=limit)
-    with naming_files(args.letor):
-        check_grades(data.y)
-    scores = read_scores(args.scores, len(data.y), limit)
-    result = _measures.evaluate(measures, data, scores, args.jobs)
+    data = read_grades(args)
+    scores = read_scores(args.scores, len(data.y), args.max_bytes)
+    result = _measures.evaluate(measures, data, scores, args.jobs, args.preset)
     report(
         _letor_text(args, result), _letor_document(args, result), "evaluate", args.json
     )
@@ -127,12 +303,28 @@ def _letor_text(args, result):
             for name, values in zip(result.names, result.per_query)
         ]
     if not args.no_summary:
+        if result.conventions:
+            lines.append(_fields_of(result.conventions))
         lines += [(name, "all", mean) for name, mean in zip(result.names, result.means)]
     return "\n".join(trec_line(*line) for line in lines)
 
 
+def _line_of(conventions):
+    return trec_line(*_fields_of(conventions))
+
+
+def _fields_of(conventions):
+    """Fields of a line of text, as that of trec_eval which names the run."""
+    told = conventions.removeprefix("Conventions: ").removeprefix("Conventions of ")
+    return "conventions", "all", told
+
+
 def _letor_document(args, result):
-    document = {"run": args.scores, "measures": result.to_dict()["metrics"]}
+    document = {
+        "run": args.scores,
+        "measures": result.to_dict()["metrics"],
+        "conventions": result.conventions,
+    }
     if args.per_query:
         document["queries"] = {
             str(query): {

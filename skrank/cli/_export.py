@@ -3,14 +3,14 @@
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skrank._core._messages import on_one_line
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
-from skrank.cli._errors import CommandError
+from skrank.cli._errors import CHECK_FAILED, CommandError, ExitCode
 from skrank.cli._io import read_letor, read_lines, source, write_lines
 from skrank.cli._models import n_features_of_model, naming_files, predict_scores
 from skrank.cli._options import STANDARD, refuse_unused
@@ -93,7 +93,10 @@ def run(args: argparse.Namespace) -> None:
     checked = None if args.check is None else _checked(args, model, text, names)
     write_lines(text.splitlines(), args.output)
     if checked is not None:
-        print_lines([checked])
+        print_lines([checked.text])
+        if checked.n_moved:
+            # The file is there to be looked at; what comes next in a script stops.
+            raise ExitCode(CHECK_FAILED)
 
 
 def _feature_names(args, model, names):
@@ -137,7 +140,22 @@ def _names_in(path, max_bytes):
     return names
 
 
-def _checked(args, model, text, names):
+class _Checked(NamedTuple):
+    """What was found by scoring a file in both ways.
+
+    Attributes
+    ----------
+    text : str
+        The result for people.
+    n_moved : int
+        Number of documents that change their rank.
+    """
+
+    text: str
+    n_moved: int
+
+
+def _checked(args, model, text, names) -> _Checked:
     data = read_letor(
         args.check,
         n_features_of_model(model),
@@ -158,8 +176,9 @@ def _checked(args, model, text, names):
         segment_ranks(np.ascontiguousarray(index.take(s)), index.ptr)
         for s in (expected, served)
     )
-    return (
+    n_moved = int(np.sum(before != after))
+    return _Checked(
         f"{len(off)} documents of {len(starts)} queries: differences of scores are off "
-        f"by at most {spread.max():.2g}, {np.sum(before != after)} documents change "
-        "their rank"
+        f"by at most {spread.max():.2g}, {n_moved} documents change their rank",
+        n_moved,
     )

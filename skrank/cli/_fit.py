@@ -3,14 +3,16 @@
 import argparse
 import inspect
 import os
+import re
 import sys
+import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
-from skrank._core._paths import named_errors
 from skrank._core._validation import check_grades
 from skrank.cli import _measures, _names
 from skrank.cli._errors import CommandError
@@ -23,11 +25,18 @@ from skrank.cli._io import (
     source,
 )
 from skrank.cli._models import naming_files, predict_scores, train_model
-from skrank.cli._options import STANDARD, refuse_others
-from skrank.cli._stdout import print_lines, standard_output
+from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_others, refuse_unused
+from skrank.cli._saving import check_savable, save
+from skrank.cli._stdout import print_lines
+from skrank.cli._tables import (
+    check_columns,
+    columns_of_frame,
+    columns_of_options,
+    read_table,
+)
 from skrank.datasets import load_letor_folds
 from skrank.datasets._letor import n_features_of
-from skrank.export import save_model
+from skrank.metrics._conventions import conventions_of
 from skrank.model_selection import QueryKFold
 
 
@@ -65,10 +74,14 @@ def run(args: argparse.Namespace) -> None:
         raise CommandError("the standard output is closed")
     measures = _measures.parse_metrics(args.metrics, args.preset)
     ranker = _names.make_ranker(args.ranker, args.settings, args.seed, args.jobs)
+    _set_validation_measures(args, ranker)
+    if args.save is not None:
+        check_savable(ranker)
     progress = Progress(args.verbose)
     data = {} if args.letor_folds is not None else _sets(args)
     splits = _letor_folds(args) if args.letor_folds is not None else _splits(args, data)
     runs = [_train(args, ranker, measures, *split, progress) for split in splits]
+    left_out = []
     if args.save is not None:
         model = runs[0].model
         if args.folds is not None:
@@ -76,25 +89,16 @@ def run(args: argparse.Namespace) -> None:
             model = clone(ranker)
             with naming_files(args.train):
                 model, _ = train_model(
-                    model, args.normalize, data["train"], None, progress
+                    model, args.normalize, data["train"], {}, progress
                 )
-        _save(model, args.save)
+        left_out = save(model, args.save)
     report(
-        _text(args, ranker, measures, runs),
-        _document(args, ranker, measures, runs),
+        _text(args, ranker, measures, runs, left_out),
+        {**_document(args, ranker, measures, runs), "left_out": left_out},
         "fit",
         args.json,
         sys.stderr if args.save == STANDARD else None,
     )
-
-
-def _save(model, path):
-    if path == STANDARD:
-        with standard_output() as stream:
-            save_model(model, stream.buffer)
-    else:
-        with named_errors(path):
-            save_model(model, path)
 
 
 def _check(args):
@@ -113,6 +117,8 @@ def _check(args):
                 raise CommandError(f"{several} and --{option} exclude each other")
     if args.letor_folds is not None and args.folds is not None:
         raise CommandError("--folds and --letor-folds exclude each other")
+    if args.letor_folds is not None:
+        refuse_unused(args, "with --letor-folds", COLUMN_OPTIONS)
     if args.letor_folds is not None and args.save is not None:
         raise CommandError(
             "--save needs one model, --letor-folds trains one for each fold; train on "
@@ -132,17 +138,88 @@ def _read(args, path, n_features=None):
 
 def _sets(args):
     """Read the files of a single split, by the names of the sets."""
-    paths = {"train": args.train, "validation": args.validation, "test": args.test}
+    paths = {"train": args.train, **_validation_files(args), "test": args.test}
+    paths = {name: path for name, path in paths.items() if path is not None}
+    if check_columns(args, paths):
+        return _tables(args, paths)
     limit = args.max_bytes
-    sources = {
-        name: source(path, limit) for name, path in paths.items() if path is not None
-    }
+    sources = {name: source(path, limit) for name, path in paths.items()}
     # The last features may be 0 throughout one of the files, which then looks narrower.
     width = max(
         n_features_of(each, args.jobs, limit, sparse=args.sparse)
         for each in sources.values()
     )
     return {name: _read(args, each, width) for name, each in sources.items()}
+
+
+def _validation_files(args) -> dict[str, Any]:
+    """Files of validation queries by the names of their sets, as rankers name them."""
+    given = args.validation or []
+    files: dict[str, Any] = {}
+    for number, text in enumerate(given):
+        name, equals, path = text.partition("=")
+        if not equals or os.path.exists(text):
+            # As rankers name the sets of a list.
+            name = "validation" if len(given) == 1 else f"validation_{number}"
+            path = text
+        if not re.fullmatch(r"\w+", name) or name in ("train", "test", *files):
+            raise CommandError(
+                "--validation takes [NAME=]FILE with different names of letters, "
+                f"digits and _, other than train and test, got {shown(text)}"
+            )
+        files[name] = type(text)(path)
+    return files
+
+
+def _set_validation_measures(args, ranker):
+    """Set the measures by which training stops, where they are given."""
+    if args.validation_measures is None:
+        return
+    if "validation_measure" not in ranker.get_params(deep=False):
+        raise CommandError(
+            f"--validation-measures: {type(ranker).__name__} does not stop early"
+        )
+    if any(each.startswith("validation_measure=") for each in args.settings):
+        raise CommandError(
+            "--validation-measures and --set validation_measure exclude each other"
+        )
+    measures = _measures.parse_metrics(
+        args.validation_measures, args.preset, "--validation-measures"
+    )
+    _check_has_validation(args, ranker)
+    # Model files and their texts are easier to read with names.
+    names = _measures.split_names(args.validation_measures)
+    own = [
+        measure if args.preset is not None or _measures.is_own(name) else name
+        for name, measure in zip(names, measures.values(), strict=True)
+    ]
+    ranker.set_params(validation_measure=own)
+
+
+def _check_has_validation(args, ranker):
+    """Refuse measures of validation queries where there is nothing to measure."""
+    if args.validation is not None or args.letor_folds is not None or args.verbose:
+        return
+    own = ranker.get_params(deep=False)
+    if own.get("early_stopping") or own.get("evaluate_training"):
+        return
+    instead = ", or --set early_stopping=True" if "early_stopping" in own else ""
+    raise CommandError(
+        "--validation-measures has no effect without validation queries: add "
+        f"--validation FILE{instead}"
+    )
+
+
+def _tables(args, paths):
+    """Read the tables of a single split; all have the features of the first."""
+    if args.label is None:
+        raise CommandError("--label names the column of the grades of a table")
+    refuse_unused(args, "on tables", ("sparse",))
+    columns, sets = columns_of_options(args), {}
+    for name, path in paths.items():  # that of training comes first
+        sets[name] = read_table(args, path, columns)
+        columns = columns_of_frame(sets["train"].X)
+    return sets
 
 
 def _letor_folds(args):
@@ -181,9 +258,10 @@ def _train(args, ranker, measures, name, sets, progress):
         with naming_files(files[part]):
             check_grades(data.y)
     try:
-        with naming_files(files["train"], files["validation"]):
+        held = {name: each for name, each in sets.items() if name in files["held"]}
+        with naming_files(files["train"], files["held"]):
             model, seconds = train_model(
-                ranker, args.normalize, sets["train"], sets.get("validation"), progress
+                ranker, args.normalize, sets["train"], held, progress
             )
     except InvalidParameterError:  # names the ranker and the parameter already
         raise
@@ -199,19 +277,21 @@ def _train(args, ranker, measures, name, sets, progress):
 
 
 def _files(args, name) -> dict[str, Any]:
-    """Names of the files of a split, by the names of the sets."""
+    """Names of the files of a split by the names of the sets; "held": for stopping."""
     if args.letor_folds is not None:
         fold = os.path.join(args.letor_folds, name)
-        return dict.fromkeys(("train", "validation", "test"), fold)
+        every = dict.fromkeys(("train", "validation", "test"), fold)
+        return {**every, "held": {"validation": fold}}
     test = args.train if args.test is None else args.test  # a part of it by --folds
-    return {"train": args.train, "validation": args.validation, "test": test}
+    held = _validation_files(args)
+    return {"train": args.train, **held, "test": test, "held": held}
 
 
 def _mean_over_runs(runs, part, measure):
     return float(np.mean([run.sets[part].means[measure] for run in runs]))
 
 
-def _text(args, ranker, measures, runs):
+def _text(args, ranker, measures, runs, left_out):
     seconds = sum(run.seconds for run in runs)
     lines = [f"{_one_line(ranker)}", f"trained in {seconds:.2f} s", ""]
     rows = []
@@ -226,17 +306,27 @@ def _text(args, ranker, measures, runs):
             rows.append([f"mean {part}", "", "", *(f"{mean:.4f}" for mean in means)])
     head = ["set", "queries", "documents", *measures]
     lines += _measures.aligned_table(head, rows)
+    told = conventions_of(measures.values(), args.preset)
+    if told:
+        lines += ["", *textwrap.wrap(f"{told}.", max(72, len(lines[-len(rows) - 1])))]
     if args.save is not None:
         lines += ["", f"model written to {args.save}"]
+        if left_out:
+            told = (
+                f"The file leaves out {', '.join(left_out)}: code of your own is never "
+                "saved, and predictions do not need it."
+            )
+            lines += textwrap.wrap(told, 72)
     return "\n".join(lines)
 
 
 def _one_line(ranker):
-    return " ".join(repr(ranker).split())
+    return " ".join(repr(_names.with_named_measures(ranker)).split())
 
 
 def _document(args, ranker, measures, runs):
-    params = {name: repr(value) for name, value in ranker.get_params().items()}
+    named = _names.with_named_measures(ranker)
+    params = {name: repr(value) for name, value in named.get_params().items()}
     mean = {
         part: {
             name: plain_number(_mean_over_runs(runs, part, m))
@@ -249,6 +339,7 @@ def _document(args, ranker, measures, runs):
         "params": params,
         "normalize": args.normalize,
         "preset": args.preset,
+        "conventions": conventions_of(measures.values(), args.preset),
         "metrics": list(measures),
         "runs": [
             {

@@ -12,6 +12,7 @@ import numpy as np
 
 from skrank._core._messages import on_one_line, shown
 from skrank._core._paths import named_errors
+from skrank._core._queries import take_rows
 from skrank._core._reading import (
     EmptyError,
     NamedText,
@@ -20,6 +21,7 @@ from skrank._core._reading import (
     source_name,
 )
 from skrank._core._writing import atomic_write
+from skrank._monitor import figures_of
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
 from skrank.cli._options import STANDARD
@@ -33,26 +35,27 @@ class Documents(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray or CSR matrix of shape (n_documents, n_features)
+    X : ndarray, CSR matrix or DataFrame of shape (n_documents, n_features)
         Features.
-    y : ndarray of shape (n_documents,)
-        Relevance grades.
-    groups : ndarray of shape (n_documents,)
-        Query ids.
+    y : ndarray of shape (n_documents,) or None
+        Relevance grades; None for a table without any.
+    groups : ndarray of shape (n_documents,) or None
+        Query ids; None for a table without any.
     docids : ndarray of shape (n_documents,) or None
         Names of the documents, where the file has them.
     """
 
     X: Any
-    y: np.ndarray
-    groups: np.ndarray
+    y: Any
+    groups: Any
     docids: np.ndarray | None
 
 
 def rows_of(data: Any, rows: np.ndarray) -> Documents:
     """Return some rows of a data set, in the order given."""
     docids = None if data.docids is None else data.docids[rows]
-    return Documents(data.X[rows], data.y[rows], data.groups[rows], docids)
+    y = None if data.y is None else data.y[rows]
+    return Documents(take_rows(data.X, rows), y, data.groups[rows], docids)
 
 
 def source(path: str, max_bytes: int | None = None) -> Any:
@@ -266,7 +269,4 @@ def _is_round(number):
 
 
 def _iteration_text(name, info):
-    text = f"{name}: iteration {info['iteration']}, objective {info['objective']:.6g}"
-    if "validation" in info:
-        text += f", validation {info['validation']:.4f}"
-    return text
+    return "  ".join([f"{name}: iteration {info['iteration']:5d}", *figures_of(info)])

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,10 +17,12 @@ from skrank.cli._errors import CommandError
 from skrank.cli._io import Documents, Progress
 from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 
-_ABOUT_DOCUMENTS = re.compile(r"(?:Input )?(?:X|y|groups)(_val)?\b")
+_ABOUT_DOCUMENTS = re.compile(
+    r"(?:Input )?(?:X|y|groups)(?:_val\['(?P<set>\w+)'\]|(?![\w\[]))"
+)
 # What scikit-learn goes on to say, which helps who writes a program.
 _ADVICE = re.compile(r"(?<=contains NaN\.)\s.*", re.DOTALL)
-_SCALERS = {
+SCALERS = {
     "query-minmax": QueryMinMaxScaler,
     "query-standard": QueryStandardScaler,
     "standard": StandardScaler,
@@ -46,7 +48,7 @@ def train_model(
     ranker: Any,
     normalize: str,
     train: Documents,
-    validation: Documents | None,
+    validation: Mapping[str, Documents],
     progress: Progress,
 ) -> Trained:
     """Fit a ranker, on scaled features if that is asked for.
@@ -59,8 +61,8 @@ def train_model(
         "none" or the name of a scaling.
     train : Documents
         Training documents.
-    validation : Documents or None
-        Documents for early stopping.
+    validation : mapping of str to Documents
+        Sets of documents for early stopping, by name; empty for none.
     progress : Progress
         Display of the iterations.
 
@@ -73,19 +75,21 @@ def train_model(
     progress(f"{name}: {train.X.shape[0]} documents, {train.X.shape[1]} features")
     start = time.perf_counter()
     # Scaled here and not by a pipeline, which could not scale the validation queries.
-    scaler = _SCALERS[normalize]() if normalize != "none" else None
+    scaler = SCALERS[normalize]() if normalize != "none" else None
     if scaler is not None:
         scaler.fit(train.X)
-    extra = {}
-    if validation is not None:
-        extra = {
-            "X_val": _scaled(scaler, validation),
-            "y_val": validation.y,
-            "groups_val": validation.groups,
+    # An estimator of the user's own may know no queries.
+    takes_groups = accepts(ranker, "fit", "groups")
+    extra: dict[str, Any] = {"groups": train.groups} if takes_groups else {}
+    if validation:
+        extra |= {
+            "X_val": {name: _scaled(scaler, held) for name, held in validation.items()},
+            "y_val": {name: held.y for name, held in validation.items()},
+            "groups_val": {name: held.groups for name, held in validation.items()},
         }
     X = _scaled(scaler, train)
     with _reporting(ranker, progress.iteration(name)):
-        ranker.fit(X, train.y, train.groups, **extra)
+        ranker.fit(X, train.y, **extra)
     progress.clear()
     model = ranker
     if scaler is not None:
@@ -116,15 +120,17 @@ def _reporting(ranker, callback: Callable | None) -> Iterator[None]:
 
 
 @contextmanager
-def naming_files(train: str, validation: str | None = None) -> Iterator[None]:
+def naming_files(
+    train: str, validation: Mapping[str, str] | None = None
+) -> Iterator[None]:
     """Name the file in an error about the documents of one, without advice.
 
     Parameters
     ----------
     train : str
         File of the documents that a model learns from or scores.
-    validation : str, default=None
-        File of the documents for early stopping.
+    validation : mapping of str to str, default=None
+        Files of the documents for early stopping, by the names of their sets.
     """
     try:
         yield
@@ -133,7 +139,10 @@ def naming_files(train: str, validation: str | None = None) -> Iterator[None]:
         if about is None:
             raise
         problem = _ADVICE.sub("", str(error))
-        path = validation if about[1] and validation is not None else train
+        path = train
+        if about["set"]:
+            path = (validation or {})[about["set"]]
+            problem = problem.replace(f"_val[{about['set']!r}]", "_val", 1)
         raise CommandError(f"{on_one_line(path)}: {problem}") from error
 
 

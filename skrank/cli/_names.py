@@ -7,13 +7,16 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 
-from skrank._core._messages import shown
+from skrank._core._messages import shown, words_of
 from skrank.aggregation import BaseAggregator
 from skrank.cli._errors import CommandError
+from skrank.cli._measures import is_own, parse_measure
+from skrank.cli._objects import load_class, load_object, names_own
 from skrank.discovery import Kind, all_objects
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name
+from skrank.metrics import BaseMeasure
 
 _Value = TypeVar("_Value")
 
@@ -26,6 +29,8 @@ _PARTS: dict[str, Kind] = {
     "ranker": "ranker",
     "solver": "solver",
 }
+# Parameters that hold measures.
+MEASURES = ("measure", "validation_measure", "utility")
 
 
 def rankers() -> dict[str, type]:
@@ -44,7 +49,8 @@ def _constructible(classes: Iterable[type]) -> dict[str, type]:
 
 def _required_parameters(cls):
     parameters = inspect.signature(cls).parameters.values()
-    return [p for p in parameters if p.default is p.empty]
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p for p in parameters if p.default is p.empty and p.kind not in several]
 
 
 def approach(cls: type) -> str:
@@ -67,7 +73,7 @@ def find(name: str, known: Mapping[str, _Value], what: str) -> _Value:
     Parameters
     ----------
     name : str
-        Name as the user wrote it.
+        Name as the user wrote it; ``module:Name`` is a class of the user's own.
     known : mapping of str to class
         Classes by name; their short names are accepted as well.
     what : str
@@ -82,6 +88,9 @@ def find(name: str, known: Mapping[str, _Value], what: str) -> _Value:
     CommandError
         If the name is unknown; the message suggests which one was meant.
     """
+    if names_own(name):
+        own: Any = load_class(name, what)
+        return own
     if name in known:
         return known[name]
     lower = {}
@@ -135,7 +144,7 @@ def make_ranker(
     CommandError
         If a name is unknown.
     """
-    ranker = find(name, rankers(), "ranker")()
+    ranker = make_object(name, rankers(), "ranker")
     params = _parse_settings(settings)
     _set_params(ranker, params)
     general = {"random_state": seed, "n_jobs": jobs}
@@ -150,6 +159,129 @@ def make_ranker(
         }
     )
     return ranker
+
+
+def make_object(name: str, known: Mapping[str, type], what: str) -> Any:
+    """Return an object of the class of a name, with its defaults.
+
+    Parameters
+    ----------
+    name : str
+        As for `find`.
+    known : mapping of str to class
+        Classes by name.
+    what : str
+        Kind of the classes, for error messages.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    CommandError
+        If the name is unknown, or a class of the user's own needs arguments or is no
+        estimator.
+    """
+    cls = find(name, known, what)
+    required = [parameter.name for parameter in _required_parameters(cls)]
+    if required:
+        raise CommandError(
+            f"{what} {shown(name)} cannot be made without arguments: give "
+            f"{', '.join(required)} a default"
+        )
+    return _made(cls, name, what) if names_own(name) else cls()
+
+
+def _made(cls, name, what):
+    """Return an object of a class of the user's own that can be set and cloned."""
+    try:
+        made = cls()
+    except (TypeError, ValueError) as error:
+        raise CommandError(
+            f"{what} {shown(name)} cannot be made: {words_of(error)}"
+        ) from error
+    if not isinstance(made, cls):
+        raise CommandError(
+            f"{what} {shown(name)} must make objects of its own class, made "
+            f"{shown(made)}"
+        )
+    try:
+        params = made.get_params(deep=False)
+        if not isinstance(params, dict):
+            raise TypeError(f"get_params returned {shown(params)}")
+        clone(made)  # which each fold and each choice of parameters begins with
+    except (TypeError, AttributeError, RuntimeError) as error:
+        raise CommandError(
+            f"{what} {shown(name)} cannot be cloned; its constructor must store each "
+            f"argument under its own name and do nothing else: {words_of(error)}"
+        ) from error
+    return made
+
+
+def make_with(name: str, params: Mapping[str, Any]) -> Any:
+    """Construct a ranker from its name and its parameters.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class, or ``module:Name``.
+    params : mapping of str to object
+        Values, of which `parse_value` has read those that were text.
+
+    Returns
+    -------
+    BaseRanker
+        The ranker, not fitted.
+
+    Raises
+    ------
+    CommandError
+        If a name is unknown.
+    """
+    ranker = make_object(name, rankers(), "ranker")
+    _set_params(ranker, params)
+    return ranker
+
+
+class _OwnMeasure:
+    """What stands in texts for a measure of the user's own."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+
+def with_named_measures(ranker: Any) -> Any:
+    """Return a copy to show, in which measures of the user's own are their names.
+
+    Parameters
+    ----------
+    ranker : estimator
+        Ranker, left unchanged.
+
+    Returns
+    -------
+    estimator
+        It is good for nothing but its text.
+    """
+    shown_one = clone(ranker)
+    for name, value in ranker.get_params().items():
+        if name.rpartition("__")[2] in MEASURES:
+            several = value if isinstance(value, list) else [value]
+            if any(map(_is_own_measure, several)):
+                named = [
+                    _OwnMeasure(m.name) if _is_own_measure(m) else m for m in several
+                ]
+                given = named if isinstance(value, list) else named[0]
+                shown_one.set_params(**{name: given})
+    return shown_one
+
+
+def _is_own_measure(value) -> bool:
+    return isinstance(value, BaseMeasure) and is_own(value.name)
 
 
 def aggregators() -> dict[str, type[BaseAggregator]]:
@@ -181,7 +313,12 @@ def make_aggregator(
     CommandError
         If a name is unknown.
     """
-    aggregator = find(name, aggregators(), "method")()
+    aggregator = make_object(name, aggregators(), "method")
+    if not isinstance(aggregator, BaseAggregator):
+        raise CommandError(
+            f"method {shown(name)} must be a class derived from "
+            f"skrank.aggregation.BaseAggregator, got {shown(type(aggregator))}"
+        )
     params = _parse_settings(settings)
     _set_params(aggregator, params)
     if jobs is not None and "n_jobs" not in params:
@@ -203,10 +340,33 @@ def _parse_setting(setting):
     name, text = name.strip(), text.strip()
     if not equals or not name:
         raise CommandError(f"--set takes PARAM=VALUE, got {shown(setting)}")
+    return name, parse_value(text)
+
+
+def parse_value(text: str) -> Any:
+    """Return the value that a text stands for: a literal of Python or JSON, or a word.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"0.1"``, ``"[32, 16]"``, ``"null"`` or ``"ListNetLoss"``.
+
+    Returns
+    -------
+    object
+        The value; a word is a text that `make_ranker` and `make_with` may read as the
+        name of a part.
+    """
+    if text in _OF_JSON:
+        return _OF_JSON[text]
     try:
-        return name, ast.literal_eval(text)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return name, _Word(text)
+        return _Word(text)
+
+
+# Python writes lists as JSON does, but not these.
+_OF_JSON = {"true": True, "false": False, "null": None}
 
 
 class _Word(str):
@@ -220,18 +380,28 @@ def _value_of(word, owner, parameter, *, has_own_settings):
     # parameters of its own that can be set.
     if not has_own_settings and word in _choices(_hints(owner).get(parameter)):
         return str(word)
+    if parameter in MEASURES and is_own(word):
+        return parse_measure(word)
+    if names_own(word):
+        if parameter in _PARTS or parameter == "estimator":
+            return make_object(word, {}, parameter)
+        return load_object(word, parameter)
     if parameter in _PARTS:
         classes = all_objects(_PARTS[parameter]).values()
     elif parameter == "estimator":
         allowed = [class_of_name(name) for name in SKLEARN_CLASSES]
         classes = [cls for cls in allowed if cls and issubclass(cls, RegressorMixin)]
+        classes += all_objects("ranker").values()
     else:
         return str(word)
-    return find(word, _constructible(classes), parameter)()
+    return make_object(word, _constructible(classes), parameter)
 
 
 def _hints(owner):
-    return typing.get_type_hints(type(owner))
+    try:
+        return typing.get_type_hints(type(owner))
+    except (NameError, TypeError):  # names that a user's class has for type checkers
+        return {}
 
 
 def _choices(hint) -> list[Any]:
@@ -262,8 +432,8 @@ def _owner(ranker, name):
         if not hasattr(owner, "get_params"):
             outer = "__".join(path[: i + 1])
             raise CommandError(
-                f"--set {name}: {outer} is {shown(owner)}, which has no parameters; "
-                f"name it first, as in --set {outer}={_example(part)}"
+                f"parameter {name}: {outer} is {shown(owner)}, which has no "
+                f"parameters; name it as well, as in {outer}={_example(part)}"
             )
     _check_known(owner, name.rpartition("__")[2])
     return owner

@@ -9,6 +9,8 @@ from skrank.cli._errors import CommandError
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 STANDARD = "-"
 STDOUT = "<stdout>"  # its name in messages
+#: Options that say which columns of a table are what.
+COLUMN_OPTIONS = ("label", "qid", "docid", "features", "categorical")
 
 
 class InputPath(str):

@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 
 from skrank._core._messages import shortened
 from skrank._version import __version__
+from skrank.cli._clicks_options import add_clicks
 from skrank.cli._errors import printable
+from skrank.cli._experiment_options import EXPERIMENT, add_arguments
 from skrank.cli._options import (
+    COLUMN_OPTIONS,
     Append,
     InputPath,
     OutputPath,
@@ -26,10 +29,13 @@ examples:
   skrank fit train.txt --ranker RankSVM --test test.txt --save model.skrank
   skrank predict model.skrank test.txt -o scores.txt
   skrank rank model.skrank test.txt -o run.trec
-  skrank evaluate run.trec qrels.txt -m all
+  skrank evaluate qrels.txt run.trec -m all
   skrank compare bm25.trec ranksvm.trec --qrels qrels.txt
+  skrank experiment MQ2008 --ranker RankSVM --grid RankSVM alpha=1e-3,1e-2 -o results
   skrank fuse bm25.trec ranksvm.trec -o fused.trec
+  skrank explain model.skrank test.txt --query 12 --document d7 --against d3
   skrank export model.skrank --format ranklib -o model.txt
+  skrank clicks fit log.tsv --model UBM --save clicks.skrank
 
 '-' as a file to read or to write is the standard input or output.
 'skrank COMMAND --help' explains one command."""
@@ -40,22 +46,33 @@ examples:
   skrank fit --list --ranker RankSVM
   skrank fit train.txt --ranker RankSVM --set alpha=1e-3 --set hinge=linear \\
       --validation vali.txt --test test.txt --metrics ndcg@10,map --save model.skrank
+  skrank fit train.txt --ranker LambdaMART -v --validation old.txt \\
+      --validation new.txt --validation-measures ndcg@10,map
   skrank fit train.txt --ranker EnergyRanker --set energy=MLPEnergy \\
       --set energy__hidden_layer_sizes=[32,16] --set loss=ListNetLoss --folds 5
   skrank fit --letor-folds MQ2008 --ranker RankNet --metrics ndcg@10,map --preset letor4
+  skrank fit train.csv --label grade --qid query --docid page --categorical site \\
+      --ranker LambdaMART --test test.csv --save model.skrank
+
+Files that end in .csv, .tsv or .parquet (and .csv.gz etc.) are tables with a line of
+names; empty cells are missing.
 
 JSON: {"command", "version", "ranker", "params", "normalize", "preset", "metrics",
 "runs": [{"name", "seconds", "sets": {"train" | "validation" | "test": {"queries",
-"documents", "metrics": {name: mean}}}}], "mean": {set: {name: mean}}, "model"}.
+"documents", "metrics": {name: mean}}}}], "mean": {set: {name: mean}}, "model",
+"left_out": [parameters whose values are code of your own and not in the model file]}.
+Several validation sets are called validation_0, validation_1 and so on, as in the text.
 The mean of a measure that is defined for no query is null."""
 
 _PREDICT = """\
 examples:
   skrank predict model.skrank test.txt -o scores.txt
   skrank predict model.skrank test.txt.gz | head
+  skrank predict model.skrank test.parquet --qid query
 
 The output has one score per line, in the order of the lines of the file, with as many
-digits as identify the number."""
+digits as identify the number. A table needs no grades, and its columns may come in any
+order."""
 
 _RANK = """\
 examples:
@@ -66,15 +83,20 @@ in the '#docid = ' comments of the file, or by their line ('line12') if it has n
 
 _EVALUATE = """\
 examples:
-  skrank evaluate run.trec qrels.txt
-  skrank evaluate run.trec qrels.txt -m map -m ndcg_cut.5,10 -q
-  skrank evaluate run.trec qrels.txt -m all -c --json -
+  skrank evaluate qrels.txt run.trec
+  skrank evaluate qrels.txt run.trec -m map -m ndcg_cut.5,10 -q
+  skrank evaluate qrels.txt run.trec -m all -c --json -
+  skrank evaluate qrels.txt run.trec -m map -m err@20 -m 'ndcg(gain=exp2)@5'
+  skrank evaluate qrels.txt run.trec --metrics ndcg@10,map --preset letor4
   skrank evaluate --letor test.txt --scores scores.txt --metrics ndcg@10,map \\
       --preset letor4
+  skrank evaluate --letor test.csv --label grade --qid query --scores scores.txt
 
-A run and judgements are evaluated as trec_eval does, in its layout. '-m official' (the
+Judgements come first, as in trec_eval, whose layout the output has. '-m official' (the
 default) prints the measures that trec_eval prints by default, '-m all' all measures for
-the format of the judgements.
+the format of the judgements. Names of -m that trec_eval does not have, and those of
+--metrics, are measures of skrank by trec_eval's conventions; with --preset all of them
+are measures of skrank by those of the preset.
 
 JSON: {"command", "version", "run", "measures": {name: value}, "queries": {query:
 {name: value}}}; "queries" only with -q."""
@@ -101,6 +123,25 @@ examples:
 The output is a TREC run: query, Q0, document, rank, score, tag. Methods that learn
 need judgements of some queries of the runs."""
 
+_EXPLAIN = """\
+examples:
+  skrank explain model.skrank test.txt --query 12
+  skrank explain model.skrank test.txt --query 12 --document d7 --top 5
+  skrank explain model.skrank test.txt --query 12 --document d7 --against d3
+
+The contributions of the features (Shapley values) sum to the score of the document
+above the mean score of its query; with --background all, above that of all documents of
+the file; with 'covers', above what the trees expect by their training documents. With
+--against they sum to the difference of the scores of two documents of the query.
+Features have the numbers that LETOR text gives them, or the names of the columns of a
+table, and categories are shown as the file has them.
+Documents are named as in the '#docid = ' comments of the file, or by their line
+('line12') if it has none. Linear rankers and rankers of trees can be explained.
+
+JSON: {"command", "version", "query", "documents": [{"document", "score", "rank"}],
+"base", "features": [{"feature", "values", "contribution"}]}; without --against there is
+one document, with it two and no "base". A value is a number, a name, or null."""
+
 _EXPORT = """\
 examples:
   skrank export model.skrank --format json -o model.json
@@ -111,15 +152,17 @@ examples:
 
 Rankers of trees and linear rankers can be exported; a model that a system cannot
 represent is refused. --check scores a file by the rule of the system and compares the
-scores with those of 'skrank predict'."""
+scores with those of 'skrank predict'. The exit code is 3 if a document changes its
+rank; the model is written all the same."""
 
 _DEMO = """\
 example:
   skrank demo
 
-The demo trains rankers on half of the queries of the embedded data set, whose queries
-and documents are made of the docstrings of numpy, scipy and scikit-learn, and compares
-them with each other and with BM25 on the other half.
+The demo trains linear models, networks, an energy-based model and boosted trees on half
+of the queries of the embedded data set, whose queries and documents are made of the
+docstrings of numpy, scipy and scikit-learn, and compares them with each other and with
+BM25 on the other half.
 
 JSON: that of 'compare', with "seconds": {ranker: training time}."""
 
@@ -163,6 +206,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
+        "-V",
         "--version",
         action="version",
         version=f"skrank {__version__}",
@@ -176,8 +220,11 @@ def build_parser() -> argparse.ArgumentParser:
     _add_rank(commands)
     _add_evaluate(commands)
     _add_compare(commands)
+    _add_experiment(commands)
     _add_fuse(commands)
+    _add_explain(commands)
     _add_export(commands)
+    add_clicks(commands, _command)
     _add_demo(commands)
     return parser
 
@@ -195,7 +242,7 @@ def _command(commands, name, summary, epilog):
 
 
 def _add_fit(commands):
-    parser = _command(commands, "fit", "train a ranker on LETOR text", _FIT)
+    parser = _command(commands, "fit", "train a ranker on LETOR text or tables", _FIT)
     parser.add_argument(
         "train",
         nargs="?",
@@ -214,6 +261,7 @@ def _add_fit(commands):
         help="set a parameter, also of a part (solver__max_iter=50); repeatable",
     )
     _add_splits(parser)
+    _add_columns(parser, *COLUMN_OPTIONS)
     parser.add_argument(
         "--normalize",
         choices=("none", "query-minmax", "query-standard", "standard"),
@@ -247,9 +295,17 @@ def _add_fit(commands):
 def _add_splits(parser):
     parser.add_argument(
         "--validation",
-        metavar="FILE",
+        "--vali",
+        metavar="[NAME=]FILE",
         type=InputPath,
-        help="queries for early stopping",
+        action="append",
+        help="queries for early stopping; repeatable: the last file decides, unless "
+        "--set validation_rule=mean; results call them NAME",
+    )
+    parser.add_argument(
+        "--validation-measures",
+        metavar="LIST",
+        help="measures of these queries, shown by -v; the first one decides",
     )
     parser.add_argument(
         "--test",
@@ -263,6 +319,21 @@ def _add_splits(parser):
     parser.add_argument(
         "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, ..."
     )
+
+
+def _add_columns(parser, *options):
+    """Add options that name columns of tables."""
+    helps = {
+        "label": "column of the grades in a table",
+        "qid": "column of the query ids in a table",
+        "docid": "column of the document ids",
+        "features": "a,b,c: columns of features; default: the rest",
+        "categorical": "a,b: features that are names; default: those with text",
+    }
+    for name in options:
+        several = name in ("features", "categorical")
+        metavar = "COLUMNS" if several else "COLUMN"
+        parser.add_argument(f"--{name}", metavar=metavar, help=helps[name])
 
 
 def _add_predict(commands):
@@ -281,7 +352,10 @@ def _add_model_and_data(parser):
     parser.add_argument(
         "model", type=InputPath, help="file written by 'skrank fit --save'"
     )
-    parser.add_argument("data", type=InputPath, help="LETOR text with the documents")
+    parser.add_argument(
+        "data", type=InputPath, help="LETOR text or table with the documents"
+    )
+    _add_columns(parser, "qid", "docid")
     parser.add_argument(
         "-o",
         "--output",
@@ -297,14 +371,15 @@ def _add_evaluate(commands):
     parser = _command(
         commands, "evaluate", "evaluate a run as trec_eval does, or scores", _EVALUATE
     )
-    parser.add_argument("run", nargs="?", type=InputPath, help="TREC run")
     parser.add_argument("qrels", nargs="?", type=InputPath, help="TREC judgements")
+    parser.add_argument("run", nargs="?", type=InputPath, help="TREC run")
     parser.add_argument(
         "-m",
         "--measure",
         action="append",
         metavar="MEASURE",
-        help="trec_eval's name, with cut-offs as in P.5,10; 'official' or 'all'",
+        help="trec_eval's name, with cut-offs as in P.5,10; 'official' or 'all'; "
+        "a name of --metrics, as in err@20; or module:Name of a measure of your own",
     )
     parser.add_argument(
         "-q", "--per-query", action="store_true", help="also print every query"
@@ -334,8 +409,12 @@ def _add_evaluate(commands):
         help="print values relative to these means and standard deviations",
     )
     parser.add_argument(
-        "--letor", metavar="FILE", type=InputPath, help="LETOR text with the grades"
+        "--letor",
+        metavar="FILE",
+        type=InputPath,
+        help="LETOR text or table with the grades",
     )
+    _add_columns(parser, "label", "qid")
     parser.add_argument(
         "--scores", metavar="FILE", type=InputPath, help="file with one score per line"
     )
@@ -360,8 +439,12 @@ def _add_compare(commands):
         "--qrels", metavar="FILE", type=InputPath, help="TREC judgements"
     )
     parser.add_argument(
-        "--letor", metavar="FILE", type=InputPath, help="LETOR text with the grades"
+        "--letor",
+        metavar="FILE",
+        type=InputPath,
+        help="LETOR text or table with the grades",
     )
+    _add_columns(parser, "label", "qid")
     _add_measures(parser)
     parser.add_argument(
         "--reference", metavar="NAME", help="compare the systems with this one"
@@ -378,11 +461,25 @@ def _add_compare(commands):
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of the randomised tests"
     )
-    parser.add_argument(
-        "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
-    )
+    _add_format(parser)
     _add_json(parser)
     _add_jobs(parser)
+    _add_limit(parser)
+
+
+def _add_experiment(commands):
+    parser = _command(
+        commands, "experiment", "tune and compare rankers on folds", EXPERIMENT
+    )
+    add_arguments(parser)
+    _add_format(parser)
+    _add_json(parser)
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="trainings at a time, each on one thread; default: one, on all threads",
+    )
     _add_limit(parser)
 
 
@@ -462,6 +559,30 @@ def _add_method(parser):
     )
 
 
+def _add_explain(commands):
+    parser = _command(
+        commands, "explain", "say what lifts a document in its ranking", _EXPLAIN
+    )
+    _add_model_and_data(parser)
+    parser.add_argument("--query", required=True, help="id of the query")
+    parser.add_argument(
+        "--document", help="name of the document; default: the first of the ranking"
+    )
+    parser.add_argument(
+        "--against", metavar="DOCUMENT", help="name of another document of the query"
+    )
+    parser.add_argument(
+        "--background",
+        choices=("query", "all", "covers"),
+        default="query",
+        help="documents to compare with; default: %(default)s",
+    )
+    parser.add_argument(
+        "--top", type=int, default=10, help="features to print; default: %(default)s"
+    )
+    _add_json(parser)
+
+
 def _add_export(commands):
     parser = _command(commands, "export", "write a model for a search engine", _EXPORT)
     parser.add_argument(
@@ -508,9 +629,7 @@ def _add_demo(commands):
     _add_measures(parser)
     parser.add_argument("--queries", type=int, help="number of queries; default: all")
     parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
-    parser.add_argument(
-        "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
-    )
+    _add_format(parser)
     _add_json(parser)
     _add_jobs(parser)
     _add_verbose(parser)
@@ -521,12 +640,19 @@ def _add_measures(parser):
         "--metrics",
         metavar="LIST",
         default="ndcg@10,map",
-        help="measures such as ndcg@10,map,rbp(p=0.8); default: %(default)s",
+        help="measures such as ndcg@10,map,rbp(p=0.8), or module:Name of a function or "
+        "class of your own; default: %(default)s",
     )
     parser.add_argument(
         "--preset",
         metavar="NAME",
         help="conventions of the measures: letor3, letor4, mslr, trec_eval ...",
+    )
+
+
+def _add_format(parser):
+    parser.add_argument(
+        "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
     )
 
 

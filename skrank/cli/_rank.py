@@ -6,10 +6,10 @@ from skrank._core._messages import on_one_line, shown
 from skrank._core._queries import QueryIndex
 from skrank.cli._errors import CommandError
 from skrank.cli._io import write_lines
-from skrank.cli._measures import document_names
 from skrank.cli._options import check_tag
 from skrank.cli._predict import scored
-from skrank.datasets._trec import trec_order
+from skrank.datasets._container import document_names
+from skrank.datasets._trec import check_fields, trec_order
 
 
 def run(args: argparse.Namespace) -> None:
@@ -18,15 +18,20 @@ def run(args: argparse.Namespace) -> None:
         raise CommandError(f"-k must be at least 1, got {args.k}")
     check_tag(args.tag)
     _, data, scores = scored(args)
-    _check_names(data, args.data)
-    write_lines(_lines(data, scores, args.tag, args.k), args.output)
+    names = document_names(data)
+    _check_names(data, names, args.data)
+    write_lines(_lines(data, names, scores, args.tag, args.k), args.output)
 
 
-def _check_names(data, path):
-    """Raise an error if a query has two documents of one name."""
+def _check_names(data, names, path):
+    """Raise an error if a run cannot hold the names of queries and documents."""
+    try:
+        check_fields(data.groups, names, len(data.groups))
+    except (TypeError, ValueError) as error:  # of bytes, or of what breaks a line
+        raise CommandError(f"{on_one_line(path)}: {error}") from error
     if data.docids is None:
         return
-    pairs = list(zip(data.groups.tolist(), document_names(data).tolist()))
+    pairs = list(zip(data.groups.tolist(), names.tolist()))
     if len(set(pairs)) < len(pairs):
         seen: set = set()
         query, name = next(p for p in pairs if p in seen or seen.add(p))
@@ -36,9 +41,9 @@ def _check_names(data, path):
         )
 
 
-def _lines(data, scores, tag, k):
+def _lines(data, names, scores, tag, k):
     index = QueryIndex.from_groups(data.groups)
-    grouped, names = index.take(scores), index.take(document_names(data))
+    grouped, names = index.take(scores), index.take(names)
     order = trec_order(index.codes, grouped, names)
     for query, start, stop in zip(index.ids.tolist(), index.ptr, index.ptr[1:]):
         for rank, row in enumerate(order[start:stop][:k].tolist(), 1):

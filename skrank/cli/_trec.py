@@ -6,11 +6,13 @@ judgements (``-R``) and statistics of other runs (``-Z``).
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from skrank._core._messages import on_one_line, shown
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_lines, source
 from skrank.datasets import load_qrels
+from skrank.datasets._trec import WrongKindError, is_line_of_run
 
 _LAYOUTS = {
     "qrels_jg": "query group document grade",
@@ -20,7 +22,7 @@ _LAYOUTS = {
 _ZSCORES = "query measure mean deviation"
 
 
-def read_judgements(path: str, layout: str, max_bytes: int | None = None) -> list:
+def read_judgements(path: str, layout: str, max_bytes: int | None = None) -> Any:
     """Read judgements as `skrank.metrics.trec_measures` takes them.
 
     Parameters
@@ -34,12 +36,11 @@ def read_judgements(path: str, layout: str, max_bytes: int | None = None) -> lis
 
     Returns
     -------
-    list of sequence
-        One sequence per field.
+    Qrels, or list of sequence
+        One sequence per field of the formats with groups.
     """
     if layout == "qrels":
-        qrels = load_qrels(source(path, max_bytes), max_bytes=max_bytes)
-        return [qrels.groups, qrels.docids, qrels.y]
+        return load_qrels(source(path, max_bytes), max_bytes=max_bytes)
     rows = list(_rows(path, _LAYOUTS[layout], 1, max_bytes))
     if not rows:
         raise CommandError(f"{on_one_line(path)} has no lines '{_LAYOUTS[layout]}'")
@@ -62,9 +63,14 @@ def _rows(path, layout, numbers, max_bytes) -> Iterator[list]:
     first_number = len(names) - numbers
     for line_number, line in read_lines(path, max_bytes):
         # Bytes, because only blanks of ASCII separate fields, as in the other formats.
-        words = line.split()[: len(names)]
+        fields = line.split()
+        words = fields[: len(names)]
         if words[0].startswith(b"#"):
             continue
+        if is_line_of_run(fields):
+            raise WrongKindError(
+                f"{on_one_line(path)} holds a run, rather than lines '{layout}'"
+            )
         where = f"{on_one_line(path)}, line {line_number}"
         if len(words) < len(names):
             raise CommandError(

@@ -81,10 +81,11 @@ class RankingData:
     X : ndarray or CSR array of shape (n_documents, n_features), or DataFrame
         Features.
     y : ndarray of shape (n_documents,), or Series
-        Relevance grades.
+        Relevance grades; None for tables without any.
     groups : ndarray of shape (n_documents,)
         Query id of each row: int64, or str if an id is not an integer; str objects
-        where an array of fixed width would take much more memory than the ids.
+        where an array of fixed width would take much more memory than the ids. None
+        for tables without any.
     feature_names : ndarray of shape (n_features,), dtype object
         Names of the features: ``"1"``, ``"2"``, … for LETOR text, the names of the
         columns for tables.
@@ -104,7 +105,7 @@ class RankingData:
 
     X: Any
     y: Any
-    groups: np.ndarray
+    groups: Any
     # None for those of LETOR text: its indices may reach far beyond what it names.
     _feature_names: np.ndarray | None = field(default=None, repr=False)
     _comments: TextColumn | None = field(default=None, repr=False)
@@ -150,8 +151,8 @@ class RankingData:
         """Convert the features to a DataFrame and the grades to a Series.
 
         Both have an index of two levels, ``qid`` and ``row``, in which all of skrank
-        finds the queries, so that ``groups=`` is not needed. The columns have the names
-        of the features.
+        finds the queries, so that ``groups=`` is not needed; without queries there is
+        ``row`` alone. The columns have the names of the features.
 
         Returns
         -------
@@ -164,18 +165,32 @@ class RankingData:
             If pandas is not installed.
         """
         pd = import_pandas("as_frame=True")
-        rows, names = np.arange(len(self.groups)), [QID_LEVEL, "row"]
-        try:
-            index = pd.MultiIndex.from_arrays([self.groups, rows], names=names)
-        except UnicodeEncodeError:
-            # Strings of Arrow cannot hold the surrogates of bytes that are not UTF-8.
-            qids = pd.Index(self.groups, dtype=object)
-            index = pd.MultiIndex.from_arrays([qids, rows], names=names)
+        index = self._index(pd)
         if hasattr(self.X, "tocsr"):
             X = pd.DataFrame.sparse.from_spmatrix(self.X, index, self.feature_names)
         else:
             X = pd.DataFrame(self.X, index, self.feature_names)
-        return replace(self, X=X, y=pd.Series(self.y, index, name="grade"))
+        y = None if self.y is None else pd.Series(self.y, index, name="grade")
+        return replace(self, X=X, y=y)
+
+    def _index(self, pd) -> Any:
+        rows, names = np.arange(self.X.shape[0]), [QID_LEVEL, "row"]
+        if self.groups is None:
+            return pd.Index(rows, name="row")
+        try:
+            return pd.MultiIndex.from_arrays([self.groups, rows], names=names)
+        except UnicodeEncodeError:
+            # Strings of Arrow cannot hold the surrogates of bytes that are not UTF-8.
+            qids = pd.Index(self.groups, dtype=object)
+            return pd.MultiIndex.from_arrays([qids, rows], names=names)
+
+
+def document_names(data: Any) -> np.ndarray:
+    """Return the document ids of a data set; lines stand in where there are none."""
+    lines = np.array([f"line{i}" for i in range(1, len(data.groups) + 1)], dtype=object)
+    if data.docids is None:
+        return lines
+    return np.where(data.docids == "", lines, data.docids)
 
 
 def float_dtype(dtype: Any) -> np.dtype:

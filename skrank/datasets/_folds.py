@@ -70,6 +70,10 @@ class LetorFold:
     def __repr__(self) -> str:
         return f"LetorFold({str(self.folder)!r})"
 
+    def unread(self) -> "LetorFold":
+        """Return the same fold, which has read nothing yet."""
+        return LetorFold(self.folder, **self._load_kwargs)
+
     @cached_property
     def _n_features(self) -> int:
         """Number of features of all parts, since a part may lack the last ones."""

@@ -3,16 +3,22 @@
 import importlib
 import io
 import os
+import re
 import warnings
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import compress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from skrank._core._id_arrays import id_array
+from skrank._core._levels import FROM_DTYPE, columns_of_names, levels_of
 from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._parameters import InvalidParameterError, PositiveInt
 from skrank._core._paths import checked_path
@@ -31,33 +37,52 @@ from skrank.datasets._container import (
 )
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+_PARQUET = (".parquet", ".pq")
+_SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 _BATCH_ROWS = 2**16
+_NO_NAME = re.compile(r"__index_level_\d+__")  # what pandas calls it in Parquet
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # as int64 holds it
 
 
-def _read(pd: ModuleType, path: str | os.PathLike, max_bytes: int | None) -> Any:
+def kind_of_table(path: str | os.PathLike) -> str:
+    """Return the end of the name of a file, without that of a packed one."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
-    kind = suffixes[-1] if suffixes else ""
-    name = source_name(path)
+    return suffixes[-1] if suffixes else ""
+
+
+def _read(
+    pd: ModuleType,
+    path: str | os.PathLike,
+    max_bytes: int | None,
+    of_names: list,
+    qid: str | None,
+    docid: str | None,
+) -> tuple[Any, set[str]]:
+    """Return a table, and which of its columns were the index of a data frame."""
+    # Ids stand as they are, as names do: "01" and "1.0" are other queries than "1".
+    as_text = [*of_names, *(column for column in (qid, docid) if column is not None)]
+    kind, name = kind_of_table(path), source_name(path)
     with warnings.catch_warnings():
         # Of columns whose types change between blocks, which have one type below.
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-        if kind in (".parquet", ".pq"):
+        if kind in _PARQUET:
             with open_text(path, max_bytes) as content:
                 # A copy: what refers to a mapped file would keep it from being closed.
-                return _read_parquet(bytes(content), name, max_bytes)
-        if kind in (".csv", ".txt", ".tsv", ".tab"):
-            separator = "\t" if kind in (".tsv", ".tab") else ","
+                convert = partial(_frame_of, pd, docid=docid, of_names=of_names)
+                return _read_parquet(bytes(content), name, max_bytes, convert)
+        if kind in _SEPARATORS:
+            separator = _SEPARATORS[kind]
             with open_text(path, max_bytes) as text, damage_named(name):
-                return _read_text(pd, text, separator)
+                return _read_text(pd, text, separator, as_text), set()
     raise ValueError(
         f"{name}: expected a name that ends in .csv, .tsv or .parquet, possibly "
         f"compressed, found {shown(kind)}"
     )
 
 
-def _read_text(pd: ModuleType, text: Any, separator: str) -> Any:
+def _read_text(pd: ModuleType, text: Any, separator: str, as_text: list) -> Any:
     # The names are read on their own, because pandas gives a second column of a name
     # another one without a word.
     options = {"sep": separator, "encoding": "utf-8"}
@@ -71,11 +96,21 @@ def _read_text(pd: ModuleType, text: Any, separator: str) -> Any:
     names = head.iloc[0].tolist()
     if len(names) == frame.shape[1] and len(set(names)) < len(names):
         frame.columns = [name or own for name, own in zip(names, frame.columns)]
+    as_text = [c for c in as_text if list(frame.columns).count(c) == 1]
+    if as_text:
+        # "007" stays as it is, and so does "NA", which is a country, too.
+        kept = {"usecols": as_text, "dtype": str, "na_filter": False}
+        names_of_rows = pd.read_csv(io.BytesIO(text), **kept, **options)
+        for column in as_text:
+            values = names_of_rows[column]
+            frame[column] = values.where(values != "", None)
     return frame
 
 
-def _read_parquet(content: bytes, name: str, max_bytes: int | None) -> Any:
-    """Read a table in batches, whose size is counted.
+def _read_parquet(
+    content: bytes, name: str, max_bytes: int | None, convert: Callable
+) -> tuple[Any, set[str]]:
+    """Read a table of Arrow in batches, whose size is counted, and convert it.
 
     A column that repeats one value takes a few bytes of a file, whatever its length.
     """
@@ -94,42 +129,100 @@ def _read_parquet(content: bytes, name: str, max_bytes: int | None) -> Any:
             batches.append(batch)
         table = pa.Table.from_batches(batches, file.schema_arrow)
         table.validate(full=True)  # also that text is UTF-8
-        return table.to_pandas()
+        return convert(table)
 
 
-def _names_of(features: Any) -> list:
+def _frame_of(
+    pd: ModuleType, table: Any, docid: str | None, of_names: list
+) -> tuple[Any, set[str]]:
+    """Return a table of Arrow as a data frame, and the columns that were an index.
+
+    The types of pandas that its metadata tell of are not followed: ids and names are
+    converted in their own way.
+    """
+    pa = importlib.import_module("pyarrow")
+    index = _columns_of_index(table.schema)
+    names = table.schema.names
+    table = table.replace_schema_metadata(None)
+    table = table.select(
+        [i for i, c in enumerate(names) if not (c in index and _NO_NAME.fullmatch(c))]
+    )
+    # Without a type of pandas, True beside a missing value becomes an object.
+    frame = table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    for column in {*of_names, docid}:
+        if names.count(column) != 1 or column not in frame:
+            continue
+        values = table.column(column)
+        if not pa.types.is_integer(values.type):
+            continue
+        # pandas would make them floats if one is missing.
+        if column == docid:
+            frame[column] = values.cast(pa.string()).to_pandas()
+        elif values.null_count:
+            frame[column] = values.to_pandas(integer_object_nulls=True)
+    return frame, index
+
+
+def _columns_of_index(schema: Any) -> set[str]:
+    """Return the names of the columns in which pandas has stored an index."""
+    noted = schema.pandas_metadata
+    columns = noted.get("index_columns") if isinstance(noted, dict) else None
+    if not isinstance(columns, list):
+        return set()
+    return {column for column in columns if isinstance(column, str)}
+
+
+def _names_of(columns: Any, argument: str, default: Any) -> Any:
+    if columns is None:
+        return default
     try:
-        if isinstance(features, (str, bytes)):
+        if isinstance(columns, (str, bytes)):
             raise TypeError
-        return list(features)
+        return list(columns)
     except (TypeError, OSError):
         raise InvalidParameterError(
-            "load_table: features must be a sequence of names of columns or None, got "
-            f"{shown(features)}"
+            f"load_table: {argument} must be a sequence of names of columns or None, "
+            f"got {shown(columns)}"
         ) from None
 
 
+def _check_once(columns: Sequence[str], argument: str) -> None:
+    for column, count in Counter(columns).items():
+        if count > 1:
+            raise InvalidParameterError(
+                f"load_table: {argument} must name each column once, got "
+                f"{shown(column)} twice"
+            )
+
+
 def _check_columns(frame: Any, name: str, wanted: dict[str, Any]) -> None:
-    columns = list(frame.columns)
+    columns = Counter(frame.columns)
     for argument, column in wanted.items():
-        if column not in columns:
-            found = shortened(on_one_line(", ".join(map(str, columns[:20]))), 500)
+        if not columns[column]:
+            first = map(str, frame.columns[:20])
+            found = shortened(on_one_line(", ".join(first)), 500)
             raise ValueError(
                 f"{argument}: {name} has no column {shown(column)}; its columns are: "
                 f"{found}"
             )
-        if columns.count(column) > 1:
+        if columns[column] > 1:
             raise ValueError(
                 f"{argument}: {name} has more than one column {shown(column)}"
             )
 
 
-def _check_numeric(frame: Any, name: str, columns: Sequence[str]) -> None:
+def _check_types(
+    frame: Any, name: str, columns: Sequence[str], of_names: Sequence[str] = ()
+) -> None:
     for column in columns:
-        if frame[column].dtype.kind not in "biuf":
+        if column in of_names:
+            # Raises an error if a value cannot be a name.
+            levels_of(frame[column], f"{name}: column {shown(column)}")
+        elif frame[column].dtype.kind not in "biuf":
             raise ValueError(
                 f"{name}: column {shown(column)} must be numeric, found dtype "
-                f"{frame[column].dtype}; name the columns to use in features="
+                f"{frame[column].dtype}; name the columns to use in features=, or "
+                "those that hold names in categorical_features="
             )
 
 
@@ -149,10 +242,11 @@ def _features(frame: Any, name: str, columns: list, dtype: np.dtype) -> np.ndarr
 def load_table(
     path: str | os.PathLike,
     *,
-    label: str,
-    qid: str,
+    label: str | None,
+    qid: str | None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
+    categorical_features: Literal["from_dtype"] | Sequence[str] | None = None,
     dtype: npt.DTypeLike = np.float32,
     as_frame: bool = False,
     max_bytes: PositiveInt | None = None,
@@ -164,24 +258,34 @@ def load_table(
     path : str or path
         File whose name ends in ``.csv``, ``.tsv`` or ``.parquet``. Text may be
         compressed, as in ``.csv.gz``.
-    label : str
-        Name of the column of relevance grades.
-    qid : str
-        Name of the column of query ids.
+    label : str or None
+        Name of the column of relevance grades. None is for documents that have none:
+        ``y`` is then None.
+    qid : str or None
+        Name of the column of query ids. Of text, they are read as they stand: they are
+        numbers if all of them are whole numbers, and strings if any is not, as "01".
+        None is for documents that are scored without regard to queries: ``groups`` is
+        then None.
     docid : str, default=None
-        Name of the column of document ids.
+        Name of the column of document ids, which are strings as they stand.
     features : sequence of str, default=None
-        Names of the columns of features. None takes all remaining columns, which must
-        be numeric.
+        Names of the columns of features. None takes all remaining columns, but not
+        those that were the index of a data frame written to Parquet.
+    categorical_features : "from_dtype" or sequence of str, default=None
+        Names of those features whose values are names. Of text, they are read as they
+        stand, so that "007" and "NA" are names; an empty cell is missing. "from_dtype"
+        takes the columns of strings, as pandas reads them, and the categorical ones of
+        Parquet. They become categorical columns of a data frame, and need
+        ``as_frame=True``. All other features must be numeric.
     dtype : {np.float32, np.float64}, default=np.float32
         Type of the features. Empty cells become NaN.
     as_frame : bool, default=False
         Whether ``X`` becomes a DataFrame and ``y`` a Series whose index has a level
-        ``"qid"``.
+        ``"qid"``, if there are queries.
     max_bytes : int, default=None
         Largest number of bytes of the table, after unpacking. None sets no limit to
-        plain files of text and 1 GiB to pipes and devices; a packed file or a
-        Parquet file may unpack to a hundred times its size, and to 256 MiB in any case.
+        plain files of text and 1 GiB to pipes and devices; a packed file or a Parquet
+        file may unpack to a hundred times its size, and to 256 MiB in any case.
 
     Returns
     -------
@@ -195,8 +299,8 @@ def load_table(
         If pandas is not installed.
     ValueError
         If a column is missing, occurs twice or is not numeric, a grade or a query id is
-        missing, a feature is infinite, or the file is damaged or larger than
-        ``max_bytes``.
+        missing, a feature is infinite, names are to become an array, or the file is
+        damaged or larger than ``max_bytes``.
     OSError
         If the file cannot be read.
 
@@ -211,42 +315,98 @@ def load_table(
     ([0.5, 0.25], ['q1', 'q1'])
     """
     check_arguments(load_table, as_frame=as_frame, max_bytes=max_bytes)
+    if isinstance(categorical_features, str) and categorical_features != FROM_DTYPE:
+        _names_of(categorical_features, "categorical_features", None)  # which raises
     path, dtype = checked_path(path), float_dtype(dtype)
-    named = {"label": label, "qid": qid} | ({} if docid is None else {"docid": docid})
-    if features is not None:
-        features = _names_of(features)
-        named |= {f"features[{i}]": column for i, column in enumerate(features)}
+    named = {} if label is None else {"label": label}
+    named |= {} if qid is None else {"qid": qid}
+    named |= {} if docid is None else {"docid": docid}
+    _check_names(named)
+    features = _names_of(features, "features", None)
+    by_dtype = isinstance(categorical_features, str)
+    of_names = [] if by_dtype else categorical_features
+    of_names = _names_of(of_names, "categorical_features", [])
+    named |= _named_columns(features or [], of_names, label)
+    if (of_names or by_dtype) and not as_frame:
+        raise ValueError(
+            "load_table: categorical_features need as_frame=True, because an array of "
+            "numbers holds no names"
+        )
+    pd, name = import_pandas("load_table"), source_name(path)
+    frame, index = _read(pd, path, max_bytes, of_names, qid, docid)
+    if features is None:
+        others = {label, qid, docid, *index.difference(of_names)}
+        features = [column for column in frame.columns if column not in others]
+    named |= {f"features[{i}]": column for i, column in enumerate(features)}
+    _check_columns(frame, name, named)
+    if by_dtype:
+        of_names = list(compress(features, columns_of_names(frame[features])))
+    for column in set(of_names) - set(features):
+        raise ValueError(f"categorical_features: {shown(column)} is no feature")
+    if not len(frame):
+        raise ValueError(f"{name} has no rows")
+    grades = [] if label is None else [label]
+    _check_types(frame, name, [*grades, *features], of_names)
+    data = RankingData(
+        _features(frame, name, [c for c in features if c not in of_names], dtype),
+        None if label is None else _grades(frame, name, label),
+        None if qid is None else _groups(frame, name, qid),
+        np.array([c for c in features if c not in of_names], dtype=object),
+        None,
+        None if docid is None else _document_ids(frame[docid]),
+    )
+    if not as_frame:
+        return data
+    data = data.to_frame()
+    return _with_names(data, frame, features, of_names) if of_names else data
+
+
+def _named_columns(features: Sequence, of_names: list, label: Any) -> dict[str, Any]:
+    """Return the columns that the lists name, by the places where they stand there."""
+    named = {f"features[{i}]": column for i, column in enumerate(features)}
+    named |= {f"categorical_features[{i}]": c for i, c in enumerate(of_names)}
+    _check_names(named)
+    _check_once(features, "features")
+    _check_once(of_names, "categorical_features")
+    if label is not None and label in features:
+        raise ValueError(
+            f"load_table: features must not hold the label {shown(label)}, which a "
+            "ranker would do nothing but copy"
+        )
+    return named
+
+
+def _with_names(data: RankingData, frame: Any, features: Any, of_names: list) -> Any:
+    """Return data with categorical columns at their places."""
+    for j, column in enumerate(features):
+        if column in of_names:
+            values = frame[column].astype("category").set_axis(data.X.index)
+            data.X.insert(j, column, values)
+    return replace(data, _feature_names=np.array(features, dtype=object))
+
+
+def _check_names(named: dict[str, Any]) -> None:
     for argument, column in named.items():
         if column is None or not isinstance(column, Hashable):
             raise InvalidParameterError(
                 f"load_table: {argument} must be the name of a column, got "
                 f"{shown(column)}"
             )
-    frame = _read(import_pandas("load_table"), path, max_bytes)
-    name = source_name(path)
-    columns = (
-        features
-        if features is not None
-        else [column for column in frame.columns if column not in named.values()]
-    )
-    named |= {f"features[{i}]": column for i, column in enumerate(columns)}
-    _check_columns(frame, name, named)
-    _check_numeric(frame, name, [label, *columns])
-    if not len(frame):
-        raise ValueError(f"{name} has no rows")
+
+
+def _groups(frame: Any, name: str, qid: str) -> np.ndarray:
+    words = f"{name}: column {shown(qid)}"
+    return check_groups(_ids(frame[qid]), len(frame), name=words)
+
+
+def _grades(frame: Any, name: str, label: str) -> np.ndarray:
     y = frame[label].to_numpy(dtype=np.float64, na_value=np.nan)
     if not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         raise ValueError(
             f"{name}: column {shown(label)} has no finite grade in row {row}"
         )
-    groups = check_groups(
-        _ids(frame[qid]), len(frame), name=f"{name}: column {shown(qid)}"
-    )
-    X = _features(frame, name, columns, dtype)
-    docids = None if docid is None else _document_ids(frame[docid])
-    data = RankingData(X, y, groups, np.array(columns, dtype=object), None, docids)
-    return data.to_frame() if as_frame else data
+    return y
 
 
 def _document_ids(column: Any) -> np.ndarray:
@@ -257,8 +417,13 @@ def _document_ids(column: Any) -> np.ndarray:
 
 
 def _ids(column: Any) -> np.ndarray:
-    """Return ids as an array, in which numbers stay numbers and text becomes str."""
+    """Return ids as an array: whole numbers if all of them are such, otherwise text.
+
+    Text that a number would not be written as, such as "01", stays text.
+    """
     ids = column.to_numpy()
-    if ids.dtype == object and all(isinstance(value, str) for value in ids):
-        return id_array(ids.tolist())
-    return ids
+    if ids.dtype != object or not all(isinstance(value, str) for value in ids):
+        return ids
+    if all(map(_WHOLE_NUMBER.fullmatch, ids)):
+        return ids.astype(np.int64)
+    return id_array(ids.tolist())

@@ -1,4 +1,4 @@
-"""TREC files: judgements (qrels), ranked results (runs), and runs with judgements.
+"""TREC files: judgements (qrels) and ranked results (runs).
 
 A line of a qrels file is ``query iteration document grade``, a line of a run
 ``query Q0 document rank score tag``. Fields are separated by any number of blanks.
@@ -6,16 +6,14 @@ Blank lines and lines whose first character is ``#`` are passed over, as trec_ev
 """
 
 import os
-import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, NamedTuple
+import re
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from skrank._core._id_arrays import id_array, in_order
+from skrank._core._best_first import best_first
+from skrank._core._id_arrays import id_array
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._messages import has_control, shown
 from skrank._core._parameters import PositiveInt
@@ -25,60 +23,30 @@ from skrank._core._validation import (
     as_ids,
     as_numbers,
     check_arguments,
-    check_groups,
     check_no_missing_id,
     check_scores,
-    n_rows,
     naming,
 )
 from skrank._core._writing import check_writable, packed_write
 from skrank.datasets._container import as_text_list, entries_of
 from skrank.datasets._letor import line_of
+from skrank.datasets._runs import Qrels, Run, first_duplicate
 
 _QRELS = "query iteration document grade"
 _RUN = "query Q0 document rank score tag"
+_CARRIAGE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
+_GRADE, _SCORE = (
+    re.compile(rb"-?\d+(\.0*)?"),
+    re.compile(rb"-?\d*\.?\d+([eE][-+]?\d+)?"),
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Qrels:
-    """Relevance judgements, one row per judged document.
-
-    Attributes
-    ----------
-    groups : ndarray of shape (n,), dtype str or object
-        Query id of each row.
-    docids : ndarray of shape (n,), dtype object
-        Document ids.
-    y : ndarray of shape (n,), dtype float64
-        Relevance grades; a negative grade means that the document was pooled but not
-        judged.
-    """
-
-    groups: np.ndarray
-    docids: np.ndarray
-    y: np.ndarray
+# Bytes of comments before the first line of a file, at most.
+_LONG_HEAD = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Retrieved documents of a system, one row each, in the order of the file.
-
-    Attributes
-    ----------
-    groups : ndarray of shape (n,), dtype str or object
-        Query id of each row.
-    docids : ndarray of shape (n,), dtype object
-        Document ids.
-    scores : ndarray of shape (n,), dtype float64
-        Scores, higher is better. They alone order the documents; ranks are ignored.
-    tag : str
-        Name of the run, taken from its first line.
-    """
-
-    groups: np.ndarray
-    docids: np.ndarray
-    scores: np.ndarray
-    tag: str
+class WrongKindError(ValueError):
+    """A file of judgements was read as a run, or a run as judgements."""
 
 
 def _strings(text: Any, starts: np.ndarray, lengths: np.ndarray) -> list[str]:
@@ -109,6 +77,7 @@ def _read(
                 raise ValueError(f"{source_name(source)} has no lines '{layout}'")
             if layout == _QRELS:
                 _refuse_run(text, int(starts[0, 0]), source)
+            _refuse_carriage_returns(text, source)
             numbers = parse_numbers(
                 text, starts[:, number_field], lengths[:, number_field]
             )
@@ -118,7 +87,7 @@ def _read(
         docids = _objects(_strings(text, starts[:, 2], lengths[:, 2]))
         tag = _strings(text, starts[:1, -1], lengths[:1, -1])[0]
         groups = id_array(queries)
-        duplicate = _first_duplicate(groups, docids)
+        duplicate = first_duplicate(groups, docids)
         if duplicate is not None:
             line = line_of(text, int(starts[duplicate, 0]))
             raise ValueError(
@@ -136,6 +105,11 @@ def _explain(
     end = text.find(b"\n", error.offset)
     words = bytes(text[error.offset : end if end >= 0 else len(text)]).split()
     line = line_of(text, error.offset)
+    if layout == _RUN and _are_judgements(text, error.offset, words):
+        return WrongKindError(
+            f"{source_name(source)} holds judgements, lines '{_QRELS}', rather than a "
+            f"run, lines '{_RUN}'"
+        )
     if error.reason == "too_few_fields":
         problem = (
             f"expected {len(layout.split())} fields '{layout}', found {len(words)}"
@@ -149,36 +123,46 @@ def _explain(
     return ValueError(f"{source_name(source)}, line {line}: {problem}")
 
 
-def _refuse_run(text: Any, start: int, source: Source) -> None:
-    """Refuse the lines of a run, whose ranks would be taken for grades.
+def is_line_of_run(words: list[bytes]) -> bool:
+    """Return whether a line holds a run, whose ranks would be taken for grades.
 
-    Text after the grade is allowed, so that only the fields together tell.
+    Text after the grade of a judgement is allowed, so that only the fields together
+    tell.
     """
+    if len(words) != 6:
+        return False
+    is_ranked = _GRADE.fullmatch(words[3]) and _SCORE.fullmatch(words[4])
+    return words[1].upper() == b"Q0" or bool(is_ranked and b"." in words[4])
+
+
+def _refuse_run(text: Any, start: int, source: Source) -> None:
+    """Refuse the lines of a run in place of judgements."""
     end = text.find(b"\n", start)
-    words = bytes(text[start : end if end >= 0 else len(text)]).split()
-    if len(words) == 6 and words[1].upper() == b"Q0":
-        raise ValueError(
+    if is_line_of_run(bytes(text[start : end if end >= 0 else len(text)]).split()):
+        raise WrongKindError(
             f"{source_name(source)} holds a run, lines '{_RUN}', rather than "
             f"judgements, lines '{_QRELS}'"
         )
 
 
-def _first_duplicate(groups: np.ndarray, docids: np.ndarray) -> int | None:
-    """Return the first row whose query and document occurred before, or None."""
-    # The lines of a query need not be adjacent, and sets of whole queries are compared
-    # first: a Python loop over rows is left to the queries that have a duplicate.
-    index = QueryIndex.from_groups(groups)
-    grouped, ptr = index.take(docids).tolist(), index.ptr.tolist()
-    rows = []
-    for a, b in pairwise(ptr):
-        if len(set(grouped[a:b])) < b - a:
-            seen: set = set()
-            for i in range(a, b):
-                if grouped[i] in seen:
-                    rows.append(i if index.order is None else int(index.order[i]))
-                    break
-                seen.add(grouped[i])
-    return min(rows, default=None)
+def _are_judgements(text: Any, offset: int, words: list[bytes]) -> bool:
+    """Return whether the first line of a text that is no run holds a judgement."""
+    if len(words) != 4 or not _GRADE.fullmatch(words[3]):
+        return False
+    before = bytes(text[:offset]).splitlines() if offset < _LONG_HEAD else [b"x"]
+    return all(not line.strip() or line.startswith(b"#") for line in before)
+
+
+def _refuse_carriage_returns(text: Any, source: Source) -> None:
+    """Refuse a carriage return within a line, which some systems end lines with."""
+    found = _CARRIAGE_RETURN.search(text)
+    if found is not None:
+        after = bytes(text[found.end() : found.end() + 4])
+        after = after.decode("utf-8", errors="replace")[:1]
+        raise ValueError(
+            f"{source_name(source)}, line {line_of(text, found.start())}: expected the "
+            f"end of the line after a carriage return, found {shown(after)}"
+        )
 
 
 def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels:
@@ -265,7 +249,7 @@ def _plain(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
+def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     """Return query ids and document ids as strings that can be written."""
     columns = []
     for values, name in ((groups, "groups"), (docids, "docids")):
@@ -327,7 +311,7 @@ def dump_qrels(
             raise ValueError(f"y must be one-dimensional, got shape {y.shape}")
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite grades; it contains NaN or infinity")
-    queries, names = _check_fields(groups, docids, len(y))
+    queries, names = check_fields(groups, docids, len(y))
     rows = zip(queries, names, y.tolist())
     _write(path, [f"{q} 0 {docid} {_plain(grade)}\n" for q, docid, grade in rows])
 
@@ -388,7 +372,7 @@ def dump_run(
     as_text_list([tag], "tag", r"\s|^$")
     if has_control(tag):
         raise ValueError(f"tag must not hold control characters, got {shown(tag)}")
-    queries, names = _check_fields(groups, docids, len(checked))
+    queries, names = check_fields(groups, docids, len(checked))
     numbers = {query: i for i, query in enumerate(dict.fromkeys(queries))}
     codes = np.array([numbers[query] for query in queries], dtype=np.intp)
     order = trec_order(codes, checked, np.array(names, dtype=object))
@@ -420,309 +404,13 @@ def trec_order(codes: np.ndarray, scores: np.ndarray, docids: np.ndarray) -> np.
     ndarray of shape (n,), dtype intp
         Row numbers in this order. Complexity: O(n log n).
     """
-    # Scores beyond the range of single precision become infinite, and tied.
+    index = QueryIndex.from_groups(codes, canonical=True)
+    single = in_single_precision(index.take(scores))
+    order = best_first(single, index.ptr, index.take(docids))
+    return order if index.order is None else index.order[order]
+
+
+def in_single_precision(scores: np.ndarray) -> np.ndarray:
+    """Round scores to what trec_eval keeps of them; those out of range are infinite."""
     with np.errstate(over="ignore"):
-        single = scores.astype(np.float32)
-    order = np.lexsort((-single, codes))
-    tied = (single[order][1:] == single[order][:-1]) & (
-        codes[order][1:] == codes[order][:-1]
-    )
-    # Ids are compared as strings only where scores are tied: sorting all rows by them
-    # would take most of the time.
-    edges = np.flatnonzero(np.diff(np.r_[False, tied, False].astype(np.int8)))
-    for start, stop in edges.reshape(-1, 2):
-        rows = order[start : stop + 1]
-        order[start : stop + 1] = sorted(rows, key=docids.__getitem__, reverse=True)
-    return order
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedRun:
-    """A run with its judgements, in the form that measures take.
-
-    The documents of evaluated query ``q`` are rows ``ptr[q]:ptr[q + 1]``: the retrieved
-    ones, best first in trec_eval's order, and after them those that were judged but not
-    retrieved. With ``y``, ``scores`` and ``groups``, measures give trec_eval's values,
-    in the case of documents of equal score under ``ties="docid"``, or
-    ``preset="trec_eval"``, and ``docids``: a document of score −inf is outside of the
-    ranking, so that it earns nothing but counts as a relevant document and in the ideal
-    ranking, and a document with a masked grade is not relevant, and unknown to measures
-    that compare judged documents only, such as bpref.
-
-    Attributes
-    ----------
-    queries : ndarray of shape (n_queries,), dtype str
-        Evaluated queries in ascending order.
-    ptr : ndarray of shape (n_queries + 1,), dtype intp
-        Pointers to the rows of each query.
-    y : masked array of shape (n_documents,), dtype float64
-        Relevance grades; masked, with 0 below the mask, where a document was not
-        judged, which means no grade or a negative one in the qrels.
-    scores : ndarray of shape (n_documents,), dtype float64
-        Scores of the run, equal where trec_eval, which keeps single precision, cannot
-        tell them apart; −inf where the document was not retrieved.
-    groups : ndarray of shape (n_documents,), dtype str
-        Query id of each document.
-    docids : ndarray of shape (n_documents,), dtype object
-        Document ids.
-    unjudged_queries : ndarray of str
-        Queries of the run that have no judgements; they are not evaluated.
-    unretrieved_queries : ndarray of str
-        Judged queries that the run lacks; they are evaluated only under ``complete``.
-    """
-
-    queries: np.ndarray
-    ptr: np.ndarray
-    y: np.ma.MaskedArray
-    scores: np.ndarray
-    groups: np.ndarray
-    docids: np.ndarray
-    unjudged_queries: np.ndarray
-    unretrieved_queries: np.ndarray
-
-    @property
-    def judged(self) -> np.ndarray:
-        """Whether each document was judged, shape (n_documents,), dtype bool."""
-        return ~np.ma.getmaskarray(self.y)
-
-    @property
-    def retrieved(self) -> np.ndarray:
-        """Whether the run has each document, shape (n_documents,), dtype bool."""
-        return self.scores > -np.inf
-
-    @property
-    def missing_y(self) -> np.ndarray:
-        """Grades of the documents that were judged but not retrieved."""
-        return self.y.data[~self.retrieved]
-
-    @property
-    def missing_docids(self) -> np.ndarray:
-        """Ids of the documents that were judged but not retrieved."""
-        return self.docids[~self.retrieved]
-
-    @property
-    def missing_groups(self) -> np.ndarray:
-        """Query id of each document that was judged but not retrieved."""
-        return self.groups[~self.retrieved]
-
-    @property
-    def missing_ptr(self) -> np.ndarray:
-        """Pointers to the documents of each query among those not retrieved."""
-        return np.append(0, np.cumsum(_count(~self.retrieved, self.ptr)))
-
-    @property
-    def n_retrieved(self) -> np.ndarray:
-        """Number of retrieved documents of each query, shape (n_queries,)."""
-        return _count(self.retrieved, self.ptr)
-
-    def n_relevant(self, level: float = 1.0) -> np.ndarray:
-        """Count the relevant documents of each query, retrieved or not.
-
-        Parameters
-        ----------
-        level : float, default=1.0
-            Smallest grade that counts as relevant.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,), dtype intp
-            Number of relevant documents.
-        """
-        check_arguments(JudgedRun.n_relevant, level=level)
-        return _count(self.y.data >= level, self.ptr)
-
-    def with_missing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the arrays that measures take, and which documents were retrieved.
-
-        Deprecated: the attributes hold all documents.
-
-        Returns
-        -------
-        y, scores, groups : ndarrays of shape (n_documents,)
-            The attributes of these names.
-        retrieved : ndarray of shape (n_documents,), dtype bool
-            Whether the run has the document.
-        """
-        warnings.warn(
-            "JudgedRun.with_missing is deprecated: y, scores, groups and retrieved "
-            "hold the documents that were not retrieved, too",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return self.y.data, self.scores, self.groups, self.retrieved
-
-
-def _count(mask: np.ndarray, ptr: np.ndarray) -> np.ndarray:
-    return np.diff(np.r_[0, np.cumsum(mask, dtype=np.intp)][ptr])
-
-
-def _rows_by_query(groups: np.ndarray, name: str) -> dict[str, np.ndarray]:
-    """Return the row numbers of each query id."""
-    index = QueryIndex.from_groups(check_groups(groups, n_rows(groups), name=name))
-    rows = np.arange(len(groups)) if index.order is None else index.order
-    bounds = zip(index.ptr[:-1], index.ptr[1:])
-    return {query: rows[a:b] for query, (a, b) in zip(index.ids.tolist(), bounds)}
-
-
-def judge_run(
-    qrels: Qrels | Mapping[Any, Mapping[Any, float]],
-    run: Run | Mapping[Any, Mapping[Any, float]],
-    *,
-    complete: bool = False,
-    depth: PositiveInt | None = None,
-) -> JudgedRun:
-    """Join a run with judgements, so that measures give the values of trec_eval.
-
-    Retrieved documents without a judgement, or with a negative one, count as not
-    relevant. Judged documents that were not retrieved stand below all others and earn
-    nothing, but recall and ideal rankings count them.
-
-    Parameters
-    ----------
-    qrels : Qrels or mapping {query: {document: grade}}
-        Judgements.
-    run : Run or mapping {query: {document: score}}
-        Retrieved documents. A `Qrels` and a `Run` may come in either order.
-    complete : bool, default=False
-        Whether judged queries that the run lacks are evaluated as well, with nothing
-        retrieved (trec_eval's ``-c``).
-    depth : int, default=None
-        Number of best documents of each query to keep (trec_eval's ``-M``); None keeps
-        all documents.
-
-    Returns
-    -------
-    JudgedRun
-        Documents with grades and scores, sorted by query and then in the order in which
-        trec_eval ranks them.
-
-    Raises
-    ------
-    ValueError
-        If ``depth`` is not accepted, an id is missing, or no query is both judged and
-        in the run.
-    TypeError
-        If the tables are of another kind.
-
-    Notes
-    -----
-    Complexity: O(n log n) for n retrieved documents, O(m) for m judgements.
-
-    Examples
-    --------
-    >>> from skrank.datasets import judge_run, load_qrels, load_run
-    >>> from skrank.metrics import average_precision
-    >>> qrels = load_qrels(b"q1 0 a 1\\nq1 0 b 2\\nq2 0 a 1\\n")
-    >>> run = load_run(b"q1 Q0 c 1 0.9 x\\nq1 Q0 a 2 0.8 x\\n")
-    >>> judged = judge_run(qrels, run)
-    >>> judged.docids.tolist(), judged.scores.tolist()
-    (['c', 'a', 'b'], [0.9, 0.8, -inf])
-    >>> judged.y.tolist(), judged.n_relevant().tolist()
-    ([None, 1.0, 2.0], [2])
-    >>> average_precision(judged.y, judged.scores, groups=judged.groups)
-    0.25
-    >>> judged.unretrieved_queries.tolist()
-    ['q2']
-    """
-    check_arguments(judge_run, complete=complete, depth=depth)
-    if isinstance(qrels, Run) and isinstance(run, Qrels):
-        qrels, run = run, qrels
-    judged = _as_kind(qrels, "qrels", Qrels)
-    ranked = _as_kind(run, "run", Run)
-    scores = check_scores(ranked.scores, n_rows(ranked.groups), name="run.scores")
-    grades = as_numbers(judged.y, "qrels.y", "numeric relevance grades")
-    if np.isnan(grades).any():
-        row = int(np.flatnonzero(np.isnan(grades))[0])
-        raise ValueError(f"qrels.y must hold grades; row {row} has none")
-    judged, ranked = replace(judged, y=grades), replace(ranked, scores=scores)
-    judged_rows = _rows_by_query(judged.groups, "qrels.groups")
-    run_rows = _rows_by_query(ranked.groups, "run.groups")
-    common = in_order(judged_rows.keys() & run_rows.keys())
-    if not common:
-        raise ValueError(
-            "no query is both in the qrels and in the run: the qrels have "
-            f"{_sample(judged_rows)}, the run has {_sample(run_rows)}"
-        )
-    queries = in_order(judged_rows) if complete else common
-    none = np.empty(0, np.intp)
-    parts = [
-        _join(judged, judged_rows[query], ranked, run_rows.get(query, none), depth)
-        for query in queries
-    ]
-    sizes = [len(part.grades) for part in parts]
-    return JudgedRun(
-        queries=id_array(queries),
-        ptr=np.cumsum([0, *sizes], dtype=np.intp),
-        y=np.ma.concatenate([part.grades for part in parts]),
-        scores=np.concatenate([part.scores for part in parts]),
-        groups=id_array(queries, np.array(sizes)),
-        docids=np.concatenate([part.docids for part in parts]),
-        unjudged_queries=id_array(in_order(run_rows.keys() - judged_rows.keys())),
-        unretrieved_queries=id_array(in_order(judged_rows.keys() - run_rows.keys())),
-    )
-
-
-def _as_kind(table: Any, name: str, kind: type) -> Any:
-    """Return a table of this kind, also from nested mappings."""
-    if isinstance(table, kind):
-        return table
-    if not isinstance(table, Mapping) or not all(
-        isinstance(documents, Mapping) for documents in table.values()
-    ):
-        raise TypeError(
-            f"judge_run: {name} must be a {kind.__name__}, as load_{name} returns it, "
-            f"or a mapping {{query: {{document: number}}}}, got {shown(table)}"
-        )
-    groups = [query for query, documents in table.items() for _ in documents]
-    docids = [docid for documents in table.values() for docid in documents]
-    numbers = [n for documents in table.values() for n in documents.values()]
-    values = as_numbers(numbers, name)
-    columns = as_ids(groups, name), as_ids(docids, name).astype(object), values
-    return kind(*columns) if kind is Qrels else kind(*columns, tag="skrank")
-
-
-def _sample(rows: dict) -> str:
-    names = in_order(rows)[:3]
-    return ", ".join(map(shown, names)) + (", ..." if len(rows) > 3 else "")
-
-
-class _Joined(NamedTuple):
-    """The documents of one query: the retrieved ones, then the other judged ones."""
-
-    grades: np.ma.MaskedArray
-    scores: np.ndarray
-    docids: np.ndarray
-
-
-def _join(
-    qrels: Qrels, judged: np.ndarray, run: Run, rows: np.ndarray, depth: int | None
-) -> _Joined:
-    """Join one query; ``judged`` and ``rows`` are its rows in the qrels and the run."""
-    order = trec_order(np.zeros(len(rows), np.intp), run.scores[rows], run.docids[rows])
-    retrieved = rows[order][:depth]
-    scores = _tied_in_single_precision(run.scores[retrieved])
-    # Every judged row that is found is taken out, so that the rest was not retrieved.
-    row_of = dict(zip(qrels.docids[judged].tolist(), judged.tolist()))
-    found = [row_of.pop(docid, -1) for docid in run.docids[retrieved].tolist()]
-    left = np.fromiter(row_of.values(), np.intp, len(row_of))
-    left = left[qrels.y[left] >= 0]
-    row = np.array(found, dtype=np.intp)
-    grades = np.r_[np.where(row >= 0, qrels.y[row], -1.0), qrels.y[left]]
-    return _Joined(
-        np.ma.MaskedArray(np.maximum(grades, 0.0), mask=grades < 0),
-        np.r_[scores, np.full(len(left), -np.inf)],
-        np.r_[run.docids[retrieved], qrels.docids[left]],
-    )
-
-
-def _tied_in_single_precision(scores: np.ndarray) -> np.ndarray:
-    """Replace scores in trec_eval's order that it takes for equal by their maximum."""
-    if not len(scores):
-        return scores
-    with np.errstate(over="ignore"):
-        single = scores.astype(np.float32)
-    starts = np.flatnonzero(np.r_[True, single[1:] != single[:-1]])
-    sizes = np.diff(np.append(starts, len(scores)))
-    tied = np.repeat(np.maximum.reduceat(scores, starts), sizes)
-    # Minus infinity stands for documents that were not retrieved.
-    return np.maximum(tied, -np.finfo(np.float64).max)
+        return scores.astype(np.float32).astype(np.float64)

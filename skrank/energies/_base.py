@@ -12,12 +12,53 @@ An energy knows no losses. It offers its scores and, for a solver, the product o
 gradient with respect to the scores and its Jacobian.
 """
 
+import functools
+import inspect
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array
 
 from skrank._core._parameters import Parameters
+from skrank._core._validation import as_numbers
+
+
+def _of_fitting_arrays(function):
+    """Have a method take parameters and rows as its compiled code needs them.
+
+    It trusts their lengths: of parameters that are too many, it would read the first.
+    """
+
+    @functools.wraps(function)
+    def evaluate(self, params, X, *rest, **named):
+        # Solvers pass arrays for which nothing is to be done.
+        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
+        if not (plain and X.flags.c_contiguous) and not sparse.issparse(X):
+            X = check_array(
+                X,
+                dtype=cast(Any, [np.float64, np.float32]),
+                order="C",
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+                ensure_min_features=0,
+                input_name="X",
+            )
+        if sparse.issparse(X) and not self.accepts_sparse:
+            name = type(self).__name__
+            raise TypeError(f"{name} takes X as an array, got a sparse matrix")
+        n = self.n_params(X.shape[1])
+        if type(params) is not np.ndarray or params.dtype.char != "d":
+            params = as_numbers(params, "params")
+        if params.shape != (n,):
+            raise ValueError(
+                f"params must hold the {n} parameters of {type(self).__name__} for "
+                f"{X.shape[1]} features, got shape {params.shape}"
+            )
+        return function(self, np.ascontiguousarray(params), X, *rest, **named)
+
+    return evaluate
 
 
 class BaseEnergy(Parameters, BaseEstimator):
@@ -60,6 +101,13 @@ class BaseEnergy(Parameters, BaseEstimator):
     #: Labels r of E(q, d, r) in ascending order, one column of scores for each; None
     #: for energies that do not depend on the label.
     labels_ = None
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name in ("scores", "scores_and_vjp"):
+            own = vars(cls).get(name)
+            if inspect.isfunction(own):
+                setattr(cls, name, _of_fitting_arrays(own))
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -68,6 +68,7 @@ class ComparatorEnergy(BaseEnergy):
     """
 
     short_name = "comparator"
+    accepts_sparse = True
     needs_groups = True
 
     n_hidden: UnitPairs = field(default=10, kw_only=False)

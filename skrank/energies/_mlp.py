@@ -17,6 +17,7 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
 from skrank._core._messages import shown
+from skrank._core._one_pass import rectified_outer, rectify
 from skrank._core._parameters import Interval, NThreads, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
@@ -44,6 +45,10 @@ class _Activation(NamedTuple):
     apply: Callable  # in place
     slope: Callable  # derivative as a function of the output
     variance: Callable  # of initial weights, given (fan_in, fan_out)
+    # What some do in one pass: `apply` after a bias is added, and the outer product of
+    # two vectors times the slope.
+    apply_shifted: Callable | None = None
+    outer_slope: Callable | None = None
 
 
 def _glorot(fan_in, fan_out):
@@ -61,6 +66,8 @@ _ACTIVATIONS = {
         lambda z: np.maximum(z, 0, out=z),
         lambda a: a > 0,
         lambda fan_in, fan_out: 2.0 / fan_in,
+        rectify,
+        rectified_outer,
     ),
     "tanh": _Activation(lambda z: np.tanh(z, out=z), lambda a: 1 - a * a, _glorot),
     # The sigmoid has a quarter of the slope of tanh at 0: weights are 4 times larger.
@@ -255,8 +262,10 @@ class MLPEnergy(BaseEnergy):
 
     def _layer_sizes(self, n_features):
         """Units of every layer, from the features to the score."""
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.intp))
-        return (n_features, *hidden.tolist(), int(self.n_outputs))
+        hidden = self.hidden_layer_sizes
+        # Without NumPy, which would take longer than some layers of a small batch.
+        hidden = (hidden,) if isinstance(hidden, int | np.integer) else hidden
+        return (n_features, *map(int, hidden), int(self.n_outputs))
 
     def n_params(self, n_features: int) -> int:
         """Return the number of parameters: of each layer the weights and the biases."""
@@ -301,6 +310,9 @@ class MLPEnergy(BaseEnergy):
         return self._concatenate(run(forward, blocks), blocks)
 
     def _concatenate(self, parts, blocks):
+        if len(blocks) == 1:
+            (part,) = parts
+            return part.astype(np.float64, copy=False)
         n = blocks[-1].stop if blocks else 0
         raw = np.empty(n if self.n_outputs == 1 else (n, self.n_outputs))
         for block, part in zip(blocks, parts, strict=True):
@@ -439,8 +451,7 @@ class _Network:
         tape = []
         for weight, bias in self.layers[:-1]:
             rows = rows @ weight
-            rows += bias
-            self.activation.apply(rows)
+            self._apply(rows, bias)
             kept = None
             if noise is not None:
                 kept = noise.random(rows.shape, dtype=np.float32) < self.keep
@@ -455,6 +466,14 @@ class _Network:
         self.output.apply(raw)
         return raw, tape
 
+    def _apply(self, rows, bias):
+        """Outputs of hidden units, in place."""
+        if self.activation.apply_shifted is not None:
+            self.activation.apply_shifted(rows, bias)
+            return
+        rows += bias
+        self.activation.apply(rows)
+
     def tape_bytes(self, noisy):
         """Bytes of one row of a tape (at least 1)."""
         n_units = sum(len(bias) for _, bias in self.layers[:-1])
@@ -468,23 +487,27 @@ class _Network:
         delta = delta.astype(self.dtype, copy=False).reshape(len(gradient), -1)
         sums = [(inputs[-1].T @ delta, ones @ delta)]
         for i in range(len(tape), 0, -1):
-            weight = self.layers[i][0]
-            # An outer product is cheaper element by element than by BLAS.
-            wide = weight.shape[1] > 1
-            delta = delta @ weight.T if wide else delta * weight[:, 0]
-            self._through_units(delta, *tape[i - 1])
+            delta = self._through_layer(delta, self.layers[i][0], *tape[i - 1])
             sums.append((inputs[i - 1].T @ delta, ones @ delta))
         return sums[::-1]
 
-    def _through_units(self, delta, hidden, kept):
-        """Multiply by the derivative of hidden units, in place."""
+    def _through_layer(self, delta, weight, hidden, kept):
+        """Gradient of the inputs of hidden units, from that of the next layer's."""
+        outer = self.activation.outer_slope
+        if weight.shape[1] > 1:
+            delta = delta @ weight.T
+        elif outer is not None and kept is None:
+            return outer(delta[:, 0], weight[:, 0], hidden)
+        else:  # element by element, which takes BLAS longer, and a broadcast, too
+            delta = np.einsum("i,j->ij", delta[:, 0], weight[:, 0])
         if kept is None:
             delta *= self.activation.slope(hidden)
-            return
+            return delta
         # Units left out have no gradient, the others had the output hidden * keep.
         delta *= self.activation.slope(hidden * self.dtype(self.keep))
         delta *= kept
         delta /= self.keep
+        return delta
 
 
 def _views(vector, sizes):

@@ -170,8 +170,10 @@ class PairwisePotentialEnergy(BaseEnergy):
         """
         first, _ = self._bounds(n_features)
         n_hidden = int(self.n_hidden)
+        # First, as it may be too large itself.
+        of_individual = self.individual_.init_params(n_features, rng)
         params = self._filled_params(n_features, 0.0)
-        params[:first] = self.individual_.init_params(n_features, rng)
+        params[:first] = of_individual
         n_weights = 2 * n_features * n_hidden
         params[first : first + n_weights] = rng.normal(
             scale=np.sqrt(2.0 / (2 * n_features + n_hidden)), size=n_weights

@@ -9,7 +9,7 @@ finds whatever else prediction stumbles over.
 import copy
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -25,6 +25,7 @@ from skrank._core._messages import problem_in
 from skrank._core._parameters import Parameters
 from skrank.aggregation import BaseAggregator
 from skrank.base import BaseRanker
+from skrank.click import BaseClickModel, ClickGraph, InteractionModel
 from skrank.energies import BaseEnergy, KernelEnergy
 from skrank.export._aggregator_state import (
     ArrayOfEachRun,
@@ -39,15 +40,29 @@ from skrank.export._attributes import (
     error_of,
     missing,
 )
+from skrank.export._click_state import check_click_model
 from skrank.export._energy_state import Array, state_of
+from skrank.export._interaction_state import (
+    check_click_graph,
+    check_interaction_model,
+)
+from skrank.export._level_state import (
+    check_category_encoder,
+    check_target_encoder,
+    rows_of_levels,
+)
 from skrank.export._ranker_state import (
     NUMBER,
     check_queries,
     check_scalar,
     state_of_ranker,
 )
+from skrank.export._selector_state import check_feature_selector
 from skrank.losses import BaseLoss
-from skrank.trees import BinMapper, TreeEnsemble
+from skrank.preprocessing import QueryTargetEncoder
+from skrank.rankers._threshold_boosting import BaseThresholdBooster
+from skrank.selection._feature_base import BaseFeatureSelector
+from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
 
 # Rows that are scored to try a model: both sides of most thresholds and units.
 _PROBE = (0.0, 1.0, -1.0)
@@ -116,23 +131,12 @@ def check_loaded(estimator: BaseEstimator) -> None:
     if not any(_is_fitted_name(name) for name in vars(estimator)):
         _check_unfitted(estimator)
         return
-    if isinstance(estimator, TreeEnsemble):
-        _check_trees(estimator)
-    elif isinstance(estimator, BinMapper):
-        _check_bins(estimator)
-    elif isinstance(estimator, BaseEnergy):
-        _check_energy(estimator)
-    elif isinstance(estimator, BaseRanker):
-        _check_ranker(estimator)
-    elif isinstance(estimator, BaseAggregator):
-        _check_aggregator(estimator)
-    elif isinstance(estimator, (OneHotEncoder, OrdinalEncoder)):
-        _check_categories(estimator)
-        _try_out(estimator)
+    for kind, check in _CHECKS:
+        if isinstance(estimator, kind):
+            check(estimator)
+            break
     else:
-        if isinstance(estimator, PolynomialFeatures):
-            _check_polynomials(estimator)
-        elif "classes_" in vars(estimator):
+        if "classes_" in vars(estimator):
             _check_classes(estimator)
         _try_out(estimator)
 
@@ -261,7 +265,10 @@ def _check_polynomials(polynomials) -> None:
 
 def _check_trees(trees: TreeEnsemble) -> None:
     # Types first: the compiled code takes them as given.
-    n_nodes = len(array_of(trees, "feature_", [np.int32], (None,)))
+    features = array_of(trees, "feature_", [np.int32], (None,))
+    n_nodes = len(features)
+    if (features < -1).any():
+        raise error_of(trees, "feature_", "numbers of features, or -1", features)
     for name, dtype in _NODE_ARRAYS.items():
         array_of(trees, name, [dtype], (n_nodes,))
     n_trees = len(array_of(trees, "roots_", [np.int64], (None,)))
@@ -275,9 +282,26 @@ def _check_trees(trees: TreeEnsemble) -> None:
     for name in ("value_", "gain_", "weight_"):
         if not np.isfinite(vars(trees)[name]).all():
             raise error_of(trees, name, "finite", vars(trees)[name])
+    if any(name in vars(trees) for name in ("term_start_", "term_feature_", "terms_")):
+        _check_terms(trees, n_nodes)
     # Infinity parts off missing values; nothing is below its negative.
     if np.isneginf(trees.threshold_).any():
         raise error_of(trees, "threshold_", "above -inf", trees.threshold_)
+
+
+def _check_terms(trees, n_nodes) -> None:
+    """Check the linear functions in the leaves; few trees have them."""
+    start = array_of(trees, "term_start_", [np.int64], (n_nodes + 1,))
+    features = array_of(trees, "term_feature_", [np.int32], (None,))
+    terms = array_of(trees, "terms_", [np.float64], (4, len(features)))
+    ends = (start[0], start[-1]) == (0, len(features))
+    if not ends or (start[1:] < start[:-1]).any():
+        accepted = f"numbers that ascend from 0 to {len(features)}"
+        raise error_of(trees, "term_start_", accepted, start)
+    if not np.isfinite(terms).all() or (terms[2] > terms[3]).any():
+        raise error_of(trees, "terms_", "finite, with ranges that ascend", terms)
+    if (features < 0).any():
+        raise error_of(trees, "term_feature_", "numbers >= 0", features)
 
 
 def _check_nodes(trees, n_nodes, n_sets) -> None:
@@ -296,14 +320,24 @@ def _check_nodes(trees, n_nodes, n_sets) -> None:
         raise error_of(trees, "left_", "later nodes of the same tree", trees.left_)
     if len(inner) and trees.category_[inner].max() >= n_sets:
         raise error_of(trees, "category_", f"numbers below {n_sets}", trees.category_)
+    if (trees.category_[trees.feature_ < 0] >= 0).any():
+        raise error_of(trees, "category_", "-1 for leaves", trees.category_)
 
 
 def _check_bins(bins: BinMapper) -> None:
-    thresholds = array_of(bins, "thresholds_", [np.float32, np.float64], (None, 255))
-    array_of(bins, "is_categorical_", [np.bool_], (len(thresholds),))
-    n_bins = array_of(bins, "n_bins_", [np.int32, np.int64], (len(thresholds),))
-    if len(n_bins) and not 0 <= n_bins.min() <= n_bins.max() <= 256:
-        raise error_of(bins, "n_bins_", "numbers from 0 to 256", n_bins)
+    categorical = array_of(bins, "is_categorical_", [np.bool_], (None,))
+    d = len(categorical)
+    n_bins = array_of(bins, "n_bins_", [np.int32, np.int64], (d,))
+    least = np.where(categorical, 0, 1)
+    if not ((least <= n_bins) & (n_bins <= 255)).all():
+        accepted = "numbers from 1 to 255, or from 0 on for categorical features"
+        raise error_of(bins, "n_bins_", accepted, n_bins)
+    dtypes = [np.float32, np.float64]
+    if "thresholds_" in vars(bins):  # in files of older versions
+        array_of(bins, "thresholds_", dtypes, (d, 255))
+        bins.thresholds_ = vars(bins).pop("thresholds_")
+    n_cuts = int((n_bins - least).sum(dtype=np.int64))
+    array_of(bins, "cuts_", dtypes, (n_cuts,))
     _check_numbers(bins)
 
 
@@ -418,6 +452,7 @@ def _check_ranker(ranker: BaseRanker) -> None:
         else:
             check_scalar(ranker, name, kind)
     _check_grades(ranker)
+    _check_logs(ranker)
     for name, kind in (("energy_", BaseEnergy), ("loss_", BaseLoss)):
         if name in vars(ranker):
             attribute(ranker, name, kind, f"a {kind.__name__}")
@@ -425,8 +460,9 @@ def _check_ranker(ranker: BaseRanker) -> None:
         _check_params(ranker)
     trees = getattr(ranker, "ensemble_", None)
     bins = getattr(ranker, "bin_mapper_", None)
-    if trees is not None or bins is not None:
-        if "alphas_" in vars(ranker):  # weak rankers that are not trees
+    thresholds = isinstance(ranker, BaseThresholdBooster)
+    if trees is not None or bins is not None or thresholds:
+        if "alphas_" in vars(ranker) or thresholds:  # weak rankers that are not trees
             _check_weak_rankers(ranker)
         else:
             trees = attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
@@ -435,15 +471,72 @@ def _check_ranker(ranker: BaseRanker) -> None:
             if trees.n_outputs != n_scores:
                 raise error_of(trees, "n_outputs", str(n_scores), trees.n_outputs)
         attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
+        _check_encoder(ranker, n)
         if "stage_weights_" in vars(ranker):
             n_rounds = getattr(trees, "n_trees", 0)
             array_of(ranker, "stage_weights_", [np.float64], (n_rounds,))
+        _check_boosting(ranker, trees, n)
         if "baseline_" in vars(ranker):
             outputs = getattr(trees, "n_outputs", 1)
             baseline = array_of(ranker, "baseline_", [np.float64], (outputs,))
             if not np.isfinite(baseline).all():
                 raise error_of(ranker, "baseline_", "finite", baseline)
     _try_out(ranker)
+
+
+def _check_logs(ranker) -> None:
+    """Check the measures of all iterations; older files have none."""
+    if "evals_result_" not in vars(ranker):
+        return
+    accepted = "measures by the names of sets, and arrays by the names of measures"
+    logs = attribute(ranker, "evals_result_", dict, accepted)
+    for name, of_set in logs.items():
+        if not isinstance(name, str) or not isinstance(of_set, dict):
+            raise error_of(ranker, "evals_result_", accepted, logs)
+        for measure, values in of_set.items():
+            is_curve = isinstance(values, np.ndarray) and values.dtype == np.float64
+            if not isinstance(measure, str) or not is_curve or values.ndim != 1:
+                raise error_of(ranker, "evals_result_", accepted, logs)
+
+
+def _check_boosting(ranker, trees, n_features: int) -> None:
+    """Check what a warm start goes on with; older files have none of it."""
+    if "learning_rates_" in vars(ranker):
+        n_rounds = getattr(trees, "n_trees", 0) // getattr(trees, "n_outputs", 1)
+        rates = array_of(ranker, "learning_rates_", [np.float64], (n_rounds,))
+        if not (np.isfinite(rates) & (rates > 0)).all():
+            raise error_of(ranker, "learning_rates_", "numbers > 0", rates)
+    for name in ("learning_rate_", "hessian_unit_", "leaf_unit_"):
+        if name in vars(ranker) and check_scalar(ranker, name, NUMBER) < 0:
+            raise error_of(ranker, name, "a number >= 0", vars(ranker)[name])
+    if vars(ranker).get("learning_rate_") == 0:
+        raise error_of(ranker, "learning_rate_", "a number > 0", 0)
+    if "monotonic_cst_" in vars(ranker):
+        signs = array_of(ranker, "monotonic_cst_", [np.int8], (n_features,))
+        if not np.isin(signs, (-1, 0, 1)).all():
+            raise error_of(ranker, "monotonic_cst_", "-1, 0 or 1", signs)
+    if "dropped_rounds_" not in vars(ranker):
+        return
+    pairs = array_of(ranker, "dropped_rounds_", [np.int64], (None, 2))
+    n_rounds = getattr(trees, "n_trees", 0) // getattr(trees, "n_outputs", 1)
+    later, earlier = pairs.T
+    exist = (
+        (earlier >= 0).all() and (earlier < later).all() and (later < n_rounds).all()
+    )
+    if not exist or (np.diff(later) < 0).any():
+        accepted = f"pairs of rounds below {n_rounds}, the earlier one second"
+        raise error_of(ranker, "dropped_rounds_", accepted, pairs)
+
+
+def _check_encoder(ranker, n_features: int) -> None:
+    """Check that levels belong to the features; older files have none."""
+    if "encoder_" not in vars(ranker):
+        return
+    encoder = attribute(ranker, "encoder_", CategoryEncoder, "a CategoryEncoder")
+    mask = attribute(encoder, "is_categorical_", np.ndarray, "an array")
+    if len(mask) != n_features:
+        accepted = f"an encoder of {n_features} columns"
+        raise error_of(ranker, "encoder_", accepted, encoder)
 
 
 def _check_aggregator(aggregator: BaseAggregator) -> None:
@@ -563,7 +656,10 @@ def _try_out(estimator) -> None:
         return
     method = getattr(estimator, name)
     parameters = inspect.signature(method).parameters
-    more = {"groups": np.zeros(len(_PROBE))} if "groups" in parameters else {}
+    takes_groups = "groups" in parameters
+    if getattr(estimator, "groups_column", None) is not None:
+        takes_groups = False  # the queries are among the rows
+    more = {"groups": np.zeros(len(_PROBE))} if takes_groups else {}
     # Others may rightly refuse the rows: encoders, and what has encoders within.
     is_plain = is_ranker or not isinstance(estimator, _REFUSING)
     found = None
@@ -612,11 +708,41 @@ def _probe_rows(estimator, n_features) -> Any:
     if getattr(estimator, "method", None) == "box-cox":  # for positive numbers only
         probe = np.exp(probe)
     rows = np.repeat(probe[:, None], n_features, axis=1)
+    if isinstance(estimator, BaseRanker):
+        return rows_of_levels(estimator, rows)
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None or isinstance(estimator, BaseRanker):
+    if names is None:
         return rows
     try:
         import pandas as pd
     except ImportError:
         return rows
     return pd.DataFrame(rows, columns=cast(Any, names))
+
+
+def _tried_out(check: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a check after which the estimator is used for a few rows."""
+
+    def checked(estimator: Any) -> None:
+        check(estimator)
+        _try_out(estimator)
+
+    return checked
+
+
+# The first kind that an estimator is of has the check of what it has learned.
+_CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
+    (TreeEnsemble, _check_trees),
+    (BinMapper, _check_bins),
+    (CategoryEncoder, check_category_encoder),
+    (QueryTargetEncoder, check_target_encoder),
+    (BaseEnergy, _check_energy),
+    (BaseRanker, _check_ranker),
+    (BaseAggregator, _check_aggregator),
+    (BaseClickModel, check_click_model),
+    (ClickGraph, check_click_graph),
+    (InteractionModel, check_interaction_model),
+    (BaseFeatureSelector, _tried_out(check_feature_selector)),
+    ((OneHotEncoder, OrdinalEncoder), _tried_out(_check_categories)),
+    (PolynomialFeatures, _tried_out(_check_polynomials)),
+)

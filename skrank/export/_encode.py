@@ -24,6 +24,7 @@ type                  other keys
 ====================  =====================================================
 """
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from skrank._core._messages import shown
+from skrank._core._parameters import Parameters
 from skrank.export._allowed import name_of_class
+from skrank.losses import BaseLoss
 
 REQUESTS = "_metadata_request"
 _ARRAY_KINDS = "biufcSUmM"
@@ -42,6 +46,10 @@ _SPARSE = {
     sparse.csc_matrix: ("csc", False),
     sparse.csc_array: ("csc", True),
 }
+
+
+class UnsavableError(TypeError):
+    """Error about a value without a safe form, which no advice goes with yet."""
 
 
 class Encoder:
@@ -87,7 +95,7 @@ class Encoder:
             return {"type": "dtype", "value": _dtype_name(value, where)}
         if isinstance(value, BaseEstimator):
             return self.estimator(value, where)
-        raise TypeError(f"{where} cannot be saved: {_why(value)}")
+        raise UnsavableError(f"{where} cannot be saved: {_why(value)}")
 
     def estimator(self, estimator: BaseEstimator, where: str) -> dict[str, Any]:
         """Return the JSON value of an estimator.
@@ -108,22 +116,39 @@ class Encoder:
         ------
         TypeError
             If the class is not allowed, or an attribute has no safe form.
+        ValueError
+            If a parameter is not accepted, as after `set_params`.
         """
         # The exact class counts: a subclass of the user has code that no file can hold.
         name = name_of_class(type(estimator))
         if name is None:
-            raise TypeError(f"{where} cannot be saved: {_why(estimator)}")
+            raise UnsavableError(f"{where} cannot be saved: {_why(estimator)}")
         params = estimator.get_params(deep=False)
         state = _state(estimator, params)
         requests = state.pop(REQUESTS, None)
         encoded = {
             "type": "estimator",
             "class": name,
-            "params": self._attributes(params, where),
-            "state": self._attributes(state, where),
+            "params": self._params(estimator, params, where),
+            "state": self._attributes(_with_savable_loss(estimator, state), where),
         }
         if requests is not None:
             encoded["requests"] = _requests(requests, where)
+        if isinstance(estimator, Parameters):
+            estimator._check_parameters()  # as loading will, when it is too late
+        return encoded
+
+    def _params(self, estimator, params, where):
+        """Encode parameters; say what to set one to that has no safe form."""
+        encoded = {}
+        for name, value in params.items():
+            try:
+                encoded[name] = self.encode(value, f"{where}.{name}")
+            except UnsavableError as error:
+                advice = _advice(estimator, name)
+                if advice is None:  # the estimator around this one may have some
+                    raise
+                raise TypeError(f"{error}; {advice}") from None
         return encoded
 
     def _attributes(self, values, where):
@@ -230,6 +255,67 @@ def _state(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in vars(estimator).items() if k not in params}
 
 
+def _with_savable_loss(estimator: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """Put the loss of the parameters in place of a fitted one without a safe form.
+
+    What was learned needs the loss only to turn raw scores into scores, which most
+    losses leave as they are. `set_params` has replaced the function or the class of the
+    user, but not the loss that was made from it.
+    """
+    fitted = state.get("loss_")
+    if not isinstance(fitted, BaseLoss):
+        return state
+    try:
+        Encoder().encode(fitted, "loss_")
+    except TypeError:
+        loss = _loss_of_parameters(estimator)
+        of_energies = "energy_" in state
+        if loss is not None and (
+            _form_of_scores(loss, of_energies) == _form_of_scores(fitted, of_energies)
+        ):
+            return {**state, "loss_": loss}
+    return state
+
+
+def _loss_of_parameters(estimator) -> BaseLoss | None:
+    if hasattr(estimator, "_loss"):
+        return estimator._loss()
+    return estimator._parts()[1] if hasattr(estimator, "_parts") else None
+
+
+def _form_of_scores(loss: BaseLoss, of_energies: bool) -> tuple[Any, ...]:
+    """Return what predictions know of a loss; losses with an own form equal none."""
+    # Each class has a copy of the method, with a docstring of its own.
+    own: Any = type(loss).to_scores
+    plain = getattr(own, "__code__", None) is BaseLoss.to_scores.__code__
+    if not plain:
+        return (object(),)
+    return loss.n_outputs, of_energies and loss.compares_minima
+
+
+def _advice(estimator: Any, name: str) -> str | None:
+    """Return the call that gives a parameter a value that a file can hold."""
+    if name == "learning_rate" and hasattr(estimator, "learning_rates_"):
+        return "call set_params(learning_rate=ranker.learning_rates_) before saving"
+    parameter = inspect.signature(type(estimator)).parameters.get(name)
+    if parameter is None or parameter.default is parameter.empty:
+        return None
+    try:
+        Encoder().encode(parameter.default, name)
+    except TypeError:
+        return None
+    learned = (
+        ", which changes nothing of what has been learned"
+        if any(key.endswith("_") and not key.startswith("_") for key in vars(estimator))
+        else ""
+    )
+    return (
+        f"call set_params({name}={shown(parameter.default)}) of "
+        f"{type(estimator).__name__}, or choose another value that is no code of your "
+        f"own, before saving{learned}"
+    )
+
+
 def _dtype_name(dtype, where):
     if dtype.kind not in _ARRAY_KINDS + "O":
         raise TypeError(f"{where} cannot be saved: it is the dtype {dtype}")
@@ -261,8 +347,5 @@ def _why(value):
         )
     if callable(value):
         label = getattr(value, "__qualname__", name)
-        return (
-            f"{label} is a function or class, and model files never hold code; set it "
-            "to None, or use an option that is a name or a number"
-        )
+        return f"{label} is a function or class, and model files never hold code"
     return f"objects of {name} have no safe form; model files hold plain values"

@@ -77,7 +77,7 @@ STATES: dict[type, dict[str, Array | type]] = {
     PrototypeEnergy: _VECTORS,
     GaussianEnergy: {
         "min_": Array("d"),
-        "range_": Array("d"),
+        "range_": Array("d", finite=False),  # infinite for constant features
         "query_features_": Array("q", below="d"),
         "network_": MLPEnergy,
     },

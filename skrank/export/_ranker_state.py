@@ -4,6 +4,7 @@ What the score is computed from is mostly tried out; here stands what no predict
 reads, and what leads elsewhere astray: in exports, in further training, in displays.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,10 @@ from skrank._core._messages import problem_in
 from skrank.base import BaseRanker
 from skrank.export._attributes import array_of, attribute, error_of
 from skrank.export._energy_state import Array
+from skrank.export._unbiased_state import UNBIASED_STATES
+from skrank.online._base_ranker import BaseClickRanker
 from skrank.rankers import (
+    AdaRank,
     AssociationRuleRanker,
     GBRank,
     LogisticRanker,
@@ -22,6 +26,7 @@ from skrank.rankers import (
     OnlineAggregatePRank,
     PRank,
     PreferenceOrdering,
+    RankGP,
     RobustSparseRanker,
     Rocchio,
     SVMClassifierRanker,
@@ -60,11 +65,28 @@ _ONLINE: dict[str, Array | Scalar] = {
     "grades_": Array("g"),
     "params_": Array("mp"),
     "n_documents_seen_": _COUNT,
+    "query_grades_": Array("q2"),
 }
-_STATES: dict[type, dict[str, Array | Scalar]] = {
+_STATES: dict[type, Mapping[str, Array | Scalar]] = {
+    AdaRank: {
+        "alphas_": Array("h"),
+        "features_": Array("f", below="d"),
+        "scales_": Array("s"),
+        "queue_": Array("w", whole=True),
+        "set_aside_": Array("a", whole=True),
+        "is_queueing_": _FLAG,
+        "n_repeats_": _COUNT,
+        "weak_rankers_": _LIST,
+    },
     AssociationRuleRanker: {
         "grades_": Array("g"),
         "prior_": Array("g"),
+    },
+    BaseClickRanker: {
+        "params_": Array("p"),
+        "n_impressions_": _COUNT,
+        "seed_": _COUNT,
+        "query_grades_": Array("q2"),
     },
     GBRank: {"start_weight_": NUMBER, "stage_weights_": Array("k")},
     LogisticRanker: {"thresholds_": Array("t")},
@@ -81,12 +103,14 @@ _STATES: dict[type, dict[str, Array | Scalar]] = {
         "losses_": Array("h"),
         "weights_": Array("h"),
     },
+    RankGP: {"formula_": Scalar(str, "a formula")},
     RobustSparseRanker: {"first_coef_": Array("d")},
     Rocchio: {
         "vectors_": Array("qd", sparse=True),
         "mean_vector_": Array("d"),
     },
     SVMClassifierRanker: {"coef_": Array("d"), "intercept_": NUMBER},
+    **UNBIASED_STATES,
 }
 
 
@@ -128,6 +152,8 @@ def state_of_ranker(ranker: BaseRanker) -> dict[str, Array | Scalar]:
 _IF_THERE: dict[str, Array | Scalar] = {
     "loss_curve_": Array("i"),
     "converged_": _FLAG,
+    "covariance_": Array("dd"),
+    "gap_": NUMBER,
     "grades_": Array("g"),
 }
 

@@ -1,7 +1,8 @@
 """Scoring functions: the part of a ranker that other systems need.
 
-A scoring function of the raw features is linear or a sum of trees. Rankers whose scores
-have another form are refused here, once for all formats.
+A scoring function of the raw features is linear or a sum of trees, or a formula, which
+has languages of its own. Rankers whose scores have another form are refused here, once
+for all formats.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,10 @@ from skrank._core._messages import shown
 from skrank.base import BaseRanker
 from skrank.energies import LinearEnergy
 from skrank.export._scaling import fold_scaling
+from skrank.rankers._formulas import Tokens, columns_for, parse, values_of
+from skrank.rankers._score_form import FormError, linear_form, probe_rows
 from skrank.trees import BinMapper, TreeEnsemble
+from skrank.trees._bins import categories_of
 
 
 @dataclass(frozen=True)
@@ -105,16 +109,32 @@ class TreeFunction:
         return X
 
 
+@dataclass(frozen=True)
+class FormulaFunction:
+    """The scoring function that a formula of the features is.
+
+    Attributes
+    ----------
+    tokens : tuple
+        The formula, operands first.
+    n_features : int
+        Number of features.
+    feature_names : tuple of str or None
+        Names of the features, if the model knows them.
+    """
+
+    tokens: Tokens
+    n_features: int
+    feature_names: tuple[str, ...] | None
+
+
 def _mapper(categories):
     """Mapper of categorical features alone."""
     mapper = BinMapper()
     known = list(categories.values())
     mapper.n_bins_ = np.array([len(values) for values in known])
     mapper.is_categorical_ = np.ones(len(known), dtype=bool)
-    width = mapper.n_bins_.max()
-    mapper.thresholds_ = np.full((len(known), width), np.inf, dtype=known[0].dtype)
-    for row, values in zip(mapper.thresholds_, known):
-        row[: len(values)] = values
+    mapper.cuts_ = np.concatenate(known)
     return mapper
 
 
@@ -141,8 +161,7 @@ def scoring_function(model: Any) -> LinearFunction | TreeFunction:
     check_is_fitted(ranker)
     if getattr(ranker, "_needs_groups", False):
         raise _neither(ranker, "a score depends on the other documents of the query")
-    names = getattr(steps[0][1] if steps else ranker, "feature_names_in_", None)
-    names = None if names is None else tuple(map(str, names))
+    names = _known_names(ranker, steps)
     function = getattr(ranker, "function_", None)
     if function is not None and not steps:
         return function
@@ -155,6 +174,56 @@ def scoring_function(model: Any) -> LinearFunction | TreeFunction:
             )
         return _tree_function(ranker, names)
     return _linear_function(ranker, steps, names)
+
+
+def formula_function(model: Any) -> FormulaFunction:
+    """Return the formula of a ranker or of a pipeline that ends in one.
+
+    Parameters
+    ----------
+    model : BaseRanker or Pipeline
+        A fitted model.
+
+    Returns
+    -------
+    FormulaFunction
+
+    Raises
+    ------
+    TypeError
+        If the model is no ranker.
+    ValueError
+        If the scores are no formula of the raw features.
+    """
+    ranker, steps = _ranker_and_steps(model)
+    check_is_fitted(ranker)
+    if not hasattr(ranker, "formula_"):
+        raise ValueError(
+            f"{type(ranker).__name__} has no formula_, and an expression is a formula "
+            "such as RankGP learns; to_elasticsearch, to_solr and to_ranklib write "
+            "trees and linear functions"
+        )
+    if steps:
+        raise ValueError(
+            f"step {steps[0][0]!r} comes before a ranker of formulas, whose features "
+            "are in the units of the step; fit the ranker on the raw features"
+        )
+    n_features, tokens = ranker.n_features_in_, parse(ranker.formula_)
+    # A class may do more than evaluate its formula; then the scores of rows differ.
+    rows = probe_rows(n_features)
+    if not np.array_equal(
+        ranker._predict(rows), values_of(tokens, columns_for(rows), 1)
+    ):
+        raise ValueError(
+            f"{type(ranker).__name__} cannot be exported: its scores are not those of "
+            "its formula; save_model keeps any model"
+        )
+    return FormulaFunction(tokens, n_features, _known_names(ranker, steps))
+
+
+def _known_names(ranker, steps) -> tuple[str, ...] | None:
+    names = getattr(steps[0][1] if steps else ranker, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
 
 
 def _ranker_and_steps(model):
@@ -180,34 +249,14 @@ def _neither(ranker, reason):
 
 
 def _linear_function(ranker, steps, names):
-    coef = getattr(ranker, "coef_", None)
-    if coef is None:
-        raise _neither(ranker, "it has no coefficients of the features")
-    coef, intercept = np.asarray(coef, dtype=np.float64), ranker.intercept_
-    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
-        raise ValueError("a coefficient of the model is not finite")
-    if coef.ndim != 1:
-        raise _neither(ranker, f"its score combines {len(coef)} linear functions")
-    _check_linear(ranker, coef, intercept)
+    if hasattr(ranker, "formula_"):
+        raise _neither(ranker, "its score is a formula, which to_expression writes")
+    try:
+        coef, intercept = linear_form(ranker)
+    except FormError as error:
+        raise _neither(ranker, error.reason) from None
     coef, intercept = fold_scaling(steps, coef, intercept)
     return LinearFunction(coef, intercept, names, type(ranker).__name__)
-
-
-def _check_linear(ranker, coef, intercept):
-    # Coefficients may be those of a link or a kernel, so scores of a few rows tell.
-    rows = _probes(len(coef))
-    expected = rows @ coef + intercept
-    size = np.abs(rows) @ np.abs(coef) + abs(intercept)
-    found = ranker._predict(rows) if ranker.n_features_in_ == len(coef) else np.nan
-    if not np.all(np.abs(found - expected) <= 1e-9 * size):
-        raise _neither(ranker, "its scores are not those of its coefficients")
-
-
-def _probes(n_features):
-    # Zeros and ones tell a constant and a sum apart, normal values all the rest.
-    rng = np.random.default_rng(0)
-    ends = np.repeat([[0.0], [1.0]], n_features, axis=1)
-    return np.concatenate([ends, rng.normal(size=(6, n_features))])
 
 
 def _tree_function(ranker, names):
@@ -216,10 +265,21 @@ def _tree_function(ranker, names):
         raise _neither(ranker, f"its score combines {ensemble.n_outputs} sums of trees")
     if getattr(ranker, "init_", None) is not None:
         raise _neither(ranker, "its trees start from the scores of another ranker")
+    if ensemble.is_linear:
+        raise _neither(ranker, "the leaves of its trees hold linear functions")
+    encoder = getattr(ranker, "encoder_", None)  # files of older versions have none
+    if encoder is not None and len(encoder.columns_):
+        j = int(encoder.columns_[0])
+        named = f"feature {j}" if names is None else f"feature {shown(names[j])}"
+        raise _neither(
+            ranker,
+            f"{named} is categorical, and its levels are names or too many to be told "
+            "apart",
+        )
     mapper = ranker.bin_mapper_
     categories = {
-        int(j): mapper.thresholds_[j, : mapper.n_bins_[j]]
-        for j in np.flatnonzero(mapper.is_categorical_)
+        j: categories_of(mapper, j)
+        for j in np.flatnonzero(mapper.is_categorical_).tolist()
     }
     function = TreeFunction(
         ensemble=ensemble,
@@ -230,7 +290,7 @@ def _tree_function(ranker, names):
         ranker=type(ranker).__name__,
     )
     # A class may do more than add its trees; then the scores of a few rows differ.
-    rows = _probes(function.n_features)
+    rows = probe_rows(function.n_features)
     if not np.array_equal(ranker._predict(rows), function.scores(rows, 1)):
         raise _neither(ranker, "its scores are not the sum of its trees")
     return function
@@ -265,7 +325,8 @@ def as_names(names: Any) -> list[Any]:
 
 
 def check_feature_names(
-    names: Sequence[str] | None, function: LinearFunction | TreeFunction
+    names: Sequence[str] | None,
+    function: LinearFunction | TreeFunction | FormulaFunction,
 ) -> list[str] | None:
     """Check the names of the features of a scoring function.
 
@@ -273,7 +334,7 @@ def check_feature_names(
     ----------
     names : sequence of str or None
         Names given by the user; None takes those that the model knows.
-    function : LinearFunction or TreeFunction
+    function : LinearFunction, TreeFunction or FormulaFunction
         The scoring function.
 
     Returns
@@ -311,7 +372,7 @@ def check_feature_names(
 
 def required_feature_names(
     names: Sequence[str] | None,
-    function: LinearFunction | TreeFunction,
+    function: LinearFunction | TreeFunction | FormulaFunction,
     server: str,
 ) -> list[str]:
     """Check the names like `check_feature_names`; raise an error if there are none."""
@@ -321,4 +382,10 @@ def required_feature_names(
             f"feature_names is missing: {server} addresses features by name, and the "
             "model was fitted on rows without names"
         )
+    for name in checked:
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(
+                "feature_names must be text that UTF-8 can hold, as requests to "
+                f"{server} do, got {shown(name)}"
+            )
     return checked

@@ -187,10 +187,15 @@ def _shifts(trees, names):
 
 
 def _shifted(threshold, power):
-    """Thresholds times powers of two; those above all values become the largest one."""
+    """Thresholds times powers of two; those above all values stay above all of them.
+
+    Large values that are multiplied become infinite, and so does the threshold above
+    them.
+    """
+    above = np.where(np.asarray(power) == 0, LARGEST, np.float32(np.inf))
     with np.errstate(over="ignore"):
         moved = np.ldexp(threshold, power)
-    return np.where(threshold < LARGEST, np.minimum(moved, LARGEST), LARGEST)
+    return np.where(threshold < LARGEST, np.minimum(moved, LARGEST), above)
 
 
 def before_slack(wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

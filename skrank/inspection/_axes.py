@@ -8,6 +8,8 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank._core._validation import as_numbers, check_options
 
+_LARGEST = 1e300  # matplotlib multiplies lengths by numbers such as 1.05
+
 #: Lengths of the axes of an array, some of them as names that stand for any number.
 Shape = tuple[int | str, ...]
 
@@ -44,7 +46,8 @@ def axes_or_new(ax: Any, caller: str) -> Any:
         raise ImportError(
             f"{caller} needs matplotlib; install it with: pip install skrank[plot]"
         ) from error
-    return plt.subplots()[1] if ax is None else ax
+    # Labels of any length then stay within the figure.
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
 def grade_colors(cmap: str, n_grades: int, lightest: float) -> np.ndarray:
@@ -95,7 +98,8 @@ def check_display(display: Any, **shapes: Shape) -> dict[str, np.ndarray]:
     Raises
     ------
     ValueError or TypeError
-        If an option is not accepted, or an array holds no numbers or has another shape.
+        If an option is not accepted, or an array holds no numbers, numbers that cannot
+        be drawn, or has another shape.
     """
     check_options(type(display).__init__, vars(display))
     lengths: dict[str, int] = {}
@@ -128,5 +132,10 @@ def as_shaped(
         raise ValueError(
             f"{name} must be an array of shape ({known}{',' * (len(shape) == 1)}), got "
             f"shape {array.shape}"
+        )
+    if (np.abs(array) > _LARGEST).any():
+        raise ValueError(
+            f"{name} must hold numbers of at most {_LARGEST:g} in size, which can be "
+            f"drawn, got {np.nanmax(np.abs(array)):g}"
         )
     return array

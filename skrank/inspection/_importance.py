@@ -11,8 +11,6 @@ from skrank._core._validation import as_ids, check_options
 from skrank.inspection._axes import axes_or_new, check_display
 from skrank.inspection._pipelines import fitted_last_step
 
-_LARGEST = 1e300  # matplotlib multiplies lengths by numbers such as 1.05
-
 
 class FeatureImportanceDisplay:
     """Importances of features, drawn as bars with the greatest on top.
@@ -94,17 +92,11 @@ class FeatureImportanceDisplay:
         shape = ("n_features",)
         data = check_display(self, importances=shape, deviations=shape)
         importances = data["importances"]
-        for name, values in data.items():
-            if (np.abs(values) > _LARGEST).any():
-                raise ValueError(
-                    f"{name} must hold numbers of at most {_LARGEST:g} in size, which "
-                    f"can be drawn, got {np.nanmax(np.abs(values)):g}"
-                )
         if "deviations" in data and (data["deviations"] < 0).any():
             raise ValueError(
                 f"deviations must hold numbers >= 0, got {data['deviations'].min():g}"
             )
-        names = _names_of(self.feature_names, len(importances))
+        names = names_of(self.feature_names, len(importances))
         ax = axes_or_new(ax, "FeatureImportanceDisplay.plot")
         # Of equal importances, the feature with the lower number is drawn on top:
         # otherwise the sort would decide, and pictures would differ between platforms.
@@ -227,13 +219,26 @@ class FeatureImportanceDisplay:
         return display.plot(ax, **bar_kw)
 
 
-def _names_of(names, n_features):
-    """Return the names of the features, which are their numbers if there are none."""
+def names_of(names: Any, count: int, owner: str = "feature_names") -> np.ndarray:
+    """Return names of features or documents, which are their numbers if there are none.
+
+    Parameters
+    ----------
+    names : sequence or None
+        Names.
+    count : int
+        Number of names that there should be.
+    owner : str, default="feature_names"
+        Name of the parameter that holds them, for error messages.
+
+    Returns
+    -------
+    ndarray of shape (count,)
+    """
     if names is None:
-        return np.arange(n_features)
-    names = as_ids(names, "feature_names", "name")
-    if len(names) != n_features:
-        raise ValueError(
-            f"feature_names must name {n_features} features, got {len(names)} names"
-        )
+        return np.arange(count)
+    names = as_ids(names, owner, "name")
+    if len(names) != count:
+        what = "features" if owner == "feature_names" else owner
+        raise ValueError(f"{owner} must name {count} {what}, got {len(names)} names")
     return names

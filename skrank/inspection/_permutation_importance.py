@@ -1,11 +1,13 @@
 """Loss of a ranking measure when a feature no longer tells documents apart."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch, check_random_state
 
+from skrank._core._columns import column_of, n_columns
 from skrank._core._inner import check_predicts, scores_of
 from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import QueryIndex
@@ -16,7 +18,7 @@ from skrank._core._validation import (
     n_rows,
     resolve_groups,
 )
-from skrank._rows import read_only
+from skrank.inspection._columns import in_order, with_column
 from skrank.metrics import BaseMeasure, get_measure, query_weights
 
 
@@ -26,7 +28,7 @@ def query_permutation_importance(
     y: npt.ArrayLike,
     groups: npt.ArrayLike | None = None,
     *,
-    measure: str | BaseMeasure = "ndcg@10",
+    measure: str | BaseMeasure | Callable = "ndcg@10",
     within: bool = True,
     n_repeats: PositiveInt = 5,
     sample_weight: npt.ArrayLike | None = None,
@@ -58,7 +60,7 @@ def query_permutation_importance(
     groups : array-like of shape (n_documents,), default=None
         The query of each row, in any order. If None, the ids are read from a level
         named "qid" of the pandas index of ``y`` or ``X``.
-    measure : str or BaseMeasure, default="ndcg@10"
+    measure : str, BaseMeasure or callable, default="ndcg@10"
         Measure of the ranking, of either direction.
     within : bool, default=True
         Whether values stay in their query; otherwise they move between all rows.
@@ -101,16 +103,17 @@ def query_permutation_importance(
     check_predicts(estimator, "estimator")
     rng = check_random_state(random_state)
     judged = _Judged(estimator, X, y, groups, get_measure(measure), sample_weight)
-    X = _in_order(X)
+    X = in_order(X)
     baseline = judged.measure_of(X)
-    n_features = _n_columns(X)
+    n_features = n_columns(X)
     importances = np.empty((n_features, n_repeats))
     for repeat in range(n_repeats):
         # All features see the same permutations, so that chance adds the same to each
         # and their differences scatter less.
         rows = judged.permutation(rng, within)
         for j in range(n_features):
-            changed = judged.measure_of(_with_column(X, j, rows))
+            moved = with_column(X, j, column_of(X, j)[rows])
+            changed = judged.measure_of(moved)
             importances[j, repeat] = judged.sign * (baseline - changed)
     return Bunch(
         importances=importances,
@@ -154,37 +157,3 @@ class _Judged:
             return grouped
         rows[order] = order[grouped]
         return rows
-
-
-def _n_columns(X) -> int:
-    """Number of features of an array, a DataFrame, a sparse matrix or nested lists."""
-    return X.shape[1] if hasattr(X, "shape") else len(X[0])
-
-
-def _in_order(X):
-    """Return sparse rows in the order that SciPy would bring them into in place.
-
-    Other rows are returned as they are.
-    """
-    if not hasattr(X, "tocsr"):
-        return X
-    X = read_only(X.tocsr())
-    if not X.has_canonical_format:  # a copy by now
-        X.sum_duplicates()
-    return X
-
-
-def _with_column(X, j, rows):
-    """Copy of the rows with the values of one feature taken from other rows."""
-    if hasattr(X, "iloc"):
-        changed = X.copy()
-        changed.isetitem(j, X.iloc[rows, j].to_numpy())
-        return changed
-    if hasattr(X, "tocsc"):
-        # CSR rows cannot be written to in place without moving all entries behind.
-        changed = X.tolil(copy=True)
-        changed[:, [j]] = X[rows][:, [j]]
-        return changed.tocsr()
-    changed = np.array(X)
-    changed[:, j] = changed[rows, j]
-    return changed

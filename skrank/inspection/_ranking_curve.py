@@ -1,6 +1,6 @@
 """Curves of a measure over its cut-off."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -108,17 +108,17 @@ class RankingCurveDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        curves, intervals = self._checked()
+        k, curves, intervals = self._checked()
         ax = axes_or_new(ax, "RankingCurveDisplay.plot")
         options = {"marker": "o", "markersize": 4, **line_kw}
         self.lines_ = []
         for name, curve in curves.items():
-            (line,) = ax.plot(self.k, curve, label=name, **options)
+            (line,) = ax.plot(k, curve, label=name, **options)
             self.lines_.append(line)
             if self.intervals is not None:
                 low, high = intervals[name].T
                 ax.fill_between(
-                    self.k, low, high, color=line.get_color(), alpha=0.15, linewidth=0
+                    k, low, high, color=line.get_color(), alpha=0.15, linewidth=0
                 )
         ax.set_xlabel("Cut-off k")
         direction = "" if self.greater_is_better else " (lower is better)"
@@ -129,10 +129,10 @@ class RankingCurveDisplay:
         return self
 
     def _checked(self):
-        """Return the curves and the intervals as arrays, by the names of rankers."""
+        """Return the cut-offs, and curves and intervals by the names of rankers."""
         lengths: dict[str, int] = {}
         check_display(self)
-        as_shaped(self.k, "k", ("n_cutoffs",), lengths)
+        k = as_shaped(self.k, "k", ("n_cutoffs",), lengths)
         curves = {
             name: as_shaped(curve, f"curves[{name!r}]", ("n_cutoffs",), lengths)
             for name, curve in self.curves.items()
@@ -146,7 +146,7 @@ class RankingCurveDisplay:
             name: as_shaped(ends, f"intervals[{name!r}]", ("n_cutoffs", 2), lengths)
             for name, ends in (self.intervals or {}).items()
         }
-        return curves, intervals
+        return k, curves, intervals
 
     @classmethod
     def from_estimators(
@@ -156,7 +156,7 @@ class RankingCurveDisplay:
         y: npt.ArrayLike,
         groups: npt.ArrayLike | None = None,
         *,
-        measure: str | BaseMeasure = "ndcg",
+        measure: str | BaseMeasure | Callable = "ndcg",
         k: Iterable[int] = range(1, 11),
         sample_weight: npt.ArrayLike | None = None,
         confidence: Fraction | None = None,
@@ -178,7 +178,7 @@ class RankingCurveDisplay:
         groups : array-like of shape (n_documents,), default=None
             The query of each row. If None, the ids are read from a level named "qid"
             of the pandas index of ``y`` or ``X``.
-        measure : str or BaseMeasure, default="ndcg"
+        measure : str, BaseMeasure or callable, default="ndcg"
             A measure that takes a cut-off, which is left open here.
         k : iterable of int, default=range(1, 11)
             Cut-offs, increasing.
@@ -237,7 +237,7 @@ class RankingCurveDisplay:
         y_scores: Mapping[str, npt.ArrayLike],
         groups: npt.ArrayLike | None = None,
         *,
-        measure: str | BaseMeasure = "ndcg",
+        measure: str | BaseMeasure | Callable = "ndcg",
         k: Iterable[int] = range(1, 11),
         sample_weight: npt.ArrayLike | None = None,
         confidence: Fraction | None = None,
@@ -258,7 +258,7 @@ class RankingCurveDisplay:
         groups : array-like of shape (n_documents,), default=None
             The query of each row. If None, the ids are read from a level named "qid"
             of the pandas index of ``y_true``.
-        measure : str or BaseMeasure, default="ndcg"
+        measure : str, BaseMeasure or callable, default="ndcg"
             A measure that takes a cut-off, which is left open here.
         k : iterable of int, default=range(1, 11)
             Cut-offs, increasing.
@@ -357,7 +357,8 @@ def _check_cutoffs(k):
 def _at_cutoffs(measure, cutoffs):
     """Copies of the measure, one for each cut-off."""
     measure = get_measure(measure)
-    if "k" not in measure.get_params(deep=False):
+    takes_k = getattr(measure, "takes_cut_off", True)
+    if "k" not in measure.get_params(deep=False) or not takes_k:
         raise ValueError(
             f"measure {measure.name!r} has no cut-off k to draw a curve over"
         )

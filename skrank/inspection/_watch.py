@@ -19,7 +19,6 @@ from sklearn.base import clone
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
-    called,
     check_grades,
     check_groups,
     naming,
@@ -30,6 +29,7 @@ from skrank.inspection._pipelines import (
     last_step,
     rows_of_last_step,
 )
+from skrank.rankers._iterations import callbacks_of
 
 
 @dataclass
@@ -172,7 +172,7 @@ class TrainingWatch:
         if groups is not None:
             arguments["groups"] = groups
         callback = self.ranker.callback
-        self.ranker.callback = self._after_iteration(callback)
+        self.ranker.callback = [*callbacks_of(callback), self._after_iteration]
         try:
             # Pipelines pass groups on by routing and by nothing else.
             with sklearn.config_context(enable_metadata_routing=True):
@@ -189,13 +189,8 @@ class TrainingWatch:
             ]
         return self
 
-    def _after_iteration(self, callback):
-        def listening(info):
-            stop = None if callback is None else called("callback", callback, info)
-            self._note(**info)
-            return stop
-
-        return listening
+    def _after_iteration(self, info):
+        self._note(**info)
 
     def _note(self, iteration, objective, params, **more):
         # Solvers may go on to write into the array that they report.

@@ -13,6 +13,7 @@ from skrank.losses._functional import BaseMarginLoss
 from skrank.losses._gain_of_better import GainOfBetter
 from skrank.losses._hinge import HingeLoss, LVQ2Loss, PerceptronLoss, SquaredHingeLoss
 from skrank.losses._lambda import LambdaLoss
+from skrank.losses._lambda_bound import LambdaBoundLoss
 from skrank.losses._likelihood_functionals import MEELoss, NLLLoss
 from skrank.losses._listmle import ListMLELoss
 from skrank.losses._listnet import ListNetLoss
@@ -20,16 +21,20 @@ from skrank.losses._magnitude import MagnitudePreservingLoss
 from skrank.losses._ordinal import SumOfMarginsLoss, ThresholdLoss
 from skrank.losses._owpc import OWPCLoss
 from skrank.losses._p_norm_push import PNormPushLoss
+from skrank.losses._permutation_hinge import PermutationHingeLoss
 from skrank.losses._pointwise import LogisticLoss, SquaredLoss
 from skrank.losses._rank_cosine import RankCosineLoss
 from skrank.losses._sampled_pairs import SampledPairsLoss
 from skrank.losses._sigmoid import LogLoss, MCELoss
+from skrank.losses._smooth_measure import SmoothMeasureLoss, smooth
 from skrank.losses._square_functionals import (
     EnergyLoss,
     SquareExponentialLoss,
     SquareSquareLoss,
 )
+from skrank.losses._structured_hinge import StructuredHingeLoss
 from skrank.losses._ties import BradleyTerryLoss, ThurstoneMostellerLoss
+from skrank.losses._yetirank import YetiRankLoss
 
 __all__ = [
     "BPRLoss",
@@ -46,6 +51,7 @@ __all__ = [
     "GainOfBetter",
     "HingeLoss",
     "LVQ2Loss",
+    "LambdaBoundLoss",
     "LambdaLoss",
     "ListMLELoss",
     "ListNetLoss",
@@ -59,16 +65,21 @@ __all__ = [
     "OWPCLoss",
     "PNormPushLoss",
     "PerceptronLoss",
+    "PermutationHingeLoss",
     "PreparedLoss",
     "RankCosineLoss",
     "SampledPairsLoss",
+    "SmoothMeasureLoss",
     "SquareExponentialLoss",
     "SquareSquareLoss",
     "SquaredHingeLoss",
     "SquaredLoss",
+    "StructuredHingeLoss",
     "SumOfMarginsLoss",
     "ThresholdLoss",
     "ThurstoneMostellerLoss",
+    "YetiRankLoss",
+    "smooth",
 ]
 
 

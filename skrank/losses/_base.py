@@ -22,6 +22,10 @@ from sklearn.base import BaseEstimator
 
 from skrank._core import _segments
 from skrank._core._finite import NotFiniteError, largest_safe, quiet
+from skrank._core._informative import warn_of_data
+from skrank._core._inner import names_of_seeds
+from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters, PositiveInt
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for
@@ -64,6 +68,9 @@ class BaseLoss(Parameters, BaseEstimator):
         Whether adding a constant to all scores of a query leaves the loss unchanged.
     convex : bool
         Whether the loss is convex in the scores.
+    descends : bool
+        Whether training lowers the loss. One whose weights follow the current ranking
+        may rise while the rankings get better.
     has_hessian : bool
         Whether prepared losses offer ``gradient_hessian``.
     reads_labels : bool
@@ -80,6 +87,7 @@ class BaseLoss(Parameters, BaseEstimator):
     weighs_scores = False
     shift_invariant = False
     convex = True
+    descends = True
     has_hessian = False
     reads_labels = False
     compares_minima = False
@@ -125,8 +133,8 @@ class BaseLoss(Parameters, BaseEstimator):
         ------
         ValueError
             If a parameter of the loss is out of range, an array has another length
-            than there are documents, a grade is not finite, or a weight is negative or
-            not finite.
+            than there are documents, a grade is not finite, a weight is negative or
+            not finite, or labels are not distinct finite numbers that ascend.
         TypeError
             If a parameter is of the wrong type, or if there are labels and the loss
             does not read them.
@@ -143,7 +151,7 @@ class BaseLoss(Parameters, BaseEstimator):
             rule = "sample_weight must hold finite numbers >= 0"
             _check_each(accepted, sample_weight, rule)
         if labels is not None:
-            labels = _as_vector(labels, "labels")
+            labels = _check_labels(labels)
         prepared = self._bind(y, ptr, sample_weight, labels, n_threads)
         self._check_bound(prepared)
         return prepared
@@ -170,6 +178,22 @@ class BaseLoss(Parameters, BaseEstimator):
 
     def _check_bound(self, prepared):
         """Warn of data from which the loss cannot learn; called once, not per batch."""
+        y = getattr(prepared, "y", None)
+        weight = getattr(prepared, "weight", None)
+        if prepared.total_weight > 0 or y is None:
+            return
+        if weight is not None and not weight.any():
+            return
+        # That grades are equal is said of the data, whatever the loss.
+        if has_preference(y, prepared.ptr).any():
+            self._warn_of_equal_documents()
+
+    def _warn_of_equal_documents(self):
+        warn_of_data(
+            f"{type(self).__name__} tells no documents of a query apart, although "
+            "grades differ, so that nothing is learned; check its relevance level, its "
+            "gain and the weights"
+        )
 
     def _with(self, **changes) -> Self:
         """Return the loss with some parameters changed and the others shared."""
@@ -245,22 +269,27 @@ def finite_evaluation(function):
     @functools.wraps(function)
     def evaluate(self, raw):
         # Solvers pass arrays of numbers, for which nothing is to be done.
-        if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "fiu":
+        if type(raw) is not np.ndarray or raw.dtype.kind not in "fiu":
             raw = as_numbers(raw, "raw", "scores")
         with quiet():
-            # A finite sum, which takes no memory, says that all of them are finite.
-            if not math.isfinite(raw.sum()) and not np.isfinite(raw).all():
+            if not _all_finite(raw):
                 raise NotFiniteError(self._why_not_evaluated(raw))
             result = function(self, raw)
-            total, slope = result[0].sum(), result[1].sum()
+            total = result[0].sum()
+            # Scores that overflow within a kernel may show in the gradient alone.
+            if math.isfinite(total) and not _all_finite(result[1]):
+                total = result[1].sum()
         if not math.isfinite(total):
             raise NotFiniteError(self._why_not_finite(total, raw))
-        # Scores that overflow in the middle of a kernel may show in the gradient alone.
-        if not math.isfinite(slope) and not np.isfinite(result[1]).all():
-            raise NotFiniteError(self._why_not_finite(slope, raw))
         return result
 
     return evaluate
+
+
+def _all_finite(array):
+    # A finite sum, which takes no memory, says that all numbers are finite. One by BLAS
+    # would be quicker, but a fork may stop its threads.
+    return math.isfinite(array.sum()) or np.isfinite(array).all()
 
 
 class PreparedLoss:
@@ -402,18 +431,21 @@ class PreparedLoss:
         return _rows(raw, self.n_documents, "raw")
 
 
-def _as_vector(values, name):
-    array = np.ascontiguousarray(as_numbers(values, name))
-    if np.ndim(values) != 1:
+def _check_labels(labels):
+    """Return labels as an array; they are the names of columns, in their order."""
+    array = np.ascontiguousarray(as_numbers(labels, "labels"))
+    ascending = array.ndim == 1 and array.size and (np.diff(array) > 0).all()
+    if not (ascending and np.isfinite(array).all()):
         raise ValueError(
-            f"{name} must be one-dimensional, got shape {np.shape(values)}"
+            "labels must hold distinct finite numbers in ascending order, got "
+            f"{shown(labels)}"
         )
     return array
 
 
 def _rows(array, n_documents, name):
     if isinstance(array, np.ndarray) and array.dtype.kind in "biuf":
-        array = np.ascontiguousarray(array, dtype=np.float64)
+        array = np.ascontiguousarray(unmasked(array), dtype=np.float64)
     else:
         array = as_numbers(array, name)
     if array.shape != (n_documents,):
@@ -429,6 +461,29 @@ def _check_each(accepted, array, rule):
     if not accepted.all():
         place = int(np.argmin(accepted))
         raise ValueError(f"{rule}; found {array[place]} in row {place}")
+
+
+def with_seeds(loss: Any, rng: np.random.RandomState) -> Any:
+    """Give what a loss draws without a seed of its own the seed of its ranker.
+
+    Parameters
+    ----------
+    loss : BaseLoss
+        Loss, which is changed.
+    rng : RandomState
+        Source of the seeds.
+
+    Returns
+    -------
+    BaseLoss
+        The loss itself.
+    """
+    params = loss.get_params(deep=True)
+    for name in names_of_seeds(loss):
+        if params[name] is None:
+            seed = rng.randint(np.iinfo(np.int32).max)
+            loss.set_params(**{name: np.random.RandomState(seed)})
+    return loss
 
 
 def informative_query_weights(y, ptr, sample_weight):

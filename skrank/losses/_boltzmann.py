@@ -70,7 +70,7 @@ class BoltzmannLoss(BaseLoss):
 
     Parameters
     ----------
-    measure : str or BaseMeasure, default="ndcg@10"
+    measure : str, BaseMeasure or callable, default="ndcg@10"
         The gain G: any measure of `skrank.metrics` of which more is better. Where it is
         undefined, as for a query without relevant documents, the gain is 0.
     n_samples : int, default=100

@@ -1,5 +1,6 @@
 """Structured losses of cumulative distribution networks over preference edges."""
 
+import math
 from dataclasses import field
 from numbers import Integral
 from typing import ClassVar, Literal
@@ -244,14 +245,16 @@ class _Random(_PreparedEdges):
         return np.minimum(place, np.maximum(n_edges - 1, 0)).astype(np.int64)
 
     def _pairs(self, first, second):
-        first, second = first.reshape(len(first), -1), second.reshape(len(second), -1)
+        shape = first.shape[0], math.prod(first.shape[1:])
+        first, second = first.reshape(shape), second.reshape(shape)
         n_edges, total = self._by_query(self._worse()), self._edge_weight()
         ends, weights = [], []
         for edges in (first, second):
             better, worse, weight = self._ends(edges)
             ends += [better, worse]
             weights.append(weight)
-        scale = np.divide(n_edges**2, total, out=np.zeros_like(total), where=total > 0)
+        zeros = np.zeros(len(total))
+        scale = np.divide(n_edges**2, total, out=zeros, where=total > 0)
         pair_weight = weights[0] * weights[1] * scale[:, None] / first.shape[1]
         pairs = np.stack(ends, axis=-1).astype(np.int32)
         return np.ascontiguousarray(pair_weight), np.ascontiguousarray(pairs)

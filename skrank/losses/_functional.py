@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
-from skrank._core import _label_energies, _segments
+from skrank._core import _one_pass, _segments
 from skrank._core._parameters import invalid_parameter
 from skrank._core._validation import as_numbers
 from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation
@@ -127,9 +127,9 @@ class EnergyFunctional(BaseLoss):
 
     def _of_labels(self, raw, column, n_threads):
         """Values, and slopes in the energies -raw of all labels."""
-        right, wrong, offender = _label_energies.offenders(raw, column)
+        right, wrong, offender = _one_pass.offenders(raw, column)
         values, up, down = self._contrast(right, wrong)
-        slopes = _label_energies.scatter(up, down, column, offender, raw.shape[1])
+        slopes = _one_pass.scatter(up, down, column, offender, raw.shape[1])
         return values, slopes
 
     @available_if(lambda self: self.reading == "pairwise")

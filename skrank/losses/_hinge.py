@@ -378,6 +378,7 @@ class PreparedRamp(PreparedHinge):
     def _is_flat(self, raw):
         """Rows of queries whose scores are all equal."""
         sizes = np.diff(self.ptr)
-        first = np.repeat(raw[np.minimum(self.ptr[:-1], len(raw) - 1)], sizes)
+        held = sizes > 0  # queries without rows may start behind the last row
+        first = np.repeat(raw[self.ptr[:-1][held]], sizes[held])
         differs = _segments.segment_sum((raw != first).astype(np.float64), self.ptr)
         return np.repeat(differs == 0.0, sizes)

@@ -37,13 +37,14 @@ class LambdaLoss(BaseLoss):
 
     Parameters
     ----------
-    measure : str or BaseMeasure, default="ndcg@10"
-        Any measure of `skrank.metrics` that depends on scores by the ranks alone. NDCG
-        and its relatives, precision, average precision, reciprocal rank and ERR run
-        compiled; for others every swap of two documents is evaluated, most often in
-        O(m³ log m) time for a query of m documents, which is slow for long lists. A
-        measure that no swap changes on the data, such as precision without a cut-off,
-        cannot train; there is a warning.
+    measure : str, BaseMeasure or callable, default="ndcg@10"
+        Any measure of `skrank.metrics` that depends on scores by the ranks alone, or a
+        function ``f(y_true, y_score)`` of one query that does. NDCG and its relatives,
+        precision, average precision, reciprocal rank and ERR run compiled. For others
+        every swap of two documents of different grade is evaluated: O(m²) evaluations
+        for a query of m documents, or O(m t) with ``truncation=t``, most often of O(m
+        log m) each. A measure that no swap changes on the data, such as precision
+        without a cut-off, cannot train; there is a warning.
     truncation : int, default=None
         If given, only pairs with at least one document among the first ``truncation``
         of the current ranking count.
@@ -76,6 +77,7 @@ class LambdaLoss(BaseLoss):
     unit = "query"
     shift_invariant = True
     convex = False
+    descends = False
     has_hessian = True
 
     measure: MeasureLike = field(default="ndcg@10", kw_only=False)
@@ -123,17 +125,30 @@ class LambdaLoss(BaseLoss):
         return _PreparedSwaps(self, measure, data)
 
     def _check_bound(self, prepared):
+        super()._check_bound(prepared)
         measure = prepared.measure
-        # Others tell rankings apart wherever a query has documents of different gain.
-        if not measure.needs_cut_off or prepared.total_weight == 0:
+        if prepared.total_weight == 0 or prepared.learns():
             return
-        if not prepared.learns():
-            warnings.warn(
-                f"no swap of two documents changes {measure.name} on these data; "
-                f"{_remedy(measure)}",
-                UserWarning,
-                stacklevel=3,
-            )
+        if measure.needs_cut_off:
+            warn_unchanged(measure)
+        else:
+            self._warn_of_equal_documents()
+
+
+def warn_unchanged(measure):
+    """Warn that a measure is the same for all rankings, and say what to do.
+
+    Parameters
+    ----------
+    measure : BaseMeasure
+        Measure that no swap of two documents changes.
+    """
+    warnings.warn(
+        f"no swap of two documents changes {measure.name} on these data; "
+        f"{_remedy(measure)}",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _remedy(measure):
@@ -274,11 +289,12 @@ class _PreparedSwaps(_LambdaPairs):
 
     def _one_query(self, rows, raw, ranks):
         y = np.asarray(self.y)[rows]
-        pair_weight = np.abs(self.measure.swap_deltas(y, ranks))
-        pair_weight[y[:, None] <= y] = 0.0
+        wanted = y[:, None] != y
         if self.truncation:
             inside = ranks <= self.truncation
-            pair_weight[~(inside[:, None] | inside)] = 0.0
+            wanted &= inside[:, None] | inside
+        pair_weight = np.abs(self.measure._deltas_of_pairs(y, ranks, wanted))
+        pair_weight[y[:, None] < y] = 0.0
         if self.weight is not None:
             pair_weight *= self.weight[rows][:, None]
         margin = self.sigma * (raw[:, None] - raw)

@@ -51,20 +51,25 @@ class PreparedPairs(PreparedLoss):
     def __init__(self, y, ptr, sample_weight, n_threads, weighting=None):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.order, self.lower = _segments.label_order(self.y, self.ptr, self.n_threads)
-        sizes = np.diff(self.ptr)
-        worse = np.repeat(sizes, sizes) - self.lower  # per document, sorted by grade
-        self.n_pairs = int(worse.sum())
+        self.n_pairs = self._count_pairs()
         self.total_weight = float(self.n_pairs)
         if weighting is not None:
             self.weight = weighting.row_weights(self, PairIndex(self))
         if self.weight is not None:
+            sizes = np.diff(self.ptr)
+            worse = np.repeat(sizes, sizes) - self.lower  # per document, by grade
             rows = self.order + np.repeat(self.ptr[:-1], sizes)
             self.total_weight = float(np.dot(self.weight[rows], worse))
 
+    def _count_pairs(self):
+        # Each document of a query has as many places as the query, less those from its
+        # first place to that of the lower grades.
+        sizes = np.diff(self.ptr)
+        return int(sizes @ sizes - self.lower.sum())
+
     def _part(self, queries, by_row=(), by_query=()):
         part, rows = super()._part(queries, ["order", "lower", *by_row], by_query)
-        sizes = np.diff(part.ptr)
-        part.n_pairs = int((np.repeat(sizes, sizes) - part.lower).sum())
+        part.n_pairs = part._count_pairs()
         return part, rows
 
 

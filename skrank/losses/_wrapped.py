@@ -47,6 +47,11 @@ class WrappedPairLoss(BaseLoss):
         return self.loss.convex
 
     @property
+    def descends(self):
+        """Whether training lowers the loss of a pair."""
+        return self.loss.descends
+
+    @property
     def shift_invariant(self):
         """Whether the loss of a pair depends on the difference of scores alone."""
         return self.loss.shift_invariant

@@ -3,6 +3,7 @@
 from skrank.metrics._base import BaseMeasure, query_weights
 from skrank.metrics._binary_measures import AP, RR
 from skrank.metrics._compare import compare
+from skrank.metrics._compare_runs import compare_runs
 from skrank.metrics._correlation_measures import (
     KendallTau,
     MeanSquaredError,
@@ -11,6 +12,9 @@ from skrank.metrics._correlation_measures import (
     SpearmanRho,
 )
 from skrank.metrics._evaluate import evaluate_measure
+from skrank.metrics._evaluate_runs import evaluate
+from skrank.metrics._evaluation_result import EvaluationResult
+from skrank.metrics._function_measure import FunctionMeasure
 from skrank.metrics._functions import (
     average_precision,
     bpref_score,
@@ -71,7 +75,9 @@ __all__ = [
     "Bpref",
     "ComparisonTable",
     "DeltaTerms",
+    "EvaluationResult",
     "FMeasure",
+    "FunctionMeasure",
     "KendallTau",
     "MeanNDCG",
     "MeanSquaredError",
@@ -92,9 +98,11 @@ __all__ = [
     "bpref_score",
     "check_query_leakage",
     "compare",
+    "compare_runs",
     "count_wins",
     "dcg_score",
     "err_score",
+    "evaluate",
     "evaluate_measure",
     "f_at_k",
     "fisher_randomization_test",

@@ -8,15 +8,20 @@ through `DeltaTerms`; whatever compares two values of a measure asks
 `BaseMeasure.is_better` or multiplies with `BaseMeasure.sign`.
 """
 
+import copy
 import warnings
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank._core._finite import quiet
+from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import (
     NThreads,
     NumberOrNaN,
@@ -27,7 +32,9 @@ from skrank._core._parameters import (
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import as_numbers, check_arguments, check_ptr
 from skrank.metrics._ranked_documents import RankedDocuments, Ties
+from skrank.metrics._row_arguments import check_row_arguments
 from skrank.metrics._swap_deltas import (
+    DeltaKind,
     DeltaTerms,
     check_one_query,
     recomputed_deltas,
@@ -114,6 +121,15 @@ def _of_rows(values, name):
     return numbers
 
 
+def _refuse_nan(numbers, name):
+    """Raise an error if a number is NaN: documents have no order by it."""
+    with quiet():
+        # The sum, which takes no memory, is NaN as well, or two infinities cancel.
+        if np.isnan(numbers.sum()) and np.isnan(numbers).any():
+            row = int(np.argmax(np.isnan(numbers)))
+            raise ValueError(f"{name} must not hold NaN, found in row {row}")
+
+
 def _check_retrieved(retrieved, n_documents) -> np.ndarray:
     marks = as_numbers(retrieved, "retrieved")
     if marks.shape != (n_documents,):
@@ -185,6 +201,13 @@ class BaseMeasure(Parameters, BaseEstimator):
     has_swap_deltas : bool
         Whether the measure depends on the ranks of documents only, so that swapping two
         ranks changes it in a way that losses can use.
+    rank_form : str or None
+        The kind of `DeltaTerms` whose sum, times its scale, is the measure itself and
+        not only its changes: "gain_discount", "average_precision", "reciprocal_rank" or
+        "cascade"; None if there is none. Such a measure can be smoothed.
+    row_arguments : tuple of str
+        Names of what the measure needs beside grades and scores, with one entry per
+        document, such as "price"; ``documents.row_arguments`` then holds them.
     """
 
     short_name: ClassVar[str] = ""
@@ -194,6 +217,8 @@ class BaseMeasure(Parameters, BaseEstimator):
     undefined_without: ClassVar[Needed | None] = "relevant documents"
     needs_cut_off: ClassVar[bool] = False
     has_swap_deltas: ClassVar[bool] = True
+    rank_form: ClassVar[DeltaKind | None] = None
+    row_arguments: ClassVar[tuple[str, ...]] = ()
 
     # Whoever sets or shows cut-offs may ask any measure for its own.
     k = None
@@ -242,7 +267,7 @@ class BaseMeasure(Parameters, BaseEstimator):
         options = self._name_options()
         inside = ",".join(f"{key}={value}" for key, value in options.items())
         return (
-            self.short_name
+            (self.short_name or type(self).__name__)
             + (f"({inside})" if inside else "")
             + ("" if self.k is None else f"@{self.k}")
         )
@@ -254,6 +279,33 @@ class BaseMeasure(Parameters, BaseEstimator):
     def __str__(self):
         return self.name
 
+    def _stated(self) -> dict[str, Any]:
+        """What the object states in place of its class, such as a name of its own."""
+        params = self._get_param_names()
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in params and name in _STATEMENTS
+        }
+
+    def _with(self, **params: Any) -> Self:
+        """Return a copy that has other parameters."""
+        made = type(self)(**{**self.get_params(deep=False), **params})
+        vars(made).update(self._stated())
+        return made
+
+    def _saved_state(self) -> dict[str, Any]:
+        """What a model file holds beside the parameters; no name of the user's."""
+        params = self._get_param_names()
+        state = {k: v for k, v in vars(self).items() if k not in params}
+        state.pop("short_name", None)
+        return state
+
+    def __sklearn_clone__(self):
+        made = super().__sklearn_clone__()
+        vars(made).update(copy.deepcopy(self._stated()))
+        return made
+
     def per_query(
         self,
         y: np.ndarray,
@@ -262,6 +314,7 @@ class BaseMeasure(Parameters, BaseEstimator):
         *,
         docids: np.ndarray | None = None,
         retrieved: np.ndarray | None = None,
+        row_arguments: Mapping[str, Any] | None = None,
         n_threads: NThreads = None,
     ) -> np.ndarray:
         """Evaluate the measure on each query.
@@ -281,6 +334,8 @@ class BaseMeasure(Parameters, BaseEstimator):
             False marks judged documents that the ranking does not contain: they count
             as relevant documents and in the ideal ranking only. None takes those whose
             score is not −inf.
+        row_arguments : dict of str to array-like, default=None
+            What the attribute ``row_arguments`` names, with one entry per document.
         n_threads : int, default=None
             Number of threads; None asks for all CPUs.
 
@@ -293,24 +348,28 @@ class BaseMeasure(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is out of range, if a query carries no information and
-            ``empty_query`` is "raise", or if document ids are missing.
+            If a parameter is out of range, if a grade or a score is NaN, if a query
+            carries no information and ``empty_query`` is "raise", or if document ids
+            or row arguments are missing.
         """
         self._check_parameters()
         is_masked = np.ma.isMaskedArray(y)
         check_arguments(BaseMeasure.per_query, n_threads=n_threads)
-        y, y_score = (_of_rows(y, "y"), _of_rows(y_score, "y_score"))
+        y, y_score = _of_rows(y, "y"), _of_rows(unmasked(y_score), "y_score")
         ptr = check_ptr(ptr, len(y))
         if len(y_score) != len(y):
             raise ValueError(
                 f"y_score must hold one score for each of {len(y)} documents, got "
                 f"{len(y_score)}"
             )
+        _refuse_nan(y, "y")
+        _refuse_nan(y_score, "y_score")
         # Sums over segments, as NumPy has them, take the first document of the next
         # query for one of an empty query.
         held = ptr[1:] > ptr[:-1]
         if retrieved is not None:
             retrieved = _check_retrieved(retrieved, len(y))
+        rows = self._check_row_arguments(row_arguments, len(y))
         values = np.full(len(held), np.nan)
         if held.any():
             documents = RankedDocuments(
@@ -326,9 +385,23 @@ class BaseMeasure(Parameters, BaseEstimator):
                 random_state=getattr(self, "random_state", None),
                 greater_is_better=self.greater_is_better,
                 n_threads=effective_n_threads(n_threads),
+                row_arguments=rows,
             )
             values[held] = self._values_in_bounds(documents)
         return self._fill_empty(values)
+
+    @classmethod
+    def _evaluates_documents(cls) -> bool:
+        """Whether the values of queries are those that `_of_documents` returns."""
+        # Each class has a copy of the method, with a docstring of its own.
+        own: Any = cls.per_query
+        return getattr(own, "__code__", None) is BaseMeasure.per_query.__code__
+
+    def _of_documents(self, documents: RankedDocuments) -> np.ndarray:
+        """Return the values of queries, each of which has documents, as `per_query`."""
+        self._check_parameters()
+        self._check_row_arguments(None, len(documents.y))
+        return self._fill_empty(self._values_in_bounds(documents))
 
     def mean(
         self, per_query: npt.ArrayLike, weights: npt.ArrayLike | None = None
@@ -372,12 +445,8 @@ class BaseMeasure(Parameters, BaseEstimator):
         """Warn that not a single query has a value."""
         rule = self.empty_query
         treated = "leaves out" if rule == "skip" else "is the value of"
-        left_out = (
-            f" (empty_query={rule!r} {treated} queries without "
-            f"{self.undefined_without})"
-            if self.undefined_without
-            else ""
-        )
+        kind = self._undefined_queries()
+        left_out = f" (empty_query={rule!r} {treated} {kind})" if kind else ""
         warnings.warn(
             f"{self.name} is undefined: no query carries information{left_out}",
             UndefinedMetricWarning,
@@ -416,6 +485,17 @@ class BaseMeasure(Parameters, BaseEstimator):
             return signed_deltas(terms, ptr, 0, ranks)
         return recomputed_deltas(self, y, ranks)
 
+    def _deltas_of_pairs(self, y, ranks, wanted):
+        """Changes by the swaps that are marked, those of all others 0.
+
+        Where every swap is evaluated, as for a function, it is for these alone.
+        """
+        own = type(self).swap_deltas.__code__ is not BaseMeasure.swap_deltas.__code__
+        ptr = np.array([0, len(y)], dtype=np.intp)
+        if own or self.delta_terms(y, ptr) is not None:
+            return np.where(wanted, self.swap_deltas(y, ranks), 0.0)
+        return recomputed_deltas(self, y, ranks, wanted)
+
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms | None:
         """Return the form of `swap_deltas` that the kernels of losses take.
 
@@ -448,14 +528,62 @@ class BaseMeasure(Parameters, BaseEstimator):
             )
 
     def _values_in_bounds(self, documents):
-        values = np.asarray(self._values(documents), dtype=np.float64)
+        values = self._one_per_query(self._values(documents), len(documents.ptr) - 1)
         low, high = self.bounds
         if ((values >= low) & (values <= high)).all():  # none is NaN either
             return values
         return _undo_rounding(values, low, high, np.diff(documents.ptr))
 
+    def _one_per_query(self, found, n_queries):
+        """What ``_values`` of a class returned, as an array of numbers."""
+        values = found if isinstance(found, np.ndarray) else _as_array(found)
+        told = None
+        if values.dtype.kind not in "biuf":
+            told = shown(found)
+        elif values.shape != (n_queries,):
+            told = f"{shown(found)}, which has the shape {values.shape}"
+        elif np.isinf(values).any():
+            told = f"infinity for query number {int(np.isinf(values).argmax())}"
+        if told is not None:
+            raise TypeError(
+                f"{type(self).__name__}._values must return one finite number, or NaN, "
+                f"for each of {n_queries} queries, returned {told}"
+            )
+        return values.astype(np.float64, copy=False)
+
     def _values(self, documents: RankedDocuments) -> np.ndarray:
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} must define the method _values(documents), which "
+            "returns one number for each query"
+        )
+
+    def _row_names(self) -> tuple[str, ...]:
+        """Names of the row-aligned arguments that the measure needs."""
+        return tuple(self.row_arguments)
+
+    def _check_row_arguments(self, given, n_documents):
+        arrays = check_row_arguments(given, n_documents)
+        names = self._row_names()
+        missing = [name for name in names if name not in arrays]
+        if missing:
+            raise ValueError(
+                f"measure {self.name!r} needs {', '.join(missing)}, with one entry per "
+                "row: scorers, evaluate_measure and compare take it as a row argument; "
+                "rankers, which see grades and scores only, cannot use such a measure"
+            )
+        for name in arrays:
+            if name not in names:
+                raise TypeError(
+                    f"row_arguments: measure {self.name!r} takes no {name} with one "
+                    f"entry per row; it takes {', '.join(names) or 'none'}"
+                )
+        return arrays
+
+    def _undefined_queries(self) -> str:
+        """Which queries have no value, for a warning; nothing if all have one."""
+        if self.undefined_without is None:
+            return ""
+        return f"queries without {self.undefined_without}"
 
     def _lack(self):
         """Why queries have no value, as the end of a sentence about them."""
@@ -474,6 +602,17 @@ class BaseMeasure(Parameters, BaseEstimator):
                 f"{self._lack()}; set empty_query to 'skip' or a number"
             )
         return np.where(empty, float(self.empty_query), values)
+
+
+# What a class says of its measure, and an object of it may say differently.
+_STATEMENTS = frozenset(BaseMeasure.__annotations__)
+
+
+def _as_array(found):
+    try:
+        return np.asarray(found)
+    except ValueError:  # lists of several lengths
+        return np.array(None)
 
 
 class RankedMeasure(BaseMeasure):

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from skrank._core import _measures
+from skrank._core._segments import segment_sum
 from skrank.metrics._base import CutOffMixin, RankedMeasure
 from skrank.metrics._gain import Discount, discount_of_ranks
 from skrank.metrics._ranked_documents import RankedDocuments, TiesOrThreshold
@@ -106,11 +107,11 @@ class BinaryMeasure(RankedMeasure):
         gain = self._relevant if gain is None else gain
         gains = gain(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)
-        count = np.add.reduceat(gains, ptr[:-1])
+        count = segment_sum(gains, ptr)
         scale = np.where(count > 0, scale_of_count(np.maximum(count, 1), ptr), 0.0)
-        n_ranks = int(np.diff(ptr).max())
+        n_ranks = int(np.diff(ptr).max(initial=0))
         table = discount_of_ranks(discount, n_ranks, k)
-        return DeltaTerms(kind, gains, table, scale)
+        return DeltaTerms(kind, gains, table, scale, discount, k)
 
 
 def defined(values: np.ndarray, n_counted: np.ndarray) -> np.ndarray:
@@ -154,6 +155,7 @@ class AP(CutOffMixin, BinaryMeasure):
 
     short_name: ClassVar[str] = "map"
     aliases: ClassVar[tuple[str, ...]] = ("ap", "average_precision")
+    rank_form: ClassVar[DeltaKind | None] = "average_precision"
 
     denominator: Literal["relevant", "reachable"] = "relevant"
     # One treatment more than other measures have.
@@ -222,6 +224,7 @@ class RR(CutOffMixin, BinaryMeasure):
 
     short_name: ClassVar[str] = "mrr"
     aliases: ClassVar[tuple[str, ...]] = ("rr", "recip_rank", "reciprocal_rank")
+    rank_form: ClassVar[DeltaKind | None] = "reciprocal_rank"
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Comparison of several systems on the same queries."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,12 +16,15 @@ from skrank._core._validation import (
     check_options,
     check_scores,
     n_rows,
+    naming,
     resolve_groups,
 )
 from skrank.metrics._base import BaseMeasure
+from skrank.metrics._conventions import conventions_of
 from skrank.metrics._evaluate import check_docids, check_judgements, values_of_queries
 from skrank.metrics._leakage import check_query_leakage
 from skrank.metrics._registry import get_measure
+from skrank.metrics._row_arguments import check_row_arguments, refuse_unused, rows_for
 from skrank.metrics._significance import (
     bootstrap_interval,
     fisher_randomization_test,
@@ -33,19 +36,18 @@ from skrank.metrics._significance import (
 from skrank.metrics._table import ComparisonTable
 
 
-def _per_query(measures, grades, scores, ptr, docids, n_threads):
+def _per_query(measures, grades, scores, index, docids, rows, n_threads):
     """Values of each measure, shape (n_queries, n_systems)."""
-    return [
-        np.column_stack(
-            [
-                values_of_queries(
-                    m, grades, run, ptr, docids=docids, n_threads=n_threads
-                )
-                for run in scores.values()
-            ]
-        )
-        for m in measures
-    ]
+    found = []
+    for measure in measures:
+        options = {"docids": docids, "n_threads": n_threads}
+        options |= rows_for(measure, rows, index)
+        columns = [
+            values_of_queries(measure, grades, run, index.ptr, **options)
+            for run in scores.values()
+        ]
+        found.append(np.column_stack(columns))
+    return found
 
 
 def compare(
@@ -54,7 +56,10 @@ def compare(
     groups: npt.ArrayLike | None = None,
     *,
     X: Any = None,
-    measures: str | BaseMeasure | Sequence[str | BaseMeasure] = ("ndcg@10", "map"),
+    measures: str | BaseMeasure | Callable | Sequence[str | BaseMeasure | Callable] = (
+        "ndcg@10",
+        "map",
+    ),
     test: Literal["fisher", "t", "wilcoxon", "tukey"] = "fisher",
     correction: Literal["holm", "bonferroni"] | None = "holm",
     reference: str | None = None,
@@ -62,12 +67,15 @@ def compare(
     confidence: Fraction = 0.95,
     preset: str | None = None,
     docids: npt.ArrayLike | None = None,
+    row_arguments: Mapping[str, Any] | None = None,
     n_permutations: PositiveInt = 10_000,
     n_resamples: PositiveInt = 2_000,
     random_state: Seed = 0,
     n_jobs: NThreads = None,
 ) -> ComparisonTable:
     """Compare systems on the same queries, with intervals and significance.
+
+    For runs and judgements as `evaluate` takes them there is `compare_runs`.
 
     Every measure is one family of tests for the correction: all pairs of systems, or
     all systems against ``reference``. A query on which a measure is undefined (such as
@@ -85,8 +93,8 @@ def compare(
         Query of each row; None reads a pandas index level ``qid`` of ``y`` or ``X``.
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
         Documents, needed if ``runs`` holds rankers.
-    measures : sequence of str or measures, default=("ndcg@10", "map")
-        Measures or their names, as in `get_measure`.
+    measures : sequence of str, measures or callables, default=("ndcg@10", "map")
+        Measures, their names or functions of one query, as in `get_measure`.
     test : {"fisher", "t", "wilcoxon", "tukey"}, default="fisher"
         `fisher_randomization_test`, `paired_t_test`, `wilcoxon_test` or `tukey_hsd`.
     correction : {"holm", "bonferroni"} or None, default="holm"
@@ -101,6 +109,8 @@ def compare(
         Conventions of the measures, as in `get_measure`.
     docids : array-like of shape (n_samples,), default=None
         Document ids, needed by conventions that break ties by them (trec_eval).
+    row_arguments : dict of str to array-like, default=None
+        What else measures need, with one entry per row, by name.
     n_permutations : int, default=10_000
         Number of permutations of the tests ``"fisher"`` and ``"tukey"``.
     n_resamples : int, default=2_000
@@ -133,7 +143,7 @@ def compare(
     ('b', '')
     """
     check_options(compare, locals())
-    _check_runs(runs, reference)
+    check_names_of_runs(runs, reference, "scores or fitted rankers")
     n = n_rows(y, "y")
     ids = resolve_groups(groups, y, X, n_samples=n, caller="compare")
     index = QueryIndex.from_groups(ids, canonical=True)
@@ -143,44 +153,49 @@ def compare(
         for name, run in runs.items()
     }
     systems = tuple(scores)
-    design = _Design(
-        test,
-        correction,
-        None if reference is None else systems.index(reference),
-        confidence,
-        n_permutations,
-        n_resamples,
-        random_state,
-    )
-    resolved = _resolve(measures, preset)
-    ids_of_ties = index.take(check_docids(docids, n))
-    values = _per_query(resolved, grades, scores, index.ptr, ids_of_ties, n_jobs)
-    analysed = [design.analyse(columns) for columns in values]
-    return ComparisonTable(
-        systems=systems,
-        measures=tuple(m.name for m in resolved),
-        per_query={m.name: dict(zip(systems, v.T)) for m, v in zip(resolved, values)},
-        query_ids=index.ids,
-        means=np.array([[m.mean(c) for c in v.T] for m, v in zip(resolved, values)]).T,
-        intervals=np.stack([intervals for intervals, _ in analysed], axis=1),
-        pvalues=np.stack([pvalues for _, pvalues in analysed]),
-        greater_is_better=tuple(m.greater_is_better for m in resolved),
+    design = Design(
         test=test,
-        correction=None if test == "tukey" else correction,
+        correction=correction,
         reference=reference,
         level=level,
         confidence=confidence,
+        n_permutations=n_permutations,
+        n_resamples=n_resamples,
+        random_state=random_state,
+        preset=preset,
     )
+    resolved = resolve_measures(measures, preset)
+    ids_of_ties = index.take(check_docids(docids, n))
+    rows = check_row_arguments(row_arguments, n)
+    refuse_unused(rows, resolved)
+    values = _per_query(resolved, grades, scores, index, ids_of_ties, rows, n_jobs)
+    return design.table(resolved, systems, values, index.ids)
 
 
 _PAIRED = {"t": paired_t_test, "wilcoxon": wilcoxon_test}
 
 
-def _check_runs(runs, reference):
+def check_names_of_runs(runs: Any, reference: str | None, what: str) -> None:
+    """Raise an error unless runs have names, the reference being one of them.
+
+    Parameters
+    ----------
+    runs : object
+        What was given as a dict of runs.
+    reference : str or None
+        Name of a system.
+    what : str
+        What a run may be, for the message.
+
+    Raises
+    ------
+    ValueError
+        If it is no dict, or empty, or names repeat or do not hold the reference.
+    """
     if not isinstance(runs, Mapping) or not runs:
         raise ValueError(
-            "runs must be a dict of names to scores or fitted rankers with at least "
-            f"one entry, got {shown(runs)}"
+            f"runs must be a dict of names to {what} with at least one entry, got "
+            f"{shown(runs)}"
         )
     if len({str(name) for name in runs}) < len(runs):
         raise ValueError(f"names of runs must differ as text, got {list(runs)}")
@@ -202,18 +217,45 @@ def _scores_of(name, run, X, groups, n_samples):
     return check_scores(run, n_samples, name=f"runs[{shown(name)}]")
 
 
-def _resolve(measures, preset):
-    if isinstance(measures, (str, BaseMeasure)):
+def resolve_measures(
+    measures: str | BaseMeasure | Callable | Sequence[str | BaseMeasure | Callable],
+    preset: str | None,
+    argument: str = "measures",
+) -> list[BaseMeasure]:
+    """Return measures of which some may be given by their names.
+
+    Parameters
+    ----------
+    measures : str, measure, function, or sequence of them
+        Measures, as in `compare`.
+    preset : str or None
+        Conventions of those that are named.
+    argument : str, default="measures"
+        Name of the argument, for error messages.
+
+    Returns
+    -------
+    list of BaseMeasure
+
+    Raises
+    ------
+    ValueError
+        If there are none, one is unknown, or two have the same name.
+    """
+    if not isinstance(measures, Sequence) or isinstance(measures, str):
         measures = [measures]
-    resolved = [
-        measure
-        if isinstance(measure, BaseMeasure)
-        else get_measure(measure, preset=preset)
-        for measure in measures
-    ]
+    with naming(argument):
+        resolved = [
+            measure
+            if isinstance(measure, BaseMeasure)
+            else get_measure(measure, preset=preset)
+            for measure in measures
+        ]
     names = [measure.name for measure in resolved]
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"measures must be named once each and at least one: {names}")
+        raise ValueError(
+            f"{argument} must be named once each and at least one: {names}"
+        )
     return resolved
 
 
@@ -250,19 +292,73 @@ def _pvalues(values, pairs, design):
     return single
 
 
-@dataclass(frozen=True)
-class _Design:
-    """How the values of a measure are turned into intervals and p-values."""
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """How the values of measures are turned into a table with tests.
 
-    test: str
-    correction: str | None
-    reference: int | None
-    confidence: float
-    n_permutations: int
-    n_resamples: int
-    random_state: int | np.random.RandomState | None
+    The attributes are the arguments of `compare`.
+    """
 
-    def analyse(self, values):
+    test: Literal["fisher", "t", "wilcoxon", "tukey"] = "fisher"
+    correction: Literal["holm", "bonferroni"] | None = "holm"
+    reference: str | None = None
+    level: float = 0.05
+    confidence: float = 0.95
+    n_permutations: int = 10_000
+    n_resamples: int = 2_000
+    random_state: int | np.random.RandomState | None = 0
+    preset: str | None = None
+
+    def table(
+        self,
+        measures: Sequence[BaseMeasure],
+        systems: Sequence[str],
+        values: Sequence[np.ndarray],
+        query_ids: np.ndarray,
+        notes: Sequence[str] = (),
+    ) -> ComparisonTable:
+        """Compare systems by their values on each query.
+
+        Parameters
+        ----------
+        measures : sequence of BaseMeasure
+            Measures.
+        systems : sequence of str
+            Names of the systems.
+        values : sequence of ndarray of shape (n_queries, n_systems)
+            Values of each measure.
+        query_ids : ndarray of shape (n_queries,)
+            Ids of the queries.
+        notes : sequence of str, default=()
+            What the caption says besides.
+
+        Returns
+        -------
+        ComparisonTable
+        """
+        systems = tuple(systems)
+        place = None if self.reference is None else systems.index(self.reference)
+        analysed = [self._analyse(columns, place) for columns in values]
+        both = list(zip(measures, values))
+        return ComparisonTable(
+            systems=systems,
+            measures=tuple(m.name for m in measures),
+            per_query={m.name: dict(zip(systems, v.T)) for m, v in both},
+            query_ids=query_ids,
+            means=np.array([[m.mean(c) for c in v.T] for m, v in both]).T,
+            intervals=np.stack([intervals for intervals, _ in analysed], axis=1),
+            pvalues=np.stack([pvalues for _, pvalues in analysed]),
+            greater_is_better=tuple(m.greater_is_better for m in measures),
+            test=self.test,
+            correction=None if self.test == "tukey" else self.correction,
+            reference=self.reference,
+            level=self.level,
+            confidence=self.confidence,
+            notes=tuple(notes),
+            conventions=conventions_of(measures, self.preset),
+        )
+
+    def _analyse(self, values, reference):
         """Return intervals and matrix of p-values; NaN for fewer than two queries."""
         n_systems = values.shape[1]
         pvalues = np.full((n_systems, n_systems), np.nan)
@@ -275,7 +371,7 @@ class _Design:
             n_resamples=self.n_resamples,
             random_state=self.random_state,
         )
-        pairs = _tested_pairs(n_systems, self.reference)
+        pairs = _tested_pairs(n_systems, reference)
         if pairs:
             first, second = np.array(pairs).T
             pvalues[first, second] = _pvalues(defined, pairs, self)

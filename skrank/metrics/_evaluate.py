@@ -1,9 +1,13 @@
 """Evaluate a measure on grades, scores and queries as users hold them."""
 
 import copy
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank._core._parameters import NThreads
 from skrank._core._queries import QueryIndex
@@ -18,7 +22,11 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.metrics._base import BaseMeasure, query_weights
+from skrank.metrics._binary_measures import BinaryMeasure
+from skrank.metrics._function_measure import FunctionMeasure
+from skrank.metrics._ranked_documents import RankedDocuments
 from skrank.metrics._registry import get_measure
+from skrank.metrics._row_arguments import check_row_arguments, refuse_unused, rows_for
 
 
 def _by_query_id(values, ids):
@@ -55,7 +63,13 @@ def check_judgements(
 
 
 def values_of_queries(
-    measure: BaseMeasure, y: np.ndarray, y_score: np.ndarray, ptr: np.ndarray, **options
+    measure: BaseMeasure,
+    y: np.ndarray,
+    y_score: np.ndarray,
+    ptr: np.ndarray,
+    *,
+    documents: RankedDocuments | None = None,
+    **options: Any,
 ) -> np.ndarray:
     """Evaluate a measure on each query, and warn if its rule for empty ones is all.
 
@@ -66,6 +80,8 @@ def values_of_queries(
         without a sign that no query was measured.
     y, y_score, ptr, **options
         As in `BaseMeasure.per_query`.
+    documents : RankedDocuments, default=None
+        The same documents as several measures see them; then there are no options.
 
     Returns
     -------
@@ -75,17 +91,49 @@ def values_of_queries(
     Warns
     -----
     UndefinedMetricWarning
-        If there are several queries, none of which carries information.
+        If there are several queries, none of which carries information, or a measure of
+        binary relevance finds all documents of all of them relevant.
     """
-    if isinstance(measure.empty_query, str):
+    _warn_all_relevant(measure, y, y_score, ptr, stacklevel=4)
+
+    def values_of(measure):
+        if documents is not None:
+            return measure._of_documents(documents)
         return measure.per_query(y, y_score, ptr, **options)
+
+    if isinstance(measure.empty_query, str):
+        return values_of(measure)
     measure._check_parameters()
     skipping = copy.copy(measure)
     skipping.empty_query = "skip"
-    values = skipping.per_query(y, y_score, ptr, **options)
+    values = values_of(skipping)
     if len(values) > 1 and np.isnan(values).all():
         measure._warn_undefined(stacklevel=4)
     return measure._fill_empty(values)
+
+
+_FIRST = 1000
+
+
+def _warn_all_relevant(measure, y, y_score, ptr, stacklevel):
+    """Warn where every ranking is as good as any other, as with ratings from 1 to 5."""
+    if not isinstance(measure, BinaryMeasure) or len(ptr) < 3:
+        return
+    measure._check_parameters()
+    grades = np.asarray(y)  # 0 below a mask
+    # Nearly always the first documents tell.
+    for part in (grades[:_FIRST], grades):
+        if not len(part) or not measure._relevant(part).all():
+            return
+    if grades.min() == grades.max() or np.isneginf(y_score).any():
+        return
+    if (ptr[1:] - ptr[:-1]).max() > 1:
+        warnings.warn(
+            f"{measure.name} finds every document of every query relevant, so that all "
+            "rankings are equally good; set relevance_level, as in 'map(rel=4)'",
+            UndefinedMetricWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | None:
@@ -103,8 +151,47 @@ def check_docids(docids: npt.ArrayLike | None, n_samples: int) -> np.ndarray | N
     return ids
 
 
+def mean_over_queries(
+    measure: BaseMeasure,
+    y: np.ndarray,
+    y_score: np.ndarray,
+    groups: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    row_arguments: Mapping[str, np.ndarray] | None = None,
+) -> float:
+    """Return the mean of a measure over queries of checked rows, in any order.
+
+    Parameters
+    ----------
+    measure : BaseMeasure
+        Measure. A function that takes groups is called once, with all rows.
+    y, y_score : ndarray of shape (n_documents,)
+        Grades and scores.
+    groups : ndarray of shape (n_documents,)
+        Query of each row.
+    sample_weight : ndarray of shape (n_documents,), default=None
+        Row weights.
+    row_arguments : dict of str to ndarray, default=None
+        Row-aligned arguments; the measure gets those that it takes.
+
+    Returns
+    -------
+    float
+    """
+    given = row_arguments or {}
+    if isinstance(measure, FunctionMeasure) and measure.takes_groups:
+        own = {name: given[name] for name in measure._row_names() if name in given}
+        return measure._of_all_rows(y, y_score, groups, sample_weight, own)
+    index = QueryIndex.from_groups(groups)
+    rows = rows_for(measure, given, index)
+    values = values_of_queries(
+        measure, index.take(y), index.take(y_score), index.ptr, **rows
+    )
+    return measure.mean(values, query_weights(index.take(sample_weight), index.ptr))
+
+
 def evaluate_measure(
-    measure: str | BaseMeasure,
+    measure: str | BaseMeasure | Callable,
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
@@ -112,15 +199,17 @@ def evaluate_measure(
     sample_weight: npt.ArrayLike | None = None,
     preset: str | None = None,
     docids: npt.ArrayLike | None = None,
+    row_arguments: Mapping[str, Any] | None = None,
     per_query: bool = False,
     n_jobs: NThreads = None,
 ) -> float | np.ndarray:
-    """Evaluate a measure that is given by name or as an object.
+    """Evaluate a measure that is given by name, as an object or as a function.
 
     Parameters
     ----------
-    measure : str or BaseMeasure
-        A measure or its name, such as ``"ndcg@10"``; see `get_measure`.
+    measure : str, BaseMeasure or callable
+        A measure, its name, such as ``"ndcg@10"``, or a function
+        ``f(y_true, y_score)`` of one query; see `get_measure`.
     y_true : array-like of shape (n_documents,)
         Grades, finite and not negative; masked where nobody judged the document.
     y_score : array-like of shape (n_documents,)
@@ -133,6 +222,8 @@ def evaluate_measure(
         Conventions for what a name leaves open, a key of `PRESETS`.
     docids : array-like of shape (n_documents,), default=None
         Document ids for ``ties="docid"``.
+    row_arguments : dict of str to array-like, default=None
+        What else the measure needs, with one entry per row, by name.
     per_query : bool, default=False
         Whether to return one value per query, in ascending order of query id.
     n_jobs : int, default=None
@@ -152,7 +243,7 @@ def evaluate_measure(
     -----
     UndefinedMetricWarning
         If no query carries information, such as when no grade reaches the relevance
-        level.
+        level, or if all grades reach it though they differ.
 
     Examples
     --------
@@ -169,6 +260,7 @@ def evaluate_measure(
         groups=groups,
         sample_weight=sample_weight,
         docids=docids,
+        row_arguments=row_arguments,
         per_query=per_query,
         n_jobs=n_jobs,
     )
@@ -183,6 +275,7 @@ def evaluate_for(
     groups: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
     docids: npt.ArrayLike | None = None,
+    row_arguments: Mapping[str, Any] | None = None,
     per_query: bool = False,
     n_jobs: NThreads = None,
 ) -> float | np.ndarray:
@@ -192,7 +285,11 @@ def evaluate_for(
     scores = check_scores(y_score, len(y))
     weight = check_weights(sample_weight, len(y))
     names = check_docids(docids, len(y))
+    extra = check_row_arguments(row_arguments, len(y))
+    refuse_unused(extra, [measure])
     ids = resolve_groups(groups, y_true, y_score, n_samples=len(y), caller=caller)
+    if isinstance(measure, FunctionMeasure) and measure.takes_groups and not per_query:
+        return mean_over_queries(measure, y, scores, ids, weight, extra)
     queries = QueryIndex.from_groups(ids)
     values = values_of_queries(
         measure,
@@ -201,6 +298,7 @@ def evaluate_for(
         queries.ptr,
         docids=queries.take(names),
         n_threads=n_jobs,
+        **rows_for(measure, extra, queries),
     )
     if per_query:
         if measure.empty_query == "skip" and np.isnan(values).all():

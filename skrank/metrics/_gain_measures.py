@@ -6,7 +6,7 @@ import numpy as np
 
 from skrank._core import _measures
 from skrank._core._parameters import Interval
-from skrank._core._segments import segment_cumsum
+from skrank._core._segments import segment_cumsum, segment_sum
 from skrank.metrics._base import CutOffMixin, RankedMeasure
 from skrank.metrics._gain import (
     Discount,
@@ -17,13 +17,13 @@ from skrank.metrics._gain import (
     gain_of_grades,
 )
 from skrank.metrics._ranked_documents import expected_values, positions
-from skrank.metrics._swap_deltas import DeltaTerms
+from skrank.metrics._swap_deltas import DeltaKind, DeltaTerms
 
 _SELECT_LIMIT = _measures.select_limit()
 
 
 def _max_size(ptr):
-    return int(np.diff(ptr).max())
+    return int(np.diff(ptr).max(initial=0))
 
 
 def _is_exp2(gain: Gain) -> bool:
@@ -84,6 +84,7 @@ class DCG(CutOffMixin, _GainMeasure):
     """
 
     short_name: ClassVar[str] = "dcg"
+    rank_form: ClassVar[DeltaKind | None] = "gain_discount"
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @classmethod
@@ -141,7 +142,7 @@ class DCG(CutOffMixin, _GainMeasure):
         gain = gain_of_grades(self.gain, y)
         discount = discount_of_ranks(self.discount, _max_size(ptr), self.k)
         scale = self._scale(y, gain, discount, ptr)
-        return DeltaTerms("gain_discount", gain, discount, scale)
+        return DeltaTerms("gain_discount", gain, discount, scale, self.discount, self.k)
 
 
 class NDCG(DCG):
@@ -268,6 +269,7 @@ class ERR(CutOffMixin, RankedMeasure):
     """
 
     short_name: ClassVar[str] = "err"
+    rank_form: ClassVar[DeltaKind | None] = "cascade"
 
     max_grade: Annotated[float, Interval(None, 1000)] = 4
 
@@ -301,5 +303,5 @@ class ERR(CutOffMixin, RankedMeasure):
         stop = self._stop(np.asarray(y, dtype=np.float64))
         ptr = np.asarray(ptr, dtype=np.intp)
         discount = discount_of_ranks("reciprocal", _max_size(ptr), self.k)
-        scale = (np.add.reduceat(stop, ptr[:-1]) > 0).astype(np.float64)
-        return DeltaTerms("cascade", stop, discount, scale)
+        scale = (segment_sum(stop, ptr) > 0).astype(np.float64)
+        return DeltaTerms("cascade", stop, discount, scale, "reciprocal", self.k)

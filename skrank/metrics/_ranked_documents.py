@@ -5,6 +5,7 @@ any per-document value in the order that the scores give, with equal scores trea
 the measure asks. The functions below it work on rows grouped by query.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ Ties = Literal["average", "stable", "best", "worst", "docid", "random"]
 TiesOrThreshold = Literal[
     "average", "stable", "best", "worst", "docid", "random", "threshold"
 ]
+TiesOrFunction = Literal["function", "stable", "best", "worst", "docid", "random"]
 
 
 def _docid_key(docids):
@@ -47,7 +49,7 @@ class RankedDocuments:
     ptr : ndarray of shape (n_queries + 1,), dtype intp
         Pointer array.
     ties : str
-        Treatment of equal scores, one of `TiesOrThreshold`.
+        Treatment of equal scores, one of `TiesOrThreshold` or `TiesOrFunction`.
     docids : ndarray of shape (n_documents,) or None
         Needed by ``ties="docid"``.
     retrieved : ndarray of shape (n_documents,) or None
@@ -61,6 +63,8 @@ class RankedDocuments:
         Direction of the measure, which tells ``ties="best"`` from ``ties="worst"``.
     n_threads : int
         Number of threads that kernels may use.
+    row_arguments : mapping of str to ndarray, default=None
+        What the measure needs beside grades and scores, with one entry per document.
     """
 
     def __init__(
@@ -69,15 +73,17 @@ class RankedDocuments:
         y_score: np.ndarray,
         ptr: np.ndarray,
         *,
-        ties: TiesOrThreshold,
+        ties: TiesOrThreshold | TiesOrFunction,
         docids: npt.ArrayLike | None = None,
         retrieved: npt.ArrayLike | None = None,
         judged: np.ndarray | None = None,
         random_state: int | np.random.RandomState | None = None,
         greater_is_better: bool = True,
         n_threads: int = 1,
+        row_arguments: Mapping[str, np.ndarray] | None = None,
     ):
         self.y = y
+        self.row_arguments = row_arguments or {}
         self.ptr = ptr
         self.ties = ties
         self.n_threads = n_threads
@@ -155,9 +161,55 @@ class RankedDocuments:
             self.y_score, key, value, self.ptr, self.averages, self.n_threads
         )
 
+    def untied_scores(self, value: np.ndarray) -> np.ndarray:
+        """Scores that give the same ranking without a tie.
+
+        Parameters
+        ----------
+        value : ndarray of shape (n_documents,)
+            Value of each document, which decides the order of equal scores if ``ties``
+            is "best" or "worst".
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Minus the 0-based rank; −inf for documents outside of the ranking.
+        """
+        order = _measures.rank_rows(
+            self.y_score, self._key(value), self.ptr, self.n_threads
+        )
+        scores = np.empty(len(order))
+        scores[order] = -positions(self.ptr).astype(np.float64)
+        if self.retrieved is not None:
+            scores[~self.retrieved] = -np.inf
+        return scores
+
     def sum_by_query(self, value: np.ndarray) -> np.ndarray:
         """Sum a value over each query, documents outside of the ranking included."""
         return np.add.reduceat(value, self.ptr[:-1])
+
+
+class DocumentsInOrder(RankedDocuments):
+    """Documents that stand in the order of their ranks, best first.
+
+    Those outside of the ranking come last in their query. Whatever sorts them again
+    would find the order of the rows, so that it is taken without sorting.
+    """
+
+    def rank(
+        self, value: np.ndarray, *, unretrieved: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values in the order of ranks, as of `RankedDocuments.rank`."""
+        if self.retrieved is not None:
+            value = np.where(self.retrieved, value, unretrieved)
+        return np.ascontiguousarray(value, dtype=np.float64), None
+
+    def untied_scores(self, value: np.ndarray) -> np.ndarray:
+        """Scores without a tie, as of `RankedDocuments.untied_scores`."""
+        scores = -positions(self.ptr).astype(np.float64)
+        if self.retrieved is not None:
+            scores[~self.retrieved] = -np.inf
+        return scores
 
 
 def blocks_of_equal_scores(

@@ -8,103 +8,34 @@ says through ``get_metadata_routing`` that it wants the groups.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metadata_routing import (
     MetadataRequest,
 )
 
-from skrank._core._inner import RESPONSES, parameters_of, scores_of
-from skrank._core._messages import shown
-from skrank._core._queries import QueryIndex
+from skrank._core._inner import RESPONSES, queries_in_rows, scores_of
+from skrank._core._times import check_times, times_of_index
 from skrank._core._validation import (
-    called,
     check_arguments,
     check_scores,
     check_weights,
     n_rows,
     resolve_groups,
 )
-from skrank.metrics._base import BaseMeasure, query_weights
-from skrank.metrics._evaluate import check_judgements, values_of_queries
+from skrank.metrics._base import BaseMeasure
+from skrank.metrics._evaluate import check_judgements, mean_over_queries
+from skrank.metrics._function_measure import FunctionMeasure
 from skrank.metrics._leakage import check_query_leakage
-from skrank.metrics._registry import get_measure
+from skrank.metrics._registry import get_measure, measure_of_function
+from skrank.metrics._row_arguments import check_row_arguments
 
 ResponseMethod = Literal["predict", "decision_function", "predict_proba"]
 
 
-def _has_parameter(function, name):
-    return name in parameters_of(function)
-
-
-class _FunctionMeasure:
-    """A metric function with the interface that scorers ask of a measure."""
-
-    def __init__(self, function, kwargs):
-        self.function = function
-        self.kwargs = kwargs
-
-    @property
-    def name(self):
-        return getattr(self.function, "__name__", repr(self.function))
-
-    @property
-    def greater_is_better(self):
-        """Direction, which only the functions of this package tell."""
-        cls = getattr(self.function, "measure_class", None)
-        return getattr(cls, "greater_is_better", True)
-
-    def evaluate(self, y, scores, groups, sample_weight):
-        if _has_parameter(self.function, "groups"):
-            extra = {"groups": groups}
-            if sample_weight is not None:
-                extra["sample_weight"] = sample_weight
-            return self._value(y, scores, extra)
-        return self._mean_over_queries(y, scores, groups, sample_weight)
-
-    def _value(self, y, scores, extra) -> float:
-        found = called("measure", self.function, y, scores, **extra, **self.kwargs)
-        try:
-            return float(found)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"the function measure, {self.name}, must return a number, returned "
-                f"{shown(found)}"
-            ) from None
-
-    def _mean_over_queries(self, y, scores, groups, sample_weight):
-        index = QueryIndex.from_groups(groups)
-        y, scores = index.take(y), index.take(scores)
-        values = [
-            self._value(y[start:stop], scores[start:stop], {})
-            for start, stop in zip(index.ptr[:-1], index.ptr[1:])
-        ]
-        weights = query_weights(index.take(sample_weight), index.ptr)
-        return float(np.average(values, weights=weights))
-
-    def __eq__(self, other):
-        return isinstance(other, _FunctionMeasure) and (
-            (self.function, self.kwargs) == (other.function, other.kwargs)
-        )
-
-    def __hash__(self):
-        return hash(self.function)
-
-
-def _evaluate(measure, y, scores, groups, sample_weight):
-    """Mean over queries, before it gets its sign."""
-    if isinstance(measure, _FunctionMeasure):
-        return measure.evaluate(y, scores, groups, sample_weight)
-    index = QueryIndex.from_groups(groups)
-    values = values_of_queries(measure, index.take(y), index.take(scores), index.ptr)
-    return measure.mean(values, query_weights(index.take(sample_weight), index.ptr))
-
-
 def _identity(measure):
     """Key by which two measures are the same."""
-    if isinstance(measure, _FunctionMeasure):
-        return measure
-    return type(measure), repr(sorted(measure.get_params(deep=False).items()))
+    stated = {**measure.get_params(deep=False), **measure._stated()}
+    return type(measure), repr(sorted(stated.items()))
 
 
 class RankingScorer:
@@ -121,6 +52,8 @@ class RankingScorer:
         the estimator has counts.
     single : bool
         Whether a call returns one number (True) or a dictionary.
+    check_leakage : bool, default=True
+        Whether to warn of scored queries that were in the training data.
     """
 
     def __init__(
@@ -129,12 +62,16 @@ class RankingScorer:
         signs: Mapping[str, int],
         response_method: str | Sequence[str],
         single: bool,
+        check_leakage: bool = True,
     ):
         self._measures = measures
         self._signs = signs
         self._response_method = response_method
         self._single = single
-        self._requests = {"groups": True, "sample_weight": True}
+        self._check_leakage = check_leakage
+        self._requests: dict[str, bool | str | None] = dict.fromkeys(
+            ["groups", "sample_weight", "times", *self._row_names()], True
+        )
 
     def __call__(
         self,
@@ -143,6 +80,8 @@ class RankingScorer:
         y: npt.ArrayLike,
         groups: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        times: npt.ArrayLike | None = None,
+        **row_arguments: Any,
     ) -> float | dict[str, float]:
         """Score an estimator.
 
@@ -158,6 +97,11 @@ class RankingScorer:
             Query of each row; None reads a pandas index level ``qid`` of y or X.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; a query weighs as much as its rows on average.
+        times : array-like of shape (n_samples,), default=None
+            Time of each row, for the check of leakage; None reads a pandas index level
+            ``time`` of y or X.
+        **row_arguments : array-like of shape (n_samples,)
+            What else the measures need, with one entry per row, by name.
 
         Returns
         -------
@@ -167,20 +111,36 @@ class RankingScorer:
         Raises
         ------
         ValueError
-            If there are no groups, or grades or scores are not finite.
+            If there are no groups or row arguments, or grades or scores are not
+            finite.
+        TypeError
+            If no measure takes one of the row arguments.
         """
         n = n_rows(X)
+        self._refuse_unknown(row_arguments)
+        if groups is None:
+            groups = queries_in_rows(estimator, X)
         groups = resolve_groups(groups, y, X, n_samples=n, caller=repr(self))
         grades = check_judgements(y, n_samples=n)
         weight = check_weights(sample_weight, n)
-        check_query_leakage(estimator, groups)
+        if times is not None and "times" in self._row_names():
+            row_arguments["times"] = times
+        rows = check_row_arguments(row_arguments, n)
+        if self._check_leakage:
+            times = times_of_index(y, X) if times is None else check_times(times, n)
+            check_query_leakage(estimator, groups, times=times)
         scores = scores_of(estimator, X, groups, response_method=self._response_method)
         scores = check_scores(scores, n, name="predicted scores")
         values = {
-            name: self._signs[name] * _evaluate(measure, grades, scores, groups, weight)
+            name: self._signs[name]
+            * mean_over_queries(measure, grades, scores, groups, weight, rows)
             for name, measure in self._measures.items()
         }
         return next(iter(values.values())) if self._single else values
+
+    def _row_names(self) -> list[str]:
+        """Return the names of the row arguments of the measures."""
+        return [name for m in self._measures.values() for name in m._row_names()]
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return what the scorer asks of scikit-learn's metadata routing.
@@ -188,8 +148,8 @@ class RankingScorer:
         Returns
         -------
         MetadataRequest
-            ``groups`` and ``sample_weight`` for ``score``, unless changed by
-            `set_score_request`.
+            ``groups``, ``sample_weight``, ``times`` and the row arguments of the
+            measures for ``score``, unless changed by `set_score_request`.
         """
         request = MetadataRequest(owner=self)
         for param, alias in self._requests.items():
@@ -202,8 +162,9 @@ class RankingScorer:
         Parameters
         ----------
         **requests : bool, str or None
-            For ``groups`` and ``sample_weight``: True takes it, False ignores it, None
-            refuses it, and a string is the name under which it is passed.
+            For ``groups``, ``sample_weight``, ``times`` and the row arguments of the
+            measures: True takes it, False ignores it, None refuses it, and a string is
+            the name under which it is passed.
 
         Returns
         -------
@@ -213,16 +174,19 @@ class RankingScorer:
         Raises
         ------
         TypeError
-            If something other than ``groups`` or ``sample_weight`` is requested.
+            If something is requested that the scorer does not take.
         """
-        unknown = set(requests) - set(self._requests)
-        if unknown:
-            raise TypeError(
-                "a ranking scorer takes groups and sample_weight, not "
-                f"{sorted(unknown)}"
-            )
+        self._refuse_unknown(requests)
         self._requests = {**self._requests, **requests}
         return self
+
+    def _refuse_unknown(self, given):
+        unknown = sorted(set(given) - set(self._requests))
+        if unknown:
+            *names, last = self._requests
+            raise TypeError(
+                f"{self!r} takes {', '.join(names)} and {last}, not {unknown}"
+            )
 
     def _accept_sample_weight(self):
         """Tell scikit-learn's searches, which ask this while routing is off."""
@@ -237,6 +201,7 @@ class RankingScorer:
             tuple(self._signs.items()),
             self._response_method,
             self._single,
+            self._check_leakage,
             tuple(sorted(self._requests.items())),
         )
 
@@ -248,7 +213,11 @@ class RankingScorer:
 
     def __sklearn_clone__(self):
         clone = RankingScorer(
-            self._measures, self._signs, self._response_method, self._single
+            self._measures,
+            self._signs,
+            self._response_method,
+            self._single,
+            self._check_leakage,
         )
         return clone.set_score_request(**self._requests)
 
@@ -257,18 +226,19 @@ class RankingScorer:
         shown = repr(names[0] if self._single else names)
         if self._response_method != "predict":
             shown += f", response_method={self._response_method!r}"
+        if not self._check_leakage:
+            shown += ", check_leakage=False"
         return f"make_ranking_scorer({shown})"
 
 
-def _resolve_measure(measure, preset, kwargs):
+def _resolve_measure(measure, preset, row_arguments, kwargs):
     """A measure object for a name, an object or a function."""
-    if callable(measure) and not isinstance(measure, BaseMeasure):
-        if preset is not None:
-            raise ValueError(
-                f"preset={preset!r} needs a measure by name, got a function; pass the "
-                "conventions to the function as keyword arguments"
-            )
-        return _FunctionMeasure(measure, kwargs)
+    if callable(measure) and not isinstance(measure, BaseMeasure | type):
+        resolved = measure_of_function(measure, preset, **kwargs)
+        if row_arguments is not None and isinstance(resolved, FunctionMeasure):
+            resolved.set_params(row_arguments=row_arguments)
+        resolved._check_parameters()
+        return resolved
     resolved = get_measure(measure, preset=preset)
     if not kwargs:
         return resolved
@@ -278,7 +248,7 @@ def _resolve_measure(measure, preset, kwargs):
             f"{resolved.name} has no parameters {sorted(unknown)}; it has "
             f"{sorted(resolved.get_params(deep=False))}"
         )
-    return type(resolved)(**{**resolved.get_params(deep=False), **kwargs})
+    return resolved._with(**kwargs)
 
 
 def make_ranking_scorer(
@@ -287,6 +257,8 @@ def make_ranking_scorer(
     preset: str | None = None,
     response_method: ResponseMethod | Sequence[ResponseMethod] = "predict",
     greater_is_better: bool | None = None,
+    row_arguments: Sequence[str] | None = None,
+    check_leakage: bool = True,
     **kwargs: Any,
 ) -> RankingScorer:
     """Make a scorer for scikit-learn's tools from a ranking measure.
@@ -302,10 +274,11 @@ def make_ranking_scorer(
     ----------
     measure : str, measure, callable, or sequence of these
         A name such as ``"ndcg@10"``, ``"map"``, ``"err@20"``; a measure object; or a
-        function ``f(y_true, y_score, *, groups, sample_weight, **kwargs)``. A function
-        without a ``groups`` parameter is called once for each query and averaged. A
-        sequence makes a scorer that predicts once and returns the values of all
-        measures in a dictionary.
+        function ``f(y_true, y_score, **kwargs)``, called once for each query and
+        averaged. A function with a parameter ``groups`` is called once with all rows,
+        their groups and, where there is one, their ``sample_weight``. A sequence makes
+        a scorer that predicts once and returns the values of all measures in a
+        dictionary.
     preset : str, default=None
         Conventions of the measure, as in `get_measure`.
     response_method : str or sequence of str, default="predict"
@@ -314,6 +287,12 @@ def make_ranking_scorer(
     greater_is_better : bool, default=None
         Whether higher is better; if not, the value is negated. None asks the measure;
         functions other than those of this package then count as higher is better.
+    row_arguments : sequence of str, default=None
+        Arguments of functions with one entry per row, such as prices: the scorer
+        requests them, too, and functions get those of the query. None stands for the
+        arguments without a default that nothing else fills.
+    check_leakage : bool, default=True
+        Whether to warn of scored queries that were in the training data.
     **kwargs : dict
         Parameters of the measure or of the function.
 
@@ -346,6 +325,8 @@ def make_ranking_scorer(
         preset=preset,
         response_method=response_method,
         greater_is_better=greater_is_better,
+        row_arguments=row_arguments,
+        check_leakage=check_leakage,
     )
     methods = (
         (response_method,)
@@ -362,7 +343,7 @@ def make_ranking_scorer(
         given, single = [measure], True
     else:
         given, single = list(measure), False
-    resolved = [_resolve_measure(m, preset, kwargs) for m in given]
+    resolved = [_resolve_measure(m, preset, row_arguments, kwargs) for m in given]
     names = [m.name for m in resolved]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"measures must be given once each and at least one: {names}")
@@ -376,4 +357,5 @@ def make_ranking_scorer(
         signs,
         methods[0] if len(methods) == 1 else methods,
         single,
+        bool(check_leakage),
     )

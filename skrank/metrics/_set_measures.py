@@ -10,7 +10,7 @@ from skrank.metrics._base import CutOffMixin
 from skrank.metrics._binary_measures import BinaryMeasure, defined
 from skrank.metrics._gain import discount_of_ranks
 from skrank.metrics._ranked_documents import expected_values, positions
-from skrank.metrics._swap_deltas import DeltaTerms
+from skrank.metrics._swap_deltas import DeltaKind, DeltaTerms
 
 
 class Precision(CutOffMixin, BinaryMeasure):
@@ -35,6 +35,7 @@ class Precision(CutOffMixin, BinaryMeasure):
 
     short_name: ClassVar[str] = "p"
     aliases: ClassVar[tuple[str, ...]] = ("precision",)
+    rank_form: ClassVar[DeltaKind | None] = "gain_discount"
     needs_cut_off: ClassVar[bool] = True
 
     @classmethod
@@ -140,7 +141,8 @@ class Success(CutOffMixin, BinaryMeasure):
     """
 
     short_name: ClassVar[str] = "success"
-    aliases: ClassVar[tuple[str, ...]] = ("hit",)
+    aliases: ClassVar[tuple[str, ...]] = ("hit", "hit_rate")
+    rank_form: ClassVar[DeltaKind | None] = "reciprocal_rank"
     needs_cut_off: ClassVar[bool] = True
 
     @classmethod
@@ -258,6 +260,7 @@ class RBP(CutOffMixin, BinaryMeasure):
     """
 
     short_name: ClassVar[str] = "rbp"
+    rank_form: ClassVar[DeltaKind | None] = "gain_discount"
 
     p: Fraction = 0.8
     max_grade: float | None = None

@@ -8,7 +8,7 @@ of losses and for `signed_deltas`, which spells them out as a matrix. For other 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt
 from skrank._core._validation import as_numbers, check_arguments, check_ptr
+from skrank.metrics._gain import Discount
 
 if TYPE_CHECKING:
     from skrank.metrics._base import BaseMeasure
@@ -52,6 +53,11 @@ class DeltaTerms:
         Discount of each rank, as long as the longest query; 0 beyond the cut-off.
     scale : ndarray of shape (n_queries,)
         Factor of each query; 0 for queries that carry no information.
+    rule : str, callable or array
+        What the discount of a rank is made from; see `skrank.metrics.DCG`. Measures are
+        smoothed at ranks that are no integers.
+    k : int or None, default=None
+        Cut-off, beyond which ``discount`` is 0 and ``rule`` need not be.
 
     Examples
     --------
@@ -68,6 +74,8 @@ class DeltaTerms:
     gain: np.ndarray
     discount: np.ndarray
     scale: np.ndarray
+    rule: Discount
+    k: int | None = None
 
 
 def check_one_query(
@@ -94,21 +102,40 @@ def _check_ranks(ranks, n_documents) -> np.ndarray:
 
 
 def recomputed_deltas(
-    measure: "BaseMeasure", y: np.ndarray, ranks: np.ndarray
+    measure: "BaseMeasure",
+    y: np.ndarray,
+    ranks: np.ndarray,
+    wanted: np.ndarray | None = None,
 ) -> np.ndarray:
     """Changes of any measure of rankings, each swap evaluated as a query of its own.
 
-    Complexity: the time of m (m - 1) / 2 evaluations of a query of m documents, for
-    most measures O(m³ log m) in all; memory O(m²).
+    Parameters
+    ----------
+    measure : BaseMeasure
+        Measure of rankings.
+    y, ranks : ndarray of shape (m,)
+        Grades and 1-based ranks of the documents of a query.
+    wanted : ndarray of shape (m, m), dtype bool, default=None
+        Symmetric; True marks the pairs of interest, others have the change 0. None
+        marks all of them.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        Complexity: the time of an evaluation of a query of m documents for each of up
+        to m (m - 1) / 2 pairs, for most measures O(m³ log m) in all; memory O(m²).
     """
     m = len(y)
-    options = {**measure.get_params(deep=False), "empty_query": 0.0}
-    if "ties" in options:
+    options: dict[str, Any] = {"empty_query": 0.0}
+    if "ties" in measure.get_params(deep=False):
         options["ties"] = "stable"  # a permutation has no ties
-    alone = type(measure)(**options)
+    alone = measure._with(**options)
     scores = -np.asarray(ranks, dtype=np.float64)
     start = alone.per_query(y, scores, np.array([0, m], dtype=np.intp))[0]
     first, second = np.triu_indices(m, 1)
+    if wanted is not None:
+        kept = wanted[first, second]
+        first, second = first[kept], second[kept]
     values = np.empty(len(first))
     # All swaps at once would hold m³ / 2 scores.
     step = max(1, _ROWS_AT_ONCE // max(m, 1))

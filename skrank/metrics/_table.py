@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core._messages import shown
+from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._parameters import NonNegativeInt
 from skrank._core._validation import check_options
 from skrank.metrics._winning import winning_number
@@ -113,6 +113,11 @@ class ComparisonTable:
         P-values below it count as significant.
     confidence : float
         Coverage of the intervals.
+    notes : tuple of str
+        What captions say besides.
+    conventions : str
+        Conventions of the measures, which captions name: gain, discount, relevance
+        level, treatment of equal scores and of queries without information.
     """
 
     systems: tuple[str, ...]
@@ -128,6 +133,8 @@ class ComparisonTable:
     reference: str | None
     level: float
     confidence: float
+    notes: tuple[str, ...] = ()
+    conventions: str = ""
 
     @property
     def n_queries(self) -> int:
@@ -281,7 +288,14 @@ class ComparisonTable:
             self.measures, (not greater for greater in self.greater_is_better)
         )
         notes.extend(f"lower is better for {measure}" for measure in lower)
-        return notes
+        return [*notes, *self.notes]
+
+    def _caption(self, intervals, *more):
+        """What the table shows, and the conventions of its measures."""
+        sentences = ["; ".join([*self._notes(intervals), *more])]
+        if self.conventions:
+            sentences.append(self.conventions)
+        return ". ".join(sentences) + "."
 
     def _defined(self):
         """Measures by the number of queries that have a value."""
@@ -323,8 +337,8 @@ class ComparisonTable:
         lines = ["  ".join(parts).rstrip() for parts in zip(*columns)]
         width = max(_width(line) for line in lines)
         lines.insert(1, "-" * width)
-        notes = "; ".join([*self._notes(intervals), "* best"]) + "."
-        return "\n".join([*lines, "", *textwrap.wrap(notes, max(width, 72))])
+        caption = self._caption(intervals, "* best")
+        return "\n".join([*lines, "", *textwrap.wrap(caption, max(width, 72))])
 
     def to_markdown(
         self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
@@ -351,8 +365,7 @@ class ComparisonTable:
         columns = self._columns(digits, intervals, escape, formats)
         rows = ["| " + " | ".join(parts) + " |" for parts in zip(*columns)]
         rule = "|" + "|".join("-" * (_width(c[0]) + 2) for c in columns) + "|"
-        notes = "; ".join(self._notes(intervals))
-        return "\n".join([rows[0], rule, *rows[1:], "", notes + "."])
+        return "\n".join([rows[0], rule, *rows[1:], "", self._caption(intervals)])
 
     def to_latex(
         self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
@@ -385,7 +398,7 @@ class ComparisonTable:
             [
                 r"\begin{table}",
                 r"  \centering",
-                rf"  \caption{{{_tex('; '.join(self._notes(intervals)))}.}}",
+                rf"  \caption{{{_tex(self._caption(intervals))}}}",
                 rf"  \begin{{tabular}}{{ll{'l' * len(self.measures)}}}",
                 r"  \toprule",
                 rows[0],
@@ -432,7 +445,7 @@ class ComparisonTable:
             body.append(
                 "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
             )
-        notes = html.escape("; ".join(self._notes(intervals)) + ".")
+        notes = html.escape(self._caption(intervals))
         return (
             f"<table><caption>{notes}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{''.join(body)}</tbody></table>"
@@ -468,6 +481,8 @@ class ComparisonTable:
             "reference": self.reference,
             "level": self.level,
             "confidence": self.confidence,
+            "notes": list(self.notes),
+            "conventions": self.conventions,
             "systems": systems,
             "pvalues": {
                 measure: [[_plain(p) for p in row] for row in self.pvalues[m]]
@@ -494,9 +509,8 @@ def _plain(number):
 def _find(name, names, what, argument=None):
     if not isinstance(name, str) or name not in names:
         given = "" if argument is None else f"{argument}: "
-        raise ValueError(
-            f"{given}unknown {what} {shown(name)}; the table has {', '.join(names)}"
-        )
+        known = shortened(on_one_line(", ".join(names)), 500)
+        raise ValueError(f"{given}unknown {what} {shown(name)}; the table has {known}")
     return names.index(name)
 
 

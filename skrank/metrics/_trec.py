@@ -1,6 +1,5 @@
 """Evaluate runs against judgements with trec_eval's measures, names and output."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,15 @@ from skrank._core._validation import (
     check_no_missing_id,
     check_options,
 )
+from skrank.datasets._judged_run import refuse_other_types, sample_of_ids
+from skrank.datasets._run_likes import (
+    QrelsLike,
+    RunLike,
+    in_their_places,
+    kind_of,
+    refuse_swapped_numbers,
+    table_of,
+)
 from skrank.metrics._trec_names import FORMATS, Column, Format, Summary, columns
 from skrank.metrics._trec_preferences import PreferenceTopic
 from skrank.metrics._trec_topic import NOT_IN_POOL, UNJUDGED, Topic
@@ -25,10 +33,6 @@ _SMALLEST_GEOMETRIC = 1e-5
 # What trec_eval reports where there is no mean and deviation to compare with.
 _MISSING_ZSCORE = -1e6
 _LARGEST_GRADE = 1e100
-
-# `skrank.datasets` has classes for both, of which the attributes are all that counts.
-Run = Mapping[Any, Mapping[Any, float]] | Sequence | Any
-Qrels = Mapping[Any, Mapping] | Sequence | Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,8 @@ class TrecResult:
     Examples
     --------
     >>> from skrank.metrics import trec_measures
-    >>> run, qrels = {"q1": {"d1": 2.0, "d2": 1.0}}, {"q1": {"d2": 1}}
-    >>> trec_measures(run, qrels, ["num_ret", "recip_rank"]).summary
+    >>> qrels, run = {"q1": {"d2": 1}}, {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> trec_measures(qrels, run, ["num_ret", "recip_rank"]).summary
     {'num_ret': 2, 'recip_rank': 0.5}
     """
 
@@ -166,16 +170,13 @@ _LAYOUTS = {
 _WORDS = {3: "three", 4: "four", 5: "five"}
 
 
-def _is_loaded(table, numbers):
-    """Whether this is an object with ids and these numbers, as `load_run` returns."""
-    return all(hasattr(table, name) for name in ("groups", "docids", numbers))
-
-
-def _in_order(run, qrels):
-    """Run and judgements; objects of the package tell which they are."""
-    if _is_loaded(run, "y") or _is_loaded(qrels, "scores"):
-        return qrels, run
-    return run, qrels
+def _is_arrays(table):
+    """Whether this is one array per field rather than rows of records."""
+    if isinstance(table, np.ndarray):
+        return table.ndim > 0
+    if isinstance(table, (str, bytes)) or not isinstance(table, Sequence):
+        return False
+    return not any(hasattr(column, "_fields") for column in table)
 
 
 def _as_dicts(table, what, layout):
@@ -184,9 +185,8 @@ def _as_dicts(table, what, layout):
     if isinstance(table, Mapping):
         _check_nesting(table, what, names, names)
         return table
-    numbers = "scores" if what == "run" else "y"
-    if _is_loaded(table, numbers) and len(names) == 3:
-        table = table.groups, table.docids, getattr(table, numbers)
+    if len(names) == 3 and not _is_arrays(table):
+        return table_of(what, table, "trec_measures").to_dict()
     try:
         *ids, numbers = table
         arrays = [*(as_ids(column, what) for column in ids), np.asarray(numbers)]
@@ -195,11 +195,9 @@ def _as_dicts(table, what, layout):
     if len(arrays) != len(names) or any(column.ndim != 1 for column in arrays):
         nested = _nested(names)
         fields = ", ".join("queries" if n == "query" else f"{n}s" for n in names)
-        is_path = isinstance(table, (str, os.PathLike))
         raise TypeError(
             f"{what} must be a mapping {nested} or {_WORDS[len(names)]} arrays "
-            f"({fields}), got {shown(table) if is_path else type(table).__name__}"
-            + (f"; load it with skrank.datasets.load_{what}" if is_path else "")
+            f"({fields}), got {shown(table)}"
         )
     lengths = [str(len(column)) for column in arrays]
     if len(set(lengths)) > 1:
@@ -222,6 +220,15 @@ def _as_dicts(table, what, layout):
             )
         documents[document] = value
     return result
+
+
+def _all_numbers(table):
+    """Grades or scores of all queries; none if some are no numbers."""
+    numbers = [number for documents in table.values() for number in documents.values()]
+    try:
+        return as_numbers(numbers, "numbers")
+    except ValueError:
+        return np.empty(0)
 
 
 def _nested(names):
@@ -269,11 +276,13 @@ def _ranked_documents(scores, qid, *, last_id_first=True):
     # trec_eval keeps scores in single precision: what it cannot tell apart is a tie.
     with np.errstate(over="ignore"):
         single = _numbers_of(scores, "run", "score", qid).astype(np.float32)
-    if last_id_first:
-        ranking = sorted(zip(single.tolist(), scores), reverse=True)
-    else:
-        ranking = sorted(zip((-single).tolist(), scores))
-    return [document for _, document in ranking]
+    # Ids that are no text are compared as the text that files would hold.
+    documents = list(scores)
+    texts = [str(document) for document in documents]
+    numbers = (single if last_id_first else -single).tolist()
+    keys = list(zip(numbers, texts))
+    order = sorted(range(len(keys)), key=keys.__getitem__, reverse=last_id_first)
+    return [documents[i] for i in order]
 
 
 @dataclass(frozen=True)
@@ -342,24 +351,29 @@ def _sorted_topics(topics):
         return sorted(topics, key=str)
 
 
-def _sample(ids):
-    shown = [repr(topic) for topic in _sorted_topics(ids)[:3]]
-    return ", ".join(shown) + (", ..." if len(ids) > 3 else "")
-
-
 def _evaluated_topics(scores, judgements, complete):
     common = judgements.keys() & scores.keys()
     if not common:
         raise ValueError(
             "run and qrels have no query in common: the run has "
-            f"{_sample(scores.keys())}, the qrels have {_sample(judgements.keys())}"
+            f"{sample_of_ids(scores, 'queries')}, the qrels have "
+            f"{sample_of_ids(judgements, 'queries')}"
         )
     return _sorted_topics(judgements if complete else common)
 
 
+def _refuse_unmatched(scores, judgements):
+    """Raise an error if types of ids keep all documents from being judged."""
+    common = judgements.keys() & scores.keys()
+    if all(scores[q].keys().isdisjoint(judgements[q]) for q in common):
+        refuse_other_types(
+            *({d for q in common for d in side[q]} for side in (scores, judgements))
+        )
+
+
 def trec_measures(
-    run: Run,
-    qrels: Qrels,
+    qrels: QrelsLike,
+    run: RunLike,
     measures: str | Sequence[str] = "official",
     *,
     judgement_format: Format = "qrels",
@@ -378,14 +392,12 @@ def trec_measures(
 
     Parameters
     ----------
-    run : Run, mapping {query: {document: score}} or three arrays
-        The retrieved documents, as from `skrank.datasets.load_run`; the arrays hold
-        query ids, document ids and scores.
-    qrels : Qrels, mapping {query: {document: grade}} or three arrays
-        The judgements, as from `skrank.datasets.load_qrels`. A negative grade means "in
-        the pool, not judged". Other formats have further levels of mappings, or further
-        arrays, between query and document. If one of the first two arguments is a `Run`
-        or a `Qrels`, they may come in either order, as in `skrank.datasets.judge_run`.
+    qrels : Qrels, mapping {query: {document: grade}}, data frame, path or other table
+        The judgements, in any form that `evaluate` takes. A negative grade means "in
+        the pool, not judged". For other formats, mappings with further levels, or
+        further arrays, between query and document.
+    run : Run, mapping {query: {document: score}}, data frame, path or other table
+        The retrieved documents, likewise.
     measures : str or list of str, default="official"
         trec_eval's names with its parameters, such as ``"map"``, ``"P.5,10"``,
         ``"ndcg_cut_10"``, ``"ndcg.1=3,2=9"``, or the groups "official", "set",
@@ -419,9 +431,9 @@ def trec_measures(
     ValueError
         If a measure is unknown or needs another format of judgements, a document occurs
         twice, a score is NaN, preferences contradict each other, or run and judgements
-        have no query in common.
+        have no query in common or ids of documents of different types.
     TypeError
-        If run or judgements are of another form.
+        If run or judgements are of another form, or in each other's place.
 
     Notes
     -----
@@ -431,9 +443,9 @@ def trec_measures(
     Examples
     --------
     >>> from skrank.metrics import trec_measures
-    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
     >>> qrels = {"q1": {"d1": 1, "d3": 1, "d4": 1}}
-    >>> for line in trec_measures(run, qrels, ["map", "P.2"]).lines():
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> for line in trec_measures(qrels, run, ["map", "P.2"]).lines():
     ...     print(" ".join(line.split()))
     map all 0.5556
     P_2 all 0.5000
@@ -442,15 +454,21 @@ def trec_measures(
     check_arguments(trec_measures, measures=measures)
     form = FORMATS[judgement_format]
     wanted = columns(measures, form)
-    run, qrels = _in_order(run, qrels)
+    qrels, run = in_their_places(qrels, run, "trec_measures")
     scores = _as_dicts(run, "run", "run")
     judgements = _as_dicts(qrels, "qrels", judgement_format)
+    if judgement_format == "qrels" and kind_of(qrels) is kind_of(run) is None:
+        refuse_swapped_numbers(
+            _all_numbers(judgements), _all_numbers(scores), "trec_measures"
+        )
     if judgement_format == "qrels_prefs":  # every group is one subgroup
         judgements = {
             query: {group: {"0": levels} for group, levels in groups.items()}
             for query, groups in judgements.items()
         }
     ids = _evaluated_topics(scores, judgements, complete)
+    if form == "qrels":
+        _refuse_unmatched(scores, judgements)
     options = _Options(relevance_level, max_results, judged_only, int(n_collection))
     make_topic = getattr(options, form)
     topics = [make_topic(scores.get(q, {}), judgements[q], q) for q in ids]

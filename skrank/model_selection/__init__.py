@@ -15,6 +15,7 @@ from skrank.model_selection._shuffle import (
     train_test_query_split,
 )
 from skrank.model_selection._subsample import QuerySubsample
+from skrank.model_selection._temporal import TemporalQuerySplit
 
 __all__ = [
     "LetorFolds",
@@ -24,6 +25,7 @@ __all__ = [
     "QuerySubsample",
     "RepeatedQueryKFold",
     "StratifiedQueryKFold",
+    "TemporalQuerySplit",
     "query_learning_curve",
     "train_test_query_split",
 ]

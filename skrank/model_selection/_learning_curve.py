@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from skrank._core._inner import check_scores_documents
 from skrank._core._messages import shown
 from skrank._core._parameters import NThreads, Seed
+from skrank._core._threads import jobs_for
 from skrank._core._validation import (
     check_options,
     n_rows,
@@ -162,7 +163,7 @@ def query_learning_curve(
         params={"groups": ids} if groups is not None else None,
         return_train_score=True,
         error_score="raise",  # pyright: ignore[reportArgumentType] stated as float
-        n_jobs=n_jobs,
+        n_jobs=jobs_for(len(splits), n_jobs),
     )
     shape = (len(sizes), -1)
     return QueryLearningCurve(

@@ -1,4 +1,4 @@
-"""Scaling within queries, and conversions between kinds of judgements."""
+"""Scaling within queries, target statistics, conversions of kinds of judgements."""
 
 from skrank.preprocessing._judgements import (
     grades_to_order,
@@ -11,10 +11,12 @@ from skrank.preprocessing._preferences import (
     order_to_preferences,
 )
 from skrank.preprocessing._query_scaling import QueryMinMaxScaler, QueryStandardScaler
+from skrank.preprocessing._query_target import QueryTargetEncoder
 
 __all__ = [
     "QueryMinMaxScaler",
     "QueryStandardScaler",
+    "QueryTargetEncoder",
     "grades_to_order",
     "grades_to_preferences",
     "order_to_grades",

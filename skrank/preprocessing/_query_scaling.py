@@ -20,6 +20,7 @@ from skrank._core._informative import warn_of_data
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._queries import QueryIndex
+from skrank._core._tables import naming_text, refuse_series
 from skrank._core._validation import (
     check_groups,
     n_rows,
@@ -146,13 +147,7 @@ class _BaseQueryScaler(
         check_is_fitted(self)
         self._check_parameters()
         checked = self._validate(X, reset=False)
-        groups = resolve_groups(
-            groups,
-            X,
-            n_samples=n_rows(checked),
-            caller=f"{type(self).__name__}.transform",
-        )
-        index = QueryIndex.from_groups(groups)
+        index = QueryIndex.from_groups(self._queries_of(X, groups, n_rows(checked)))
         return index.restore(self._scale_grouped(index.take(checked), index.ptr))
 
     # The base class would hand the queries to fit only, and not to transform.
@@ -182,9 +177,10 @@ class _BaseQueryScaler(
         return self.transform(X, groups=groups)
 
     def _validate(self, X: Any, reset: bool) -> Any:
+        refuse_series(X)
         # Infinity is refused by name.
         named = naming("X", what="a table of numbers")
-        with named, np.errstate(over="ignore"):
+        with named, naming_text(X), np.errstate(over="ignore"):
             return validate_data(
                 self,
                 unmasked(X),
@@ -192,6 +188,23 @@ class _BaseQueryScaler(
                 dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",
             )
+
+    def _queries_of(self, X, groups, n: int) -> np.ndarray:
+        """Return the query of each row; say what helps where rows are those of X_val.
+
+        A pipeline with ``transform_input`` hands on the groups of its training rows.
+        """
+        caller = f"{type(self).__name__}.transform"
+        try:
+            return resolve_groups(groups, X, n_samples=n, caller=caller)
+        except ValueError as error:
+            if not np.iterable(groups) or n_rows(groups) == n:
+                raise
+            raise ValueError(
+                f"{error} Where the rows are X_val of a pipeline, the groups are those "
+                "of its training rows: skrank.compat.RankingRegressor(pipeline) takes "
+                "X_val with groups_val, and scales it by its own queries"
+            ) from None
 
     def _scale_grouped(self, X: np.ndarray, ptr: np.ndarray) -> np.ndarray:
         """Normalise rows grouped by query, block by block of whole queries."""

@@ -19,6 +19,11 @@ _MAX_GRADES = 256
 _ONES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
 
 
+# What is learned, by the parameter ``mining``.
+_TRAINING = ("training_items_", "training_codes_", "training_weight_")
+_RULES = ("itemsets_", "support_", "confidence_")
+
+
 class AssociationRuleRanker(BaseRanker):
     r"""Association rules: ranges of features that speak for a grade.
 
@@ -123,6 +128,8 @@ class AssociationRuleRanker(BaseRanker):
             weight = None  # no document counts more than another
         total = np.bincount(codes, weight, len(self.grades_)).astype(np.float64)
         self.prior_ = total / total.sum()
+        for name in (*_TRAINING, *_RULES):
+            vars(self).pop(name, None)  # of an earlier fit with the other mining
         if self.mining == "predict":
             self.training_items_ = self._items(data.X)
             self.training_codes_ = codes
@@ -142,10 +149,10 @@ class AssociationRuleRanker(BaseRanker):
     def _items(self, X) -> np.ndarray:
         """Return the numbers of the ranges that each row is in, (n, n_features)."""
         mapper, first = self.ranges_, self._first_items()
-        items = np.empty(X.shape, dtype=np.int32)
+        items, thresholds = np.empty(X.shape, dtype=np.int32), mapper.thresholds_
         for j, n_bins in enumerate(mapper.n_bins_):
-            column = X[:, j].astype(mapper.thresholds_.dtype, copy=False)
-            place = np.searchsorted(mapper.thresholds_[j, : max(n_bins - 1, 0)], column)
+            column = X[:, j].astype(thresholds.dtype, copy=False)
+            place = np.searchsorted(thresholds[j, : max(n_bins - 1, 0)], column)
             items[:, j] = first[j] + np.where(np.isnan(column), n_bins, place)
         return items
 
@@ -199,7 +206,8 @@ class AssociationRuleRanker(BaseRanker):
 
     def _predict(self, X) -> np.ndarray:
         rows = _Table.of(self._items(X), None, None, self._n_items())
-        if self.mining == "predict":
+        if hasattr(self, "training_items_"):
+            self._check_parameters()  # limits may be set after `fit`
             table = _Table.of(
                 self.training_items_,
                 self.training_codes_,
@@ -248,7 +256,7 @@ class AssociationRuleRanker(BaseRanker):
         """
         check_arguments(AssociationRuleRanker.describe, n_rules=n_rules)
         check_is_fitted(self)
-        if self.mining == "predict":
+        if hasattr(self, "training_items_"):
             raise ValueError("mining='predict' keeps no rules; take mining='fit'")
         order = np.lexsort((-self.support_.ravel(), -self.confidence_.ravel()))
         texts = []

@@ -68,7 +68,7 @@ class BoltzRank(GroupedEnergiesMixin, BaseEnergyRanker):
         Whether the pairwise potentials of a document are averaged over the other
         documents of its query, and not summed, so that they weigh the same in short and
         in long queries.
-    measure : str or BaseMeasure, default="ndcg@10"
+    measure : str, BaseMeasure or callable, default="ndcg@10"
         Measure that is the gain G.
     n_samples : int, default=100
         Number of rankings in the sample of each query.

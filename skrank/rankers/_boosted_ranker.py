@@ -55,7 +55,11 @@ class BoostedRanker(BaseBoostedRanker):
 
     @classmethod
     def _variants(cls):
-        return [{}, {"loss": ListNetLoss()}, {"loss": LogisticLoss()}]
+        return [
+            {},
+            {"loss": ListNetLoss()},
+            {"loss": LogisticLoss(), "leaf_iterations": 3},
+        ]
 
     def _fit(self, data, validation) -> None:
         if data.preferences is not None:

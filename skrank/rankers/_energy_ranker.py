@@ -28,6 +28,7 @@ from skrank.energies import (
 )
 from skrank.energies._mlp import Activation, Dropout, LayerSizes
 from skrank.losses import BaseLoss, HingeLoss, ListNetLoss, LogLoss, SquaredLoss
+from skrank.losses._base import with_seeds
 from skrank.rankers._iterations import (
     BaseIterativeRanker,
     EarlyStoppingMixin,
@@ -59,13 +60,16 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         objective. Restarts help where the objective is not convex.
     warm_start : bool, default=False
         Whether to start from the parameters of the last `fit`.
-    callback : callable, default=None
+    callback : callable or sequence of callables, default=None
         Function that is called before the first iteration and after each one with a
-        dict of ``iteration`` (0 before the first), ``objective``, ``params`` (the
+        dict of ``iteration`` (0 before the first), ``objective``, ``descends`` (False
+        if the objective may rise by design, as that of LambdaRank), ``params`` (the
         current parameters), ``energy`` (the energy that is trained), ``data`` (the
         training rows, grouped by query and transformed by the energy) and, where there
-        are validation queries, ``validation`` (their measure). If it returns True,
-        training stops.
+        are validation queries or the objective may rise, ``evals`` (the value of each
+        measure, by the names of the set and of the measure), and with validation
+        queries ``validation`` (the value that decides). If it returns True, training
+        stops. Of several functions all are called.
 
     Attributes
     ----------
@@ -81,13 +85,17 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         Number of iterations of the solver.
     converged_ : bool
         Whether the solver met its own criterion or was stopped early.
+    gap_ : float
+        How far the objective is above its minimum at most, set only where the solver
+        knows it, as `CuttingPlane` does.
     loss_curve_ : ndarray of shape (n_iterations,)
         Objective after each iteration. Of stochastic solvers it is the mean over the
         batches of each epoch, each taken before its own step, with the noise that
         training adds; of solvers that smooth the loss it is the smoothed objective, as
         for ``RankSVM(hinge="linear")``.
     validation_curve_ : ndarray
-        Validation measure after each iteration, if there were validation queries.
+        Validation measure that decides after each iteration, if there were validation
+        queries.
     best_iteration_ : int
         Iteration whose parameters were kept.
     query_ids_ : ndarray of shape (n_queries,)
@@ -134,7 +142,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         rng = check_random_state(self.random_state)
         data, validation = self._hold_out(data, validation, rng)
-        self._store(*self._minimise(*self._clone_parts(), data, validation, rng))
+        energy, loss = self._clone_parts()
+        loss = with_seeds(loss, rng)
+        self._store(*self._minimise(energy, loss, data, validation, rng))
 
     def _minimise(self, energy, loss, data, validation, rng):
         """Fit an energy under a loss; return both, the solver's result, the monitor."""
@@ -155,8 +165,8 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         n_threads = effective_n_threads(self.n_jobs)
         objective = self._objective(energy, loss, data, n_threads)
 
-        def scores_of(params, held: Any = validation):
-            return self._model_scores(energy, loss, params, held.X, held.ptr)
+        def scores_of(params, rows):
+            return self._model_scores(energy, loss, params, rows.X, rows.ptr)
 
         context = {"energy": energy, "data": data}
         ended: list[tuple[SolverResult, Monitor]] = []
@@ -168,6 +178,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
                 scores_of,
                 context=context,
                 resumed=self.warm_start and hasattr(self, "params_"),
+                descends=loss.descends,
             )
             result = solver.solve(
                 objective, params, rng, monitor if monitor.needed else None
@@ -212,6 +223,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         kept = monitor.best_state
         self.params_ = result.params if kept is None else kept
         self.converged_ = result.converged
+        vars(self).pop("gap_", None)
+        if result.gap is not None:
+            self.gap_ = result.gap
         self._store_progress(monitor, result.n_iter, result.history)
         if energy.linear:
             self._store_coef(energy)
@@ -461,7 +475,11 @@ class EnergyRanker(GroupedEnergiesMixin, BaseEnergyRanker):
 
     @property
     def _accepts_sparse(self):
-        return self.energy is None or bool(self.energy.accepts_sparse)
+        # Also after a parameter has been set to something that only `fit` will refuse.
+        return bool(getattr(self.energy, "accepts_sparse", True))
+
+    def _learned_accepts(self):
+        return self.energy_.accepts_sparse, self._accepts_missing
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         if data.preferences is not None:

@@ -1,6 +1,6 @@
 """GBRank."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Literal
 
@@ -49,8 +49,9 @@ class GBRank(BaseBoostedRanker):
         same share in the end; or the former, that of the book, in which the share of a
         tree falls with every later round, and for which about 0.05 is a good
         ``learning_rate``.
-    learning_rate : float, default=1.0
-        Weight :math:`\eta` of a new tree.
+    learning_rate : float, callable or sequence of float, default=1.0
+        Weight :math:`\eta` of a new tree; a function of the round, counted from 0, or
+        a sequence gives each round its own.
 
     Attributes
     ----------
@@ -78,7 +79,9 @@ class GBRank(BaseBoostedRanker):
     tau: Positive = 1.0
     targets: Literal["other", "own"] = "other"
     averaging: Literal["rounds", "constant"] = "rounds"
-    learning_rate = 1.0
+    learning_rate: Positive | Callable[[int], float] | np.ndarray | Sequence[float] = (
+        1.0
+    )
 
     _takes_preferences = True
 
@@ -112,6 +115,21 @@ class _AveragedBoosting(Boosting):
 
     def bind(self):
         super().bind()
+        if self.ranker.leaf_iterations > 1:
+            raise ValueError(
+                f"leaf_iterations={self.ranker.leaf_iterations}: GBRank fits its trees "
+                "to targets by squares, whose best values one step finds; leave it at 1"
+            )
+        if self.ranker.dropout > 0.0:
+            raise ValueError(
+                f"dropout={self.ranker.dropout:g}: GBRank takes means of all its trees "
+                "and leaves none out; leave it at 0"
+            )
+        if self.ranker.linear_leaves:
+            raise ValueError(
+                "linear_leaves=True: GBRank shrinks the values of earlier leaves, and "
+                "these must be constants; leave it out"
+            )
         self.shares: list[float] = []
         ranker, data = self.ranker, self.data
         self.given_steps: Any = None
@@ -153,7 +171,7 @@ class _AveragedBoosting(Boosting):
         return values, -targets[:, None], count[:, None]
 
     def before_trees(self, iteration):
-        eta = float(self.ranker.learning_rate)
+        eta = self.rate(iteration)
         before = 1.0 if self.ranker.averaging == "constant" else 1.0 + iteration
         total = before + (eta if self.ranker.averaging == "constant" else 1.0)
         self.shares.append(before / total)

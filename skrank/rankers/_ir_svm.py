@@ -8,7 +8,7 @@ import numpy as np
 from skrank._core._parameters import invalid_parameter
 from skrank.losses import BaseLoss
 from skrank.metrics import BaseMeasure, get_measure
-from skrank.metrics._registry import MeasureLike
+from skrank.metrics._registry import NamedMeasure
 from skrank.rankers._rank_svm import RankSVM
 
 
@@ -64,7 +64,7 @@ class IRSVM(RankSVM):
     True
     """
 
-    rank_pair_weights: MeasureLike | Mapping | Callable | None = None
+    rank_pair_weights: NamedMeasure | Mapping | Callable | None = None
 
     @classmethod
     def _variants(cls):

@@ -26,7 +26,7 @@ class LambdaMART(BaseBoostedRanker):
 
     Parameters
     ----------
-    measure : str or BaseMeasure, default="ndcg@30"
+    measure : str, BaseMeasure or callable, default="ndcg@30"
         Any measure of `skrank.metrics` that depends on scores by the ranks alone. A
         deeper cut than that of the measure of interest trains better, because pairs
         below the cut contribute nothing.
@@ -40,8 +40,9 @@ class LambdaMART(BaseBoostedRanker):
     damping : float, default=0.1
         If given, pairs of close scores count more than others, and the more so the
         smaller this number is; see `LambdaLoss`.
-    l2_regularization : float, default=3.0
-        Number that is added to the sum of Hessians of a leaf.
+    l2_regularization : float, default=30.0
+        Number of documents whose Hessian is added to the sum of Hessians of a leaf, in
+        units of the mean Hessian at the start of training, ``hessian_unit_``.
 
     References
     ----------
@@ -64,7 +65,7 @@ class LambdaMART(BaseBoostedRanker):
     sigma: Positive = 1.0
     normalize: bool = True
     damping: Positive | None = 0.1
-    l2_regularization = 3.0
+    l2_regularization = 30.0
 
     @classmethod
     def _variants(cls):
@@ -72,6 +73,7 @@ class LambdaMART(BaseBoostedRanker):
             {},
             {"measure": "map", "truncation": 5, "normalize": False, "damping": None},
             {"measure": "mrr", "init": Ridge()},
+            {"dropout": 0.2, "learning_rate": 0.5, "random_state": 0},
         ]
 
     def _loss(self) -> BaseLoss:

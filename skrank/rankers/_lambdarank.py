@@ -30,7 +30,7 @@ class LambdaRank(BaseNetworkRanker):
 
     Parameters
     ----------
-    measure : str or BaseMeasure, default="ndcg@10"
+    measure : str, BaseMeasure or callable, default="ndcg@10"
         Any measure of `skrank.metrics` that depends on scores by the ranks alone, such
         as NDCG, DCG, MAP, MRR, ERR, RBP or P@k.
     truncation : int, default=None

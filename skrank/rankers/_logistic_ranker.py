@@ -105,7 +105,7 @@ class LogisticRanker(BaseEnergyRanker):
 
     def _model_scores(self, energy, loss, params, X, ptr) -> np.ndarray:
         score = super()._model_scores
-        if self.threshold != "all":
+        if len(self.thresholds_) == 1:
             return score(energy, loss, params, X, ptr)
         models = np.split(params, len(self.thresholds_))
         return np.sum([expit(score(energy, loss, m, X, ptr)) for m in models], axis=0)
@@ -139,7 +139,7 @@ class LogisticRanker(BaseEnergyRanker):
         """
         check_is_fitted(self)
         odds = np.exp(self._log_odds(self._check_rows(X, reset=False)))
-        return odds if self.threshold == "all" else odds[:, 0]
+        return odds[:, 0] if np.ndim(self.coef_) == 1 else odds
 
 
 class _JointObjective:

@@ -34,6 +34,11 @@ class MART(BaseBoostedRanker):
             {},
             {"subsample": 0.5, "max_features": 0.5, "random_state": 0},
             {"max_depth": 2, "stochastic_rounding": False, "min_samples_leaf": 5},
+            {"growth": "depth", "max_leaf_nodes": 12, "path_smoothing": 1.0},
+            {"growth": "symmetric", "max_depth": 4, "min_samples_leaf": 5},
+            {"linear_leaves": True, "linear_l2": 3.0, "min_samples_leaf": 5},
+            {"sampling": "bayesian", "random_strength": 1.0},
+            {"sampling": "minimal_variance", "subsample": 0.5, "growth": "symmetric"},
         ]
 
     def _loss(self) -> BaseLoss:

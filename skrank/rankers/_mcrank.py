@@ -35,7 +35,7 @@ class McRank(ProbabilitiesMixin, GradesMixin, BaseBoostedRanker):
         What the trees learn.
     gain : {"linear", "exp2"}, callable, mapping or array, default="linear"
         Increasing function g that turns a grade into its gain.
-    n_estimators : int, default=100
+    n_estimators : int, default=300
         Number of trees for each grade or question.
     warm_start : bool, default=False
         Whether to add trees to those of the last `fit`, with the same bins and grades.

@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank._core._parameters import Interval, NThreads, invalid_parameter
 from skrank._meta import BaseQueryMetaRanker, fit_on, in_parallel
+from skrank._monitor import Evaluator
 from skrank._rows import GroupedRows
 from skrank.metrics import get_measure
 from skrank.metrics._registry import MeasureLike
@@ -50,8 +51,9 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
     max_levels : int, default=10
         Most grades that are told apart. If there are more, neighbouring grades are
         joined to this many levels of about equal numbers of documents.
-    validation_measure : str or BaseMeasure, default="ndcg@10"
-        Measure by which ``weights="validation"`` chooses.
+    validation_measure : str, BaseMeasure or callable, default="ndcg@10"
+        Measure by which ``weights="validation"`` chooses; of several sets of validation
+        queries, the last one is measured.
     n_jobs : int, default=None
         Number of rankers that are trained at a time, by threads; None means 1, because
         most rankers use all CPUs themselves. Results do not depend on it.
@@ -148,10 +150,15 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
         return grades[np.flatnonzero(np.diff(level, prepend=-1))]
 
     def _common_pairs(self, level, data, n_levels) -> list[tuple[int, int]]:
-        """Return the pairs of levels, higher first, that some query has both of."""
+        """Return the pairs of levels, higher first, that some query has both of.
+
+        Rows without weight do not count: there is nothing to learn from them.
+        """
         codes = np.repeat(np.arange(data.n_queries), data.sizes)
+        weight = data.sample_weight
+        counted = slice(None) if weight is None else weight > 0
         has = np.zeros((data.n_queries, n_levels), dtype=bool)
-        has[codes, level] = True
+        has[codes[counted], level[counted]] = True
         return [
             (k, l)
             for l, k in combinations(range(n_levels), 2)
@@ -186,10 +193,13 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
         measure = get_measure(self.validation_measure)
         sign = 1.0 if measure.greater_is_better else -1.0
         points = self._points(validation.X, validation.ptr)
+        evaluate = Evaluator(
+            [measure], lambda weights, _: points @ weights, validation=validation
+        )
 
         def value(weights):
-            found = measure.per_query(validation.y, points @ weights, validation.ptr)
-            return sign * measure.mean(found)
+            found: Any = evaluate.deciding(evaluate(weights))
+            return sign * found
 
         weights = self.weights_
         best = value(weights)

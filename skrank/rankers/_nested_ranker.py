@@ -112,6 +112,11 @@ class NestedRanker(BaseQueryMetaRanker):
         return data.where(segment_ranks(scores, data.ptr) <= depth)
 
     def _predict(self, X, ptr: Any = None) -> np.ndarray:
+        # Other depths may be set after `fit`, but each of them needs an estimator.
+        self._check_parameters()
+        if len(self.depths) != len(self.estimators_) - 1:
+            accepted = f"{len(self.estimators_) - 1} depths, as at the last fit"
+            raise invalid_parameter(self, "depths", accepted, self.depths)
         sizes = np.diff(ptr)
         scores = self._scores_by_query(self.estimators_[0], X, ptr)
         ranks = np.asarray(segment_ranks(scores, ptr), dtype=np.intp)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from skrank._core._id_arrays import id_keys, joined_ids, where_among
 from skrank._core._parameters import PositiveInt
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR
@@ -27,6 +28,13 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         Whether each pass of `fit` goes over the rows in an order of its own. Without
         it, a pass goes over the queries in the order of their ids, and over the rows of
         a query in their own; one pass is then what `partial_fit` makes of such rows.
+    callback : callable or sequence of callables, default=None
+        Function that is called before the first pass and after each one with a dict of
+        ``iteration`` (0 before the first), ``objective``, ``descends`` (True: it is
+        meant to fall), ``params`` (the current parameters) and, where there are
+        validation queries, ``evals`` (the value of each measure, by the names of the
+        set and of the measure) and ``validation`` (the value that decides). If it
+        returns True, training stops. Of several functions all are called.
 
     Attributes
     ----------
@@ -39,20 +47,26 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
     loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss met during each pass.
     validation_curve_ : ndarray
-        Validation measure after each pass, if there were validation queries.
+        Validation measure that decides after each pass, if there were validation
+        queries.
     query_ids_ : ndarray of shape (n_queries,)
         Ids of the training queries; after `partial_fit`, of the last 10,000 of them.
     query_sizes_ : ndarray of shape (n_queries,)
         Number of rows seen of each of these queries.
+    query_grades_ : ndarray of shape (n_queries, 2)
+        Lowest and highest grade seen in each of these queries.
+    n_queries_without_preference_ : int
+        Number of training queries all of whose rows, in whatever calls they came, have
+        the same grade.
     """
 
-    __metadata_request__partial_fit = {"groups": True}
+    __metadata_request__partial_fit = {"groups": True, "sample_weight": True}
 
     max_iter: PositiveInt = 20
     shuffle: bool = True
 
     #: Longest memory of queries that `partial_fit` leaves.
-    _n_remembered: ClassVar[int | None] = 10_000
+    _n_remembered: ClassVar[int] = 10_000
 
     #: What a pass goes over, one after the other.
     _steps_over: ClassVar[Literal["documents", "queries"]] = "documents"
@@ -89,8 +103,8 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         data, validation = self._hold_out(data, validation, rng)
         self._begin(data)
 
-        def scores_of(params, held: Any = validation):
-            return self._scores_at(params, held.X)
+        def scores_of(params, rows):
+            return self._scores_at(params, rows.X)
 
         monitor = self._monitor(data, validation, scores_of)
         monitor.start(self._current())
@@ -149,5 +163,40 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
         self._pass(data, np.arange(self._n_steps(data)))
         self.params_ = np.array(self._current())
 
+    def _note_queries(self, data, index, reset):
+        known = vars(self).get("query_ids_")
+        y, first = np.asarray(data.y, dtype=np.float64), data.ptr[:-1]
+        low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
+        if reset or known is None:
+            super()._note_queries(data, index, reset)
+            self.query_grades_ = np.column_stack([low, high])
+            return
+        # A call of few queries costs a look through those known, and no more.
+        again = np.flatnonzero(where_among(known, index.ids))
+        places = dict(zip(id_keys(known[again]), again.tolist()))
+        at = np.array([places.get(query, -1) for query in id_keys(index.ids)])
+        self._join_queries(index, np.column_stack([low, high]), at.astype(np.intp))
+
+    def _join_queries(self, index, grades, at) -> None:
+        """Add queries to those known; ``at`` is their place there, or -1."""
+        old, new = at[at >= 0], at < 0
+        sizes, of_known = self.query_sizes_.copy(), self.query_grades_.copy()
+        sizes[old] += index.sizes[~new]
+        without = -_n_equal(of_known[old])
+        of_known[old, 0] = np.minimum(of_known[old, 0], grades[~new, 0])
+        of_known[old, 1] = np.maximum(of_known[old, 1], grades[~new, 1])
+        without += _n_equal(of_known[old]) + _n_equal(grades[new])
+        ids = joined_ids(self.query_ids_, index.ids[new])
+        first = max(0, len(ids) - self._n_remembered)
+        self.query_ids_ = ids[first:].copy()
+        self.query_sizes_ = np.concatenate([sizes, index.sizes[new]])[first:].copy()
+        self.query_grades_ = np.concatenate([of_known, grades[new]])[first:].copy()
+        self.n_queries_without_preference_ += without
+
     def _predict(self, X):
         return np.asarray(self._scores_at(self.params_, X), dtype=np.float64)
+
+
+def _n_equal(grades) -> int:
+    """Return the number of queries whose lowest and highest grades are the same."""
+    return int((grades[:, 0] == grades[:, 1]).sum())

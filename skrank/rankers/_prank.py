@@ -60,6 +60,26 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
         self.params_ = np.zeros((self._n_perceptrons(), n_params))
         self.n_documents_seen_ = 0
 
+    def _update(self, data, validation):
+        self._check_stream()
+        super()._update(data, validation)
+
+    def _check_stream(self) -> None:
+        """Refuse parameters, set since the last call, that a stream cannot follow."""
+        if not hasattr(self, "params_"):
+            return
+        n = len(self.params_)
+        if n != self._n_perceptrons():
+            accepted = f"{n} as in the calls of partial_fit before"
+            raise invalid_parameter(
+                self, "n_estimators", accepted, self._n_perceptrons()
+            )
+        if self.grades is not None and not np.array_equal(
+            np.unique(self._given_grades()), self.grades_
+        ):
+            accepted = f"{self.grades_.tolist()} as in the calls of partial_fit before"
+            raise invalid_parameter(self, "grades", accepted, self.grades)
+
     def _given_grades(self) -> np.ndarray:
         given = np.asarray(self.grades, dtype=np.float64)
         finite = np.isfinite(given).all() and np.all(given >= 0.0)

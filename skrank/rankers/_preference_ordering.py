@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._core._components import components_in_order
-from skrank._core._greedy_order import greedy_ranks
 from skrank._core._inner import allows_missing
 from skrank._core._parameters import Fraction, NThreads, Seed, invalid_parameter
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_arguments
+from skrank._core._votes import greedy_ranks
 from skrank._meta import BaseQueryMetaRanker, fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
 from skrank.base import BaseRanker
@@ -208,9 +208,10 @@ class PreferenceOrdering(BaseQueryMetaRanker):
                 "PreferenceOrdering: features='none' needs estimators to vote"
             )
 
-    def _check_rows(self, X, *, reset, needs_y=False, name="X"):
+    def _check_rows(self, X, *, reset, needs_y=False, name="X", training=False):
         # Features are compared as numbers, which those of meta rankers need not be.
-        return BaseRanker._check_rows(self, X, reset=reset, needs_y=needs_y, name=name)
+        rest = {"needs_y": needs_y, "name": name, "training": training}
+        return BaseRanker._check_rows(self, X, reset=reset, **rest)
 
     @property
     def _needs_groups(self) -> bool:
@@ -228,7 +229,7 @@ class PreferenceOrdering(BaseQueryMetaRanker):
             seed = None if rng is None else np.random.RandomState(rng.randint(2**31))
             tasks.append((model, data, validation, name, seed))
         self.estimators_ = in_parallel(fit_on, tasks, self.n_jobs)
-        scores = self._votes(data.X, data.ptr)
+        scores = self._votes(data.X, data.ptr, self.features != "none")
         y, weight = np.asarray(data.y), data.sample_weight
         of_query = informative_query_weights(y, data.ptr, weight)
         accuracy = PairwiseAccuracy(empty_query=1.0)
@@ -264,17 +265,17 @@ class PreferenceOrdering(BaseQueryMetaRanker):
         of_votes[: len(opposite)] -= weights[len(sums) :]
         return of_votes
 
-    def _votes(self, X, ptr) -> np.ndarray:
+    def _votes(self, X, ptr, with_features: bool) -> np.ndarray:
         """Return the scores of all base functions, (n_documents, n_functions)."""
         rows = named_rows(X, getattr(self, "feature_names_in_", None))
         columns = [self._scores_by_query(m, rows, ptr) for m in self.estimators_]
-        features = X[:, :0] if self.features == "none" else X
+        features = X if with_features else X[:, :0]
         return np.ascontiguousarray(
             np.column_stack([features, *columns]), dtype=np.float64
         )
 
     def _predict(self, X, ptr: Any = None) -> np.ndarray:
-        votes = self._votes(X, ptr)
+        votes = self._votes(X, ptr, len(self.weights_) > len(self.estimators_))
         chosen = np.flatnonzero(self.weights_)
         votes = np.ascontiguousarray(votes[:, chosen])
         weights = np.ascontiguousarray(self.weights_[chosen])

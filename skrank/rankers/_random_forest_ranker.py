@@ -1,6 +1,7 @@
 """Random forests of ranking trees."""
 
 from dataclasses import field
+from typing import Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -12,7 +13,9 @@ from skrank._core._threads import effective_n_threads
 from skrank._monitor import Monitor
 from skrank._rows import GroupedRows
 from skrank.losses import BaseLoss, LogisticLoss, SquaredLoss
+from skrank.losses._base import with_seeds
 from skrank.rankers._rounds import draw_seed
+from skrank.rankers._row_order import ordered_by_content
 from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.trees import TreeEnsemble
 
@@ -40,17 +43,21 @@ class RandomForestRanker(BaseTreeRanker):
     bootstrap : bool, default=True
         Whether queries are drawn with replacement for each tree; otherwise each tree
         sees all of them.
-    max_leaf_nodes : int, default=255
-        Maximum number of leaves of a tree; the leaf whose split gains most is split
-        first.
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves of a tree; None stands for 255. A symmetric tree has up
+        to ``2 ** max_depth`` instead, and takes None only.
     min_samples_leaf : int, default=5
         Minimum number of documents in a leaf.
     max_features : float or int, default=0.3
         Features tried at each split, as a fraction or a number.
-    callback : callable, default=None
+    splitter : {"best", "random"}, default="best"
+        Which threshold of a feature is tried at a split: all of them, or one of those
+        that the node has, drawn at random, as in extremely randomized trees.
+    callback : callable or sequence of callables, default=None
         Function that is called before the first tree and after each one with a dict of
-        ``iteration`` (0 before the first) and ``objective``, which is NaN: trees of a
-        forest are grown independently of each other. What it returns is ignored.
+        ``iteration`` (0 before the first), ``objective``, which is NaN: trees of a
+        forest are grown independently of each other, and ``descends``. What it returns
+        is ignored. Of several functions all are called.
 
     Attributes
     ----------
@@ -59,8 +66,8 @@ class RandomForestRanker(BaseTreeRanker):
 
     References
     ----------
-    [Breiman2001]_; [Liu2011]_, section 20.5, on ensembles of models that are learned
-    from samples of the queries.
+    [Breiman2001]_; [Geurts2006]_, for random thresholds; [Liu2011]_, section 20.5, on
+    ensembles of models that are learned from samples of the queries.
 
     Examples
     --------
@@ -77,26 +84,39 @@ class RandomForestRanker(BaseTreeRanker):
     n_estimators: PositiveInt = field(default=300, kw_only=False)
     loss: BaseLoss | None = None
     bootstrap: bool = True
-    max_leaf_nodes = 255
+    _leaf_nodes = 255
     min_samples_leaf = 5
     max_features = 0.3
+    splitter: Literal["best", "random"] = "best"
 
     @classmethod
     def _variants(cls):
-        return [{}, {"bootstrap": False}, {"loss": LogisticLoss()}]
+        return [
+            {},
+            {"bootstrap": False},
+            {"loss": LogisticLoss()},
+            {"growth": "symmetric", "max_depth": 8},
+            {"splitter": "random", "path_smoothing": 2.0},
+        ]
+
+    def _loss(self) -> BaseLoss:
+        return SquaredLoss() if self.loss is None else self.loss
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         rng = check_random_state(self.random_state)
-        self.loss_ = SquaredLoss() if self.loss is None else clone(self.loss)
+        self.loss_ = with_seeds(clone(self._loss()), rng)
         if self.loss_.n_outputs != 1:
             raise ValueError("loss must have one score per document")
+        given, data = data, ordered_by_content(data, effective_n_threads(self.n_jobs))
         prepared, gradient, hessian = self._derivatives(data)
         self._fit_bins(data.X, rng)
         grower = self._grower(data.X)
         options = self._tree_options(
-            data.X.shape[1], learning_rate=1.0 / self.n_estimators
+            data.X.shape[1],
+            learning_rate=1.0 / self.n_estimators,
+            random_thresholds=self.splitter == "random",
         )
-        monitor = Monitor(report=self._reports(data))
+        monitor = Monitor(report=self._reports(given))
         monitor.start(None)
         trees = []
         for iteration in range(self.n_estimators):
@@ -107,9 +127,9 @@ class RandomForestRanker(BaseTreeRanker):
                 g, h = gradient * times, hessian * times
             trees.append(grower.grow(g, h, rows, seed=draw_seed(rng), **options))
             monitor(None, iteration + 1, np.nan)
-        self._warn_without_split(trees, data, prepared)
+        self._warn_without_split(trees, given, prepared)
         self.ensemble_ = TreeEnsemble.empty().append(
-            trees, [0] * len(trees), self.bin_mapper_.thresholds_
+            trees, [0] * len(trees), self.bin_mapper_
         )
 
     def _derivatives(self, data):

@@ -15,11 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import NotFiniteError
-from skrank._core._inner import allows_missing, needs_groups, scores_of
+from skrank._core._inner import (
+    allows_missing,
+    allows_sparse,
+    needs_groups,
+    scores_of,
+)
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
 from skrank._meta import fit_on
 from skrank._rows import GroupedRows, SideData, named_rows
+from skrank._validation_sets import TRAINING
 from skrank.base import ArrayOrCSR, GroupsAtPredictMixin, check_start_scores
 from skrank.rankers._iterations import BaseIterativeRanker, EarlyStoppingMixin
 
@@ -41,12 +47,15 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
         scores are known, `fit` takes them as ``init_score``.
     warm_start : bool, default=False
         Whether to add weak rankers to those of the last `fit`.
-    callback : callable, default=None
+    callback : callable or sequence of callables, default=None
         Function that is called before the first round and after each one with a dict of
         ``iteration`` (0 before the first; a warm start counts from 0 again),
-        ``objective`` (the mean loss before the round; NaN at iteration 0) and, where
-        there are validation queries, ``validation`` (their measure). If it returns
-        True, training stops.
+        ``objective`` (the mean loss before the round; NaN at iteration 0), ``descends``
+        (False if the objective may rise by design, as that of LambdaMART) and, where
+        there are validation queries or the objective may rise, ``evals`` (the value of
+        each measure, by the names of the set and of the measure), and with validation
+        queries ``validation`` (the value that decides). If it returns True, training
+        stops. Of several functions all are called.
 
     Attributes
     ----------
@@ -61,7 +70,13 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
     loss_curve_ : ndarray of shape (n_iterations,)
         Mean loss before each round.
     validation_curve_ : ndarray of shape (n_iterations,)
-        Validation measure after each round; empty without validation queries.
+        Validation measure that decides after each round; empty without validation
+        queries. After a warm start it is that of the last fit, and NaN in rounds in
+        which it was not measured.
+    evals_result_ : dict of str to dict of str to ndarray of shape (n_iterations,)
+        Measures after each round, by the names of the set of queries and of the
+        measure, NaN in rounds of another fit (``warm_start``) that did not measure
+        them; empty if nothing was measured.
     """
 
     n_estimators: PositiveInt = 100
@@ -111,6 +126,16 @@ class BaseAdditiveRanker(GroupsAtPredictMixin, EarlyStoppingMixin, BaseIterative
         # What `init` refuses, the ranker refuses with a sentence of its own.
         weak = super()._accepts_missing
         return weak and (self.init is None or allows_missing(self.init))
+
+    def _learned_accepts(self) -> tuple[bool, bool]:
+        init = self.init_ is None or allows_missing(self.init_)
+        return self._accepts_sparse, super()._accepts_missing and init
+
+    @property
+    def _accepts_sparse(self) -> bool:
+        return super()._accepts_sparse and (
+            self.init is None or allows_sparse(self.init)
+        )
 
     @property
     def _needs_groups(self) -> bool:
@@ -175,6 +200,10 @@ class AdditiveRun:
 
     Attributes
     ----------
+    given : tuple of GroupedRows
+        Training rows, and validation rows or None, as they came.
+    data, validation : GroupedRows
+        The same as the family arranges them.
     scores : ndarray of shape (n_documents, n_outputs)
         Scores of the training rows.
     held_scores : ndarray of shape (n_val_documents, n_outputs)
@@ -193,7 +222,9 @@ class AdditiveRun:
         validation: GroupedRows | None,
         rng: np.random.RandomState,
     ):
-        self.ranker, self.data, self.validation = ranker, data, validation
+        self.ranker, self.given = ranker, (data, validation)
+        self.data = self.arrange(data)
+        self.validation = None if validation is None else self.arrange(validation)
         self.seed = draw_seed(rng)
         self.bind()
         self.n_done = 0
@@ -203,10 +234,14 @@ class AdditiveRun:
         else:
             self.begin(rng)
         self.found: list[Any] = []
-        self.scores = self._scores_of(data)
-        if validation is not None:
-            self.held_scores = self._scores_of(validation)
+        self.scores = self._scores_of(self.data)
+        if self.validation is not None:
+            self.held_scores = self._scores_of(self.validation)
         self.ready()
+
+    def arrange(self, data: GroupedRows) -> GroupedRows:
+        """Return the rows in the order in which this family learns from them."""
+        return data
 
     def bind(self) -> None:
         """Prepare what is the same for a new model and for one that is resumed."""
@@ -218,10 +253,10 @@ class AdditiveRun:
         ranker.init_ = None
         if ranker.init is not None:
             # Scores to start from are added to those of `init`, not handed to it.
-            held = self.validation
+            data, held = self.given
             ranker.init_ = fit_on(
                 ranker.init,
-                replace(self.data, side={}),
+                replace(data, side={}),
                 None if held is None else replace(held, side={}),
                 "init",
             )
@@ -271,8 +306,12 @@ class AdditiveRun:
         # A new list: the old one is that of the ranker where the fit fails later on.
         self.ranker.weak_rankers_ = self.ranker.weak_rankers_ + self.found[:n_rounds]
 
+    def _raw_of(self, data) -> np.ndarray:
+        """Return the scores that the model has for rows as they are arranged."""
+        return self.ranker._raw(data.X, data.ptr)
+
     def _scores_of(self, data):
-        scores = self.ranker._raw(data.X, data.ptr)
+        scores = self._raw_of(data)
         if not np.isfinite(scores).all():
             raise ValueError("init: its scores must be finite, but there are others")
         start = data.side.get("init_score")
@@ -295,11 +334,17 @@ class AdditiveRun:
                 "are; with warm_start=True it must grow"
             )
 
-        def scores_of(_):
-            return ranker._to_scores(self.held_scores)
+        def scores_of(_, rows):
+            learned = rows is self.data
+            return ranker._to_scores(self.scores if learned else self.held_scores)
 
         monitor = ranker._monitor(
-            self.data, self.validation, scores_of, resumed=done > 0
+            self.data,
+            self.validation,
+            scores_of,
+            resumed=done > 0,
+            descends=self.descends,
+            reported=self.given[0],
         )
         monitor.start(None)
         curve = []
@@ -341,6 +386,8 @@ class AdditiveRun:
             f"rounds; {self.remedy}"
         )
 
+    #: Whether training lowers the objective.
+    descends = True
     #: Name of the loss for error messages.
     loss_name = "the objective"
     remedy = "scale init_score and the grades, or check the loss"
@@ -352,16 +399,51 @@ class AdditiveRun:
         self.keep(n_kept)
         ranker.n_iter_ = done + len(curve)
         ranker.best_iteration_ = done + n_kept
-        ranker.loss_curve_ = self._joined("loss_curve_", curve)
-        ranker.validation_curve_ = self._joined("validation_curve_", monitor.curve)
+        earlier = vars(ranker) if done else {}
+        # Files of older versions have no logs.
+        before, now = earlier.get("evals_result_", {}), monitor.curves
+        logs = {
+            name: {
+                measure: self._joined(
+                    before.get(name, {}).get(measure, ()),
+                    now.get(name, {}).get(measure, ()),
+                    len(curve),
+                )
+                for measure in {**before.get(name, {}), **now.get(name, {})}
+            }
+            for name in {**before, **now}
+        }
+        deciding = earlier.get("validation_curve_", ())
+        if before and monitor.curve:
+            deciding = self._deciding_before(monitor, before, logs)
+        ranker.loss_curve_ = self._joined(
+            earlier.get("loss_curve_", ()), curve, len(curve)
+        )
+        ranker.validation_curve_ = self._joined(deciding, monitor.curve, len(curve))
+        ranker.evals_result_ = logs
 
-    def _joined(self, name, curve):
-        """Return the curve of all rounds, those of earlier fits included."""
-        before = getattr(self.ranker, name)[: self.n_done] if self.n_done else ()
-        if not len(curve):
-            return np.asarray(before, dtype=np.float64)
-        unknown = np.full(self.n_done - len(before), np.nan)  # without validation
-        return np.concatenate([before, unknown, np.asarray(curve, dtype=np.float64)])
+    def _deciding_before(self, monitor, before, logs) -> list[float]:
+        """Return what now decides, in the rounds of earlier fits that measured it."""
+        measure = monitor.evaluate.measures[0].name
+        sets = [name for name in monitor.curves if name != TRAINING]
+        if any(measure not in before.get(name, {}) for name in sets):
+            return []
+        return [
+            monitor.evaluate.deciding(
+                {name: {measure: float(logs[name][measure][i])} for name in sets}
+            )
+            for i in range(self.n_done)
+        ]
+
+    def _joined(self, before, curve, n_new: int) -> np.ndarray:
+        """Return the curve of all rounds, NaN in those that were not measured."""
+        before = np.asarray(before[: self.n_done], dtype=np.float64)
+        if not len(before) and not len(curve):  # never measured
+            return before
+        joined = np.full(self.n_done + n_new, np.nan)
+        joined[: len(before)] = before
+        joined[self.n_done : self.n_done + len(curve)] = curve
+        return joined
 
 
 def _described(estimator) -> str | None:

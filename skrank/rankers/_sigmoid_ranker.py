@@ -112,6 +112,9 @@ class SigmoidRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseEnergyRanker):
     def _accepts_sparse(self):
         return self.estimator is None or allows_sparse(self.estimator)
 
+    def _learned_accepts(self):
+        return allows_sparse(self.estimator_), self._accepts_missing
+
     @property
     def _needs_groups(self):
         return needs_groups(self.estimator_)

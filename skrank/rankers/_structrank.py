@@ -159,7 +159,11 @@ class StructRank(BaseEnergyRanker):
         energy = self.energy
         if isinstance(energy, str):
             energy = _ENERGIES.get(energy, LinearEnergy)
-        return bool(energy.accepts_sparse)
+        # Also after a parameter has been set to something that only `fit` will refuse.
+        return bool(getattr(energy, "accepts_sparse", True))
+
+    def _learned_accepts(self):
+        return self.energy_.accepts_sparse, self._accepts_missing
 
     def _make_energy(self) -> BaseEnergy:
         energy, learn = self.energy, self.learn_weights

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
+from skrank._core._inner import as_scores
 from skrank._core._parameters import NonNegative, invalid_parameter
 from skrank._core._threads import others_after_fork
 from skrank._rows import GroupedRows
@@ -93,7 +94,8 @@ class SubsetRegression(BaseRanker):
         # Some regressors have no sample_weight, not even one that may be None.
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
-            self.estimator_ = model.fit(data.X, target, **given)
+            model.fit(data.X, target, **given)
+        self.estimator_ = model
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
@@ -113,4 +115,5 @@ class SubsetRegression(BaseRanker):
 
     def _predict(self, X) -> np.ndarray:
         with others_after_fork():
-            return np.asarray(self.estimator_.predict(X), dtype=np.float64)
+            response = self.estimator_.predict(X)
+        return as_scores(response, self.estimator_, X.shape[0])

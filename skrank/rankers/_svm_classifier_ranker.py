@@ -136,7 +136,8 @@ class SVMClassifierRanker(BaseRanker):
             self._require_strength(weight, len(relevant), _require_moderate(data.X))
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
-            self.estimator_ = model.fit(data.X, relevant.astype(np.intp), **given)
+            X = _with_short_indices(data.X)
+            self.estimator_ = model.fit(X, relevant.astype(np.intp), **given)
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
@@ -164,6 +165,14 @@ class SVMClassifierRanker(BaseRanker):
             return np.zeros(X.shape[0])
         with others_after_fork():
             return np.asarray(self.estimator_.decision_function(X), dtype=np.float64)
+
+
+def _with_short_indices(X) -> Any:
+    """Return a sparse matrix with indices of 32 bits, the only ones liblinear takes."""
+    if not sparse.issparse(X) or X.nnz > np.iinfo(np.int32).max:
+        return X
+    short = (X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32))
+    return type(X)((X.data, *short), shape=X.shape)
 
 
 def _require_moderate(X) -> float:

@@ -5,12 +5,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Interval, Positive
 from skrank._core._threads import effective_n_threads, n_threads_for
 from skrank._objective import loss_of_judgements
 from skrank.losses import BaseLoss
+from skrank.losses._base import with_seeds
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 from skrank.trees import BinMapper
@@ -246,7 +248,8 @@ class _ThresholdRun(AdditiveRun):
     def bind(self):
         ranker, data = self.ranker, self.data
         self.n_threads = effective_n_threads(ranker.n_jobs)
-        self.loss = clone(ranker._loss())
+        rng = check_random_state(ranker.random_state)
+        self.loss = with_seeds(clone(ranker._loss()), rng)
         self.prepared = loss_of_judgements(self.loss, data).prepare(
             data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
         )

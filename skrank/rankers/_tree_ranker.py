@@ -2,20 +2,36 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._informative import same_documents, warn_of_data
+from skrank._core._levels import (
+    FROM_DTYPE,
+    CategoricalFeatures,
+    column_of,
+    is_frame,
+    n_columns,
+    name_of_column,
+    place_of,
+    warn_of_unknown_numbers,
+)
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
+from skrank._core._tables import refuse_series
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import as_numbers
+from skrank._core._validation import as_numbers, check_sparse, naming
 from skrank._rows import GroupedRows
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
-from skrank.trees import BinMapper
+from skrank.rankers._row_order import RowsInOrder
+from skrank.trees import BinMapper, CategoryEncoder
+from skrank.trees._bins import thresholds_at
 from skrank.trees._grower import Grower
+
+#: Depth of symmetric trees of which none is given: each level doubles their leaves.
+_SYMMETRIC_DEPTH = 6
 
 
 class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
@@ -23,11 +39,16 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
 
     Parameters
     ----------
-    max_leaf_nodes : int, default=31
-        Maximum number of leaves of a tree; the leaf whose split gains most is split
-        first.
+    growth : {"leaf", "depth", "symmetric"}, default="leaf"
+        Which leaf of a tree is split first: the one whose split gains most; or one of
+        the lowest depth, of these the one that gains most; or all leaves of a depth at
+        once and by the same split, the one that gains most in sum. A leaf that would
+        become too small, break a constraint or gain nothing by it is left as it is.
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves of a tree; None stands for 31. A symmetric tree has up
+        to ``2 ** max_depth`` instead, and takes None only.
     max_depth : int, default=None
-        Maximum depth of a tree; None sets no limit.
+        Maximum depth of a tree; None sets no limit, and one of 6 on symmetric trees.
     min_samples_leaf : int, default=20
         Minimum number k of documents in a leaf. When a node of n documents is split,
         each side must also hold k / n of its sum of Hessians.
@@ -35,16 +56,25 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         Minimum sum of Hessians in a leaf.
     l2_regularization : float, default=0.0
         Number that is added to the sum of Hessians of a leaf.
+    path_smoothing : float, default=0.0
+        Penalty on the squared difference between the value of a node and that of its
+        parent, in units of the sum of Hessians of a node: small leaves are drawn
+        towards what the nodes above them say. It does not change the splits.
     min_gain_to_split : float, default=0.0
         Gain below which a leaf is not split.
     max_bins : int, default=255
         Maximum number of bins of a feature, not counting the bin of missing values.
     max_features : float or int, default=1.0
-        Features tried at each split, as a fraction or a number.
-    categorical_features : sequence of int, bool or str, default=None
+        Features tried at each split, as a fraction or a number; drawn anew for each
+        node, and for each level of a symmetric tree.
+    categorical_features : sequence of int, bool or str, default="from_dtype"
         Features whose values are names, given by their indices, by a mask or, for data
-        frames, by the names of the columns. Values that were not seen in `fit` count as
-        missing.
+        frames, by the names of the columns. They hold numbers, strings, or categories
+        of pandas or polars. "from_dtype" takes those columns of a data frame whose
+        dtype is categorical or that of strings; None takes none. Values that were not
+        seen in `fit` count as missing, with a warning if a column holds several values
+        and no other. Of more than ``max_bins`` levels, the
+        ``max_bins - 1`` most frequent ones are kept apart, and the others become one.
     monotonic_cst : sequence of int, or dict of str to int, default=None
         For each feature 1 if scores must not fall when it rises, -1 if they must not
         rise, 0 otherwise; a dict holds the constrained columns of a data frame.
@@ -58,24 +88,27 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         Trees of the ranker.
     bin_mapper_ : BinMapper
         Bins of the features.
+    encoder_ : CategoryEncoder
+        Levels of the categorical features, and the numbers that bins are made of.
     feature_importances_ : ndarray of shape (n_features,)
         Total gain of the splits on each feature, scaled to sum to 1.
     """
 
-    _accepts_sparse = False
     _accepts_missing = True
+    _sums_features = False
+    _leaf_nodes = 31  # where max_leaf_nodes is None
 
-    max_leaf_nodes: Annotated[int, Interval(2, 2**31 - 1)] = 31
+    growth: Literal["leaf", "depth", "symmetric"] = "leaf"
+    max_leaf_nodes: Annotated[int, Interval(2, 2**31 - 1)] | None = None
     max_depth: PositiveInt | None = None
     min_samples_leaf: PositiveInt = 20
     min_hessian_leaf: NonNegative = 1e-3
     l2_regularization: NonNegative = 0.0
+    path_smoothing: NonNegative = 0.0
     min_gain_to_split: NonNegative = 0.0
     max_bins: Annotated[int, Interval(2, 255)] = 255
     max_features: PositiveInt | Annotated[float, Interval(0, 1, "right")] = 1.0
-    categorical_features: (
-        Sequence[int] | Sequence[bool] | Sequence[str] | np.ndarray | None
-    ) = None
+    categorical_features: CategoricalFeatures = FROM_DTYPE
     monotonic_cst: Sequence[float] | np.ndarray | Mapping[str, int] | None = None
     stochastic_rounding: bool = True
 
@@ -85,14 +118,6 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             return min(int(given), d)
         return max(1, int(np.ceil(given * d)))
 
-    def _place(self, feature, parameter) -> int:
-        """Return the index of a feature of a data frame."""
-        names = list(getattr(self, "feature_names_in_", ()))
-        if feature not in names:
-            known = f"those of X are {', '.join(names)}" if names else "X has none"
-            raise ValueError(f"{parameter}: no feature is named {feature!r}; {known}")
-        return names.index(feature)
-
     def _monotonic(self, d) -> np.ndarray:
         """Return the sign of the constraint of each of the d features."""
         given = self.monotonic_cst
@@ -100,8 +125,9 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             return np.zeros(d, dtype=np.int8)
         if isinstance(given, Mapping):
             constraints = np.zeros(d)
+            names = getattr(self, "feature_names_in_", ())
             for feature, sign in given.items():
-                constraints[self._place(feature, "monotonic_cst")] = sign
+                constraints[place_of(feature, names, "monotonic_cst")] = sign
         else:
             constraints = as_numbers(given, "monotonic_cst")
         if constraints.shape != (d,) or not np.isin(constraints, (-1, 0, 1)).all():
@@ -111,22 +137,59 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             )
         return constraints.astype(np.int8)
 
-    def _categorical(self):
-        given = self.categorical_features
-        if given is None or not all(isinstance(feature, str) for feature in given):
-            return given
-        return [self._place(feature, "categorical_features") for feature in given]
+    def _check_rows(self, X, *, reset, needs_y=False, name="X", training=False) -> Any:
+        refuse_series(X, name)
+        given = X
+        if not needs_y:
+            X = self._numbered(X, reset, name)
+        rest = {"needs_y": needs_y, "name": name, "training": training}
+        rows = super()._check_rows(X, reset=reset, **rest)
+        if reset:  # bins of an earlier fit are not those of its validation rows
+            vars(self).pop("bin_mapper_", None)
+        elif "bin_mapper_" in vars(self):
+            self._warn_of_unknown_numbers(given, rows)
+        return rows
 
-    def _fit_bins(self, X, rng) -> None:
+    def _warn_of_unknown_numbers(self, X, rows) -> None:
+        """Warn of categorical columns of numbers none of which has a bin."""
+        mapper = self.bin_mapper_
+        encoded = getattr(getattr(self, "encoder_", None), "columns_", ())
+        plain = np.setdiff1d(np.flatnonzero(mapper.is_categorical_), encoded)
+        for j in plain.tolist():
+            numbers = np.arange(int(mapper.n_bins_[j]))
+            levels = thresholds_at(mapper, np.full(len(numbers), j), numbers)
+            column = column_of(rows, j)
+            warn_of_unknown_numbers(levels, column, name_of_column(X, j))
+
+    def _numbered(self, X, reset, name):
+        """Return rows with numbers in place of the levels of categorical columns."""
+        check_sparse(X, name)
+        if reset:
+            self.encoder_ = CategoryEncoder(
+                categorical_features=self.categorical_features,
+                max_levels=self.max_bins,
+            ).fit(X)
+        encoder = getattr(self, "encoder_", None)
+        if encoder is None:  # in a model file of an older version
+            return X
+        with naming(name):
+            other = is_frame(X) or n_columns(X) != len(encoder.is_categorical_)
+            if not reset and len(encoder.columns_) and other:
+                # Columns in another order are not compared with levels of others.
+                validate_data(self, X, reset=False, skip_check_array=True)
+            return encoder.transform(X)
+
+    def _fit_bins(self, X: RowsInOrder, rng) -> None:
+        mask = self.encoder_.is_categorical_
         self.bin_mapper_ = BinMapper(
             max_bins=self.max_bins,
-            categorical_features=self._categorical(),
+            categorical_features=mask if mask.any() else None,
             random_state=rng,
-        ).fit(X, n_threads=effective_n_threads(self.n_jobs))
+        ).fit(X.given, order=X.order, n_threads=effective_n_threads(self.n_jobs))
         # A generator would be pickled with the ranker, and has nothing left to draw.
         self.bin_mapper_.random_state = None
 
-    def _grower(self, X) -> Grower:
+    def _grower(self, X: RowsInOrder) -> Grower:
         """Return the grower of trees on the bins of the rows."""
         n_threads = effective_n_threads(self.n_jobs)
         monotonic = self._monotonic(X.shape[1])
@@ -137,21 +200,37 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
                 f"monotonic_cst: feature {both[0]} is categorical and has no order"
             )
         return Grower(
-            self.bin_mapper_.transform(X, n_threads=n_threads),
+            self.bin_mapper_.transform(X.given, order=X.order, n_threads=n_threads),
             X.shape[0],
             self.bin_mapper_.n_bins_,
             categorical.view(np.uint8),
             monotonic,
         )
 
+    def _growth(self) -> str:
+        """Return how trees grow; "auto" leaves it to the limits that are given."""
+        growth = self.growth
+        if growth == "auto":
+            return "symmetric" if self.max_leaf_nodes is None else "leaf"
+        if growth == "symmetric" and self.max_leaf_nodes is not None:
+            raise ValueError(
+                f"max_leaf_nodes={self.max_leaf_nodes} limits leaf-wise and depth-wise "
+                "trees; a symmetric one takes max_depth, or set growth='leaf'"
+            )
+        return growth
+
     def _tree_options(self, d, **more) -> dict[str, Any]:
         """Return the options of the grower for d features."""
+        growth = self._growth()
+        unlimited = _SYMMETRIC_DEPTH if growth == "symmetric" else 0
         return {
-            "max_leaf_nodes": int(self.max_leaf_nodes),
-            "max_depth": int(self.max_depth or 0),  # 0 sets no limit
+            "growth": growth,
+            "max_leaf_nodes": int(self.max_leaf_nodes or self._leaf_nodes),
+            "max_depth": int(self.max_depth or unlimited),  # 0 sets no limit
             "min_samples_leaf": int(self.min_samples_leaf),
             "min_weight": float(self.min_hessian_leaf),
             "l2": float(self.l2_regularization),
+            "path_smoothing": float(self.path_smoothing),
             "min_gain": float(self.min_gain_to_split),
             "max_features": self._n_tried_features(d),
             "stochastic": bool(self.stochastic_rounding),
@@ -176,10 +255,13 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         elif (self.bin_mapper_.n_bins_ < 2).all():
             why = "every feature has the same value in all rows; check X"
         else:
+            limits = [f"min_samples_leaf={least}"]
+            for name in ("min_hessian_leaf", "min_gain_to_split"):
+                if getattr(self, name) > 0:
+                    limits.append(f"{name}={getattr(self, name):g}")
             why = (
-                f"none is possible or gains enough under min_samples_leaf={least}, "
-                f"min_hessian_leaf={self.min_hessian_leaf:g} and min_gain_to_split="
-                f"{self.min_gain_to_split:g}; lower them"
+                f"none is possible or gains enough under {', '.join(limits)}; lower "
+                "these, or scale y if its grades are tiny"
             )
         warn_of_data(f"{type(self).__name__}: no tree has a split, because {why}")
 

@@ -11,6 +11,7 @@ from skrank.solvers._projected_gradient import ProjectedGradient
 from skrank.solvers._relaxed_start import RelaxedStart
 from skrank.solvers._sgd import SGD
 from skrank.solvers._sparse_lbfgs import SparseLBFGS
+from skrank.solvers._working_set import WorkingSet
 
 __all__ = [
     "LBFGS",
@@ -25,4 +26,5 @@ __all__ = [
     "SmoothingHomotopy",
     "SolverResult",
     "SparseLBFGS",
+    "WorkingSet",
 ]

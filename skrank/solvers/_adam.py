@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._one_pass import adam
 from skrank._core._parameters import Positive
 from skrank.solvers._stochastic import Decay, StochasticSolver
 
@@ -58,22 +59,15 @@ class Adam(StochasticSolver):
 
     def _start(self, n_params):
         mean, square = np.zeros(n_params), np.zeros(n_params)
-        work = np.empty(n_params)
         beta_1, beta_2, epsilon = self.beta_1, self.beta_2, self.epsilon
         t = 0
 
         def step(params, gradient, learning_rate):
-            nonlocal mean, square, t
+            nonlocal t
             t += 1
-            mean *= beta_1
-            mean += np.multiply(gradient, 1.0 - beta_1, out=work)
-            square *= beta_2
-            np.multiply(gradient, gradient, out=work)
-            square += np.multiply(work, 1.0 - beta_2, out=work)
-            root = np.sqrt(square, out=work)
-            root /= math.sqrt(1.0 - beta_2**t)
-            root += epsilon
-            np.divide(mean, root, out=work)
-            params -= np.multiply(work, learning_rate / (1.0 - beta_1**t), out=work)
+            root_scale = math.sqrt(1.0 - beta_2**t)
+            rate = learning_rate / (1.0 - beta_1**t)
+            decays = beta_1, beta_2, epsilon
+            adam(params, gradient, mean, square, *decays, root_scale, rate)
 
         return step

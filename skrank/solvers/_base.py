@@ -16,7 +16,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skrank._core._finite import NotFiniteError, quiet
+from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
+from skrank._core._validation import as_numbers
 
 
 @dataclass
@@ -37,6 +39,8 @@ class SolverResult:
         Objective after every iteration. Stochastic solvers, which never evaluate it as
         a whole, give its mean over the batches of each epoch, along which the
         parameters moved; so do not compare it with ``value``.
+    gap : float or None
+        How far ``value`` is above the minimum at most, where the solver knows it.
     """
 
     params: np.ndarray
@@ -44,6 +48,7 @@ class SolverResult:
     value: float
     converged: bool
     history: list[float] = field(default_factory=list)
+    gap: float | None = None
 
 
 Monitor = Callable[[np.ndarray, int, float], bool]
@@ -142,6 +147,9 @@ def remedies(objective: Any) -> str:
 
 
 def _scale_or_penalise(objective) -> str:
+    excessive = getattr(objective, "excessive", None)
+    if excessive:
+        return f"lower {excessive}"
     penalty = " or raise alpha" if has_penalty(objective) else ""
     return f"scale the features{penalty}"
 
@@ -210,10 +218,50 @@ def finite_value(
     return float(_finite_value(objective, params, remedy)[0])
 
 
+def value_and_gradient(objective: Any, params: np.ndarray) -> tuple[float, np.ndarray]:
+    """Evaluate an objective, which may be one of the user's.
+
+    Parameters
+    ----------
+    objective : object
+        Offers ``value_gradient(params)``.
+    params : ndarray of shape (n_params,)
+        Where to evaluate it.
+
+    Returns
+    -------
+    value : float
+        The objective.
+    gradient : ndarray of shape (n_params,), dtype float64
+        Its gradient.
+
+    Raises
+    ------
+    TypeError or ValueError
+        If the objective returns something else.
+    """
+    found = objective.value_gradient(params)
+    name = f"{type(objective).__name__}.value_gradient"
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(
+            f"{name} must return a value and a gradient, got {shown(found)}"
+        )
+    value, gradient = found
+    # Objectives of this package return such arrays.
+    if type(gradient) is not np.ndarray or gradient.dtype.char != "d":
+        gradient = as_numbers(gradient, f"the gradient of {name}")
+    if gradient.shape != params.shape:
+        raise ValueError(
+            f"{name} must return a gradient of the shape of the parameters, "
+            f"{params.shape}, got shape {gradient.shape}"
+        )
+    return value, gradient
+
+
 def _finite_value(objective, params, remedy):
     try:
         with quiet():
-            value, gradient = objective.value_gradient(params)
+            value, gradient = value_and_gradient(objective, params)
     except NotFiniteError as error:  # of the loss itself
         raise NotFiniteError(f"{error}; {remedy}") from error
     if not math.isfinite(value):

@@ -122,7 +122,8 @@ class CuttingPlane(BaseSolver):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return SolverResult(run.best, len(history), run.value, converged, history)
+        gap = max(float(run.value - run.model.bound), 0.0)
+        return SolverResult(run.best, len(history), run.value, converged, history, gap)
 
 
 class _Run:
@@ -162,7 +163,9 @@ class _Run:
 
         Its minimum balances squared lengths of slopes, divided by alpha.
         """
-        if not self._rounding() <= _LIMIT * abs(self.value):
+        # Without any plane, none was exact enough.
+        exact = len(self.model.weights) and self._rounding() <= _LIMIT * abs(self.value)
+        if not exact:
             raise self._too_small()
 
     def check_convex(self, gap):

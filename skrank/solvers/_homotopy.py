@@ -1,4 +1,4 @@
-"""Minimising a kinked loss through ever sharper smooth ones."""
+"""Minimising a loss that is not smooth through ever sharper smooth ones."""
 
 import warnings
 from dataclasses import field
@@ -29,11 +29,15 @@ class SmoothingHomotopy(BaseSolver):
     r"""Solve a sequence of smooth problems that approach a non-smooth one.
 
     .. math:: w_t = \arg\min_w J_{\mu_t}(w) \text{ from } w_{t-1}, \qquad
-              \mu_t = \mu_0 \rho^t, \qquad |J_\mu(w) - J(w)| \le \mu / 2
+              \mu_t = \mu_0 \rho^t
 
-    The last width bounds how far the result is from the minimum of the loss itself.
     Each problem starts where the last one ended, so that all of them together cost a
-    few times what one costs.
+    few times what one costs. For a loss with kinks such as `skrank.losses.HingeLoss`,
+    :math:`|J_\mu(w) - J(w)| \le \mu / 2`, so that the last width bounds how far the
+    result is from the minimum of the loss itself. For a smooth measure,
+    `skrank.losses.SmoothMeasureLoss`, widths are temperatures, and there is no such
+    bound: the problem is not convex, and the path from the easy problems decides which
+    of its minima is found.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ class SmoothingHomotopy(BaseSolver):
 
     References
     ----------
-    [Nesterov2005]_, section 2.
+    [Nesterov2005]_, section 2; [Chapelle2010b]_; [Liu2011]_, section 4.2.1.4.
 
     Examples
     --------

@@ -8,13 +8,22 @@ import math
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
+from numbers import Real
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._finite import NotFiniteError
-from skrank._core._parameters import Interval, NonNegative, Positive, PositiveInt
+from skrank._core._messages import shown
+from skrank._core._parameters import (
+    Interval,
+    InvalidParameterError,
+    NonNegative,
+    Positive,
+    PositiveInt,
+)
+from skrank._core._validation import called
 from skrank.solvers._base import (
     BaseSolver,
     SolverResult,
@@ -22,6 +31,7 @@ from skrank.solvers._base import (
     constraint_of,
     finite_value,
     not_finite,
+    value_and_gradient,
 )
 
 # By default an epoch makes this many steps or more, however few the queries are.
@@ -65,7 +75,8 @@ class StochasticSolver(BaseSolver):
     schedule : str or callable, default="constant"
         Factor of the learning rate in epoch ``t`` (from 0) of ``T``: ``"constant"``;
         ``"inverse"`` 1/(1+t); ``"inverse_sqrt"`` 1/√(1+t); ``"linear"`` 1−t/T;
-        ``"cosine"`` (1+cos(πt/T))/2; ``"halving"`` 2^(−t/2); or ``schedule(t)``.
+        ``"cosine"`` (1+cos(πt/T))/2; ``"halving"`` 2^(−t/2); or ``schedule(t)``, a
+        number >= 0. Every minimisation begins at epoch 0, that of a warm start as well.
     clip_norm : float or None, default=None
         Largest Euclidean norm of a batch's gradient; longer ones are shortened.
     average : float or None, default=None
@@ -189,7 +200,7 @@ class _Run:
 
     def _evaluate(self, batch, epoch):
         try:
-            value, gradient = batch.value_gradient(self.params)
+            value, gradient = value_and_gradient(batch, self.params)
         except NotFiniteError as error:  # of the loss itself
             raise NotFiniteError(
                 f"{self._diverged(epoch)}: {error}; {self.remedy}"
@@ -200,7 +211,14 @@ class _Run:
     def _schedule(self, epoch):
         schedule = self.solver.schedule
         if callable(schedule):
-            return schedule(epoch)
+            factor = called("schedule", schedule, epoch)
+            is_number = isinstance(factor, Real) and not isinstance(factor, bool)
+            if not (is_number and 0.0 <= float(factor) < math.inf):
+                raise InvalidParameterError(
+                    f"{type(self.solver).__name__}: schedule must return a number "
+                    f">= 0, got {shown(factor)} in epoch {epoch} (the first one is 0)"
+                )
+            return float(factor)
         return SCHEDULES[schedule](epoch, self.solver.max_iter)
 
     def _batches(self):
@@ -214,7 +232,8 @@ class _Run:
         bounds = [i * n // n_batches for i in range(n_batches + 1)]
         for start, stop in pairwise(bounds):
             # Rows are gathered faster in the order in which they are stored.
-            yield np.sort(order[start:stop])
+            order[start:stop].sort()
+            yield order[start:stop]
 
     def _clipped(self, gradient):
         limit = self.solver.clip_norm

@@ -13,7 +13,6 @@ query. A new model states these four quantities and nothing else.
 """
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -22,15 +21,19 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Parameters, PositiveInt
+from skrank._core._threads import n_threads_for
 from skrank._core._validation import check_arguments, n_rows
 from skrank.text._index import Documents, InvertedIndex, Postings, as_index
 from skrank.text._matching import TermMatches, check_pairs, match_pairs
 from skrank.text._saving import FittedToIndex
 from skrank.text._segments import segment_reduce
+from skrank.text._texts import Queries
 from skrank.text._tokenizer import Analyzer
 
-# `retrieve` holds at most this many dense scores at once: 32 MB.
-_BLOCK_SCORES = 4_000_000
+_PER_POSTING = 2  # nanoseconds
+_CompiledQueries = tuple[
+    np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None
+]
 
 
 class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
@@ -83,7 +86,8 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         ----------
         documents : sequence of str, mapping, data frame or InvertedIndex
             One text per document, one such sequence for each field (in a data frame,
-            each column is a field), or a fitted index, which several models can share.
+            each column is a field), a `TextCollection`, or a fitted index, which
+            several models can share.
         y : None
             Ignored.
 
@@ -102,20 +106,26 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         self._check_parameters()
         self.index_ = as_index(documents, self.tokenizer)
         self.postings_ = self.index_.postings(self.field)
-        with np.errstate(all="ignore"):
-            self.weights_, self.offsets_ = self._weigh_documents(self.postings_)
-        for weights in (self.weights_, self.offsets_):
-            if weights is not None and not np.isfinite(weights).all():
-                raise ValueError(f"{self!r} gives weights beyond the range of numbers")
+        self.weights_, self.offsets_ = self._weighed(self.postings_)
         return self
 
-    def score(self, queries: Iterable[str]) -> np.ndarray:
+    def _weighed(self, postings: Postings) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return weights of postings and offsets of documents that are numbers."""
+        with np.errstate(all="ignore"):
+            weighed = self._weigh_documents(postings)
+        for weights in weighed:
+            if weights is not None and not np.isfinite(weights).all():
+                raise ValueError(f"{self!r} gives weights beyond the range of numbers")
+        return weighed
+
+    def score(self, queries: Queries) -> np.ndarray:
         """Score all documents for each query.
 
         Parameters
         ----------
-        queries : sequence of str
-            One text per query.
+        queries : sequence of str or mapping of str to float
+            A text for each query, or its terms with their weights, as `RM3.expand`
+            returns them.
 
         Returns
         -------
@@ -125,14 +135,14 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         Raises
         ------
         TypeError
-            If a query is missing or no string.
+            If a query is missing or neither a string nor such a mapping.
         """
         check_is_fitted(self, "weights_")
         return self._score_counts(self.index_.count_queries(queries))
 
     def score_pairs(
         self,
-        queries: Iterable[str],
+        queries: Queries,
         query_of: npt.ArrayLike,
         document_of: npt.ArrayLike,
     ) -> np.ndarray:
@@ -140,8 +150,9 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
 
         Parameters
         ----------
-        queries : sequence of str
-            One text per query.
+        queries : sequence of str or mapping of str to float
+            A text for each query, or its terms with their weights, as `RM3.expand`
+            returns them.
         query_of, document_of : array-like of shape (n_pairs,), dtype int
             The number of the query and of the document of each pair.
 
@@ -156,7 +167,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         ValueError
             If a number names no query or no document.
         TypeError
-            If a query is missing or no string.
+            If a query is missing or neither a string nor such a mapping.
         """
         check_is_fitted(self, "weights_")
         counts = self.index_.count_queries(queries)
@@ -164,10 +175,11 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
             query_of, document_of, n_rows(counts), self.postings_.n_documents
         )
         matches = match_pairs(counts, self.postings_, query_of, document_of)
-        return self._score_matches(counts, matches, query_of, document_of)
+        weighed = self.weights_, self.offsets_
+        return self._score_matches(weighed, counts, matches, query_of, document_of)
 
     def retrieve(
-        self, queries: Iterable[str], k: PositiveInt
+        self, queries: Queries, k: PositiveInt
     ) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best documents for each query.
 
@@ -176,8 +188,9 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
 
         Parameters
         ----------
-        queries : sequence of str
-            One text per query.
+        queries : sequence of str or mapping of str to float
+            A text for each query, or its terms with their weights, as `RM3.expand`
+            returns them.
         k : int
             Number of documents wanted for each query.
 
@@ -195,7 +208,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         ValueError
             If k is not a whole number >= 1.
         TypeError
-            If a query is missing or no string.
+            If a query is missing or neither a string nor such a mapping.
 
         Examples
         --------
@@ -214,69 +227,56 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         check_is_fitted(self, "weights_")
         check_arguments(self.retrieve, k=k)
         counts = self.index_.count_queries(queries)
-        k = min(k, self.postings_.n_documents)
-        n_queries = n_rows(counts)
-        documents = np.empty((n_queries, k), dtype=np.intp)
-        scores = np.empty((n_queries, k))
-        step = max(1, _BLOCK_SCORES // self.postings_.n_documents)
-        for start in range(0, n_queries, step):
-            block = slice(start, start + step)
-            dense = self._score_counts(counts[block])
-            dense[~self._matches(counts[block])] = -np.inf
-            # A stable sort keeps equal scores in the order of the document numbers; a
-            # partition would be faster but leaves ties in any order.
-            documents[block] = np.argsort(-dense, axis=1, kind="stable")[:, :k]
-            scores[block] = np.take_along_axis(dense, documents[block], axis=1)
-        found = scores > -np.inf
-        documents[~found] = -1
-        n_found = int(found.sum(axis=1).max(initial=0))
+        documents, scores = self._search(counts, min(k, self.postings_.n_documents))
+        n_found = int((documents >= 0).sum(axis=1).max(initial=0))
         return documents[:, :n_found].copy(), scores[:, :n_found].copy()
 
-    def _matches(self, counts: sparse.csr_array) -> np.ndarray:
-        """Return whether each document contains a term of each query."""
-        queries, documents = (
-            type(matrix)(
-                (np.ones(matrix.nnz, bool), matrix.indices, matrix.indptr),
-                shape=matrix.shape,
-            )
-            for matrix in (counts, self.postings_.counts)
-        )
-        return (queries @ documents.T).toarray()
+    def _search(
+        self, counts: sparse.csr_array, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best documents of each query with -1, and -inf, for no more."""
+        weighed = self._compiled_queries(counts)
+        n_threads = n_threads_for(self._work(counts))
+        lists = self.postings_.lists
+        return lists.search(
+            self.weights_, self.offsets_, *weighed, k=k, n_threads=n_threads
+        )[:2]
+
+    def _compiled_queries(self, counts: sparse.csr_array) -> _CompiledQueries:
+        """Return pointers, terms, weights, totals and constants of queries."""
+        weights, constants = self._weigh_queries(counts)
+        totals = None if self.offsets_ is None else _totals(weights, counts)
+        ptr = counts.indptr.astype(np.intp)
+        terms = counts.indices.astype(np.int32, copy=False)
+        return ptr, terms, weights, totals, constants
+
+    def _work(self, counts: sparse.csr_array) -> float:
+        """Return the nanoseconds that scoring takes, roughly."""
+        frequency = self.postings_.document_frequency
+        return float(frequency[counts.indices].sum()) * _PER_POSTING
 
     def _score_counts(self, counts: sparse.csr_array) -> np.ndarray:
-        """Return the scores of all documents, by one sparse product."""
-        query_weights, constants = self._weigh_queries(counts)
-        queries = sparse.csr_array(
-            (query_weights, counts.indices, counts.indptr), shape=counts.shape
-        )
-        # The weights take the place of the counts, so that the structure of the matrix
-        # is shared and nothing of the size of the index is copied.
-        documents = self.postings_.counts
-        documents = sparse.csc_array(
-            (self.weights_, documents.indices, documents.indptr), shape=documents.shape
-        )
-        scores = (queries @ documents.T).toarray()
-        if self.offsets_ is not None:
-            scores += np.outer(_totals(query_weights, counts), self.offsets_)
-        if constants is not None:
-            scores += constants[:, None]
-        return scores
+        """Return the scores of all documents."""
+        work = self._work(counts) + n_rows(counts) * self.postings_.n_documents
+        weighed = self._compiled_queries(counts)
+        lists, n_threads = self.postings_.lists, n_threads_for(work)
+        return lists.score(self.weights_, self.offsets_, *weighed, n_threads=n_threads)
 
     def _score_matches(
         self,
+        weighed: tuple[np.ndarray, np.ndarray | None],
         counts: sparse.csr_array,
         matches: TermMatches,
         query_of: np.ndarray,
         document_of: np.ndarray,
     ) -> np.ndarray:
         """Return the scores of pairs whose terms were looked up in this field."""
+        weights, offsets = weighed
         query_weights, constants = self._weigh_queries(counts)
-        products = query_weights[matches.entry] * matches.of_postings(self.weights_)
+        products = query_weights[matches.entry] * matches.of_postings(weights)
         scores = matches.reduce(np.add, products)
-        if self.offsets_ is not None:
-            scores += (
-                _totals(query_weights, counts)[query_of] * self.offsets_[document_of]
-            )
+        if offsets is not None:
+            scores += _totals(query_weights, counts)[query_of] * offsets[document_of]
         if constants is not None:
             scores += constants[query_of]
         return scores

@@ -69,7 +69,7 @@ class BM25(BaseTextModel):
 
     def _weigh_documents(self, postings):
         idf = inverse_document_frequency(
-            postings.document_frequency, postings.n_documents, self.idf
+            postings.document_frequency, postings.collection_size, self.idf
         )
         mean = postings.average_length or 1.0  # 0 if all documents are empty
         k1 = float(min(self.k1, _INFINITE))

@@ -1,6 +1,6 @@
 """Feature vectors of (query, document) pairs, as in the LETOR data sets."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,9 @@ from skrank.text._lm_absolute import LMAbsoluteDiscount
 from skrank.text._lm_dirichlet import LMDirichlet
 from skrank.text._lm_jelinek_mercer import LMJelinekMercer
 from skrank.text._matching import TermMatches, check_pairs, match_pairs
+from skrank.text._others import OtherDocuments
 from skrank.text._saving import FittedToIndex
+from skrank.text._texts import Queries
 from skrank.text._tokenizer import Analyzer
 from skrank.text._vsm import VectorSpace
 
@@ -115,7 +117,8 @@ class LetorFeatures(Parameters, FittedToIndex):
         ----------
         documents : sequence of str, mapping, data frame or InvertedIndex
             One text per document, or for each field one text per document; the fields
-            of a data frame are its columns, and its documents are its rows.
+            of a data frame are its columns, and its documents are its rows. Also a
+            `TextCollection` or a fitted index.
         y : None
             Ignored.
 
@@ -150,20 +153,26 @@ class LetorFeatures(Parameters, FittedToIndex):
 
     def extract(
         self,
-        queries: Iterable[str],
+        queries: Queries,
         query_of: npt.ArrayLike,
         document_of: npt.ArrayLike,
         *,
+        documents: Documents | None = None,
         dtype: npt.DTypeLike = np.float64,
     ) -> np.ndarray:
         """Compute the feature vectors of pairs.
 
         Parameters
         ----------
-        queries : sequence of str
-            One text per query.
+        queries : sequence of str or mapping of str to float
+            A text for each query, or its terms with their weights, as `RM3.expand`
+            returns them.
         query_of, document_of : array-like of shape (n_pairs,), dtype int
             The number of the query and of the document of each pair.
+        documents : sequence of str, mapping, data frame or TextCollection, default=None
+            Documents that ``document_of`` numbers instead of those of `fit`, with the
+            same fields. Frequencies and mean lengths remain those that `fit` has seen;
+            terms that it has not seen count in the length of a document only.
         dtype : {float64, float32}, default=float64
             Type of the features.
 
@@ -177,27 +186,36 @@ class LetorFeatures(Parameters, FittedToIndex):
         Raises
         ------
         ValueError
-            If a number names no query or no document, or the dtype is another one.
+            If a number names no query or no document, the documents lack a field, or
+            the dtype is another one.
         TypeError
-            If a query is missing or no string.
+            If a query is missing or neither a string nor such a mapping, or a document
+            is missing or no string.
         """
         check_is_fitted(self, "models_")
         _check_dtype(dtype)
         counts = self.index_.count_queries(queries)
+        others = None if documents is None else OtherDocuments(self.index_, documents)
+        n_documents = (others or self.index_).n_documents_
         query_of, document_of = check_pairs(
-            query_of, document_of, n_rows(counts), self.index_.n_documents_
+            query_of, document_of, n_rows(counts), n_documents
         )
         X = np.empty((len(query_of), len(self.feature_names_)), dtype=dtype)
         column = 0
         for field, models in self.models_.items():
-            postings = self.index_.postings(_of_index(field))
+            postings = (others or self.index_).postings(_of_index(field))
             matches = match_pairs(counts, postings, query_of, document_of)
             for feature in _term_features(counts, postings, matches, document_of):
                 X[:, column] = feature
                 column += 1
             for model in models.values():
+                weighed = (
+                    (model.weights_, model.offsets_)
+                    if others is None
+                    else model._weighed(postings)
+                )
                 X[:, column] = model._score_matches(
-                    counts, matches, query_of, document_of
+                    weighed, counts, matches, query_of, document_of
                 )
                 column += 1
         return X
@@ -282,7 +300,7 @@ def _term_features(
     """Yield the features from term counts, in the order of `_term_feature_names`."""
     n_terms = np.diff(matches.ptr).astype(float)
     idf = inverse_document_frequency(
-        postings.document_frequency, postings.n_documents, "log"
+        postings.document_frequency, postings.collection_size, "log"
     )[counts.indices[matches.entry]]
     tf = matches.of_postings(postings.counts.data)
     covered = matches.reduce(np.add, (tf > 0).astype(float))

@@ -20,15 +20,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import problem_in, shown
 from skrank._core._parameters import Parameters
-from skrank._core._validation import called, check_arguments, n_rows
+from skrank._core._threads import n_threads_for
+from skrank._core._validation import check_arguments, n_rows
+from skrank.text._collection import TextCollection, as_ids_array
+from skrank.text._positions import check_positions, join_positions
+from skrank.text._postings import Lists
 from skrank.text._saving import (
+    check_ascending,
     check_not_fitted,
     join_terms,
     smallest,
     split_terms,
 )
-from skrank.text._texts import as_texts, check_numbers, columns_of, is_frame
+from skrank.text._segments import starts_of_segments
+from skrank.text._texts import (
+    MAX_COUNT,
+    Queries,
+    as_queries,
+    as_texts,
+    check_numbers,
+    columns_of,
+    is_frame,
+)
 from skrank.text._tokenizer import Analyzer, Tokenizer
+from skrank.text._words import Words, count_terms, tokenize_all, words_of
 
 
 class Frame(Protocol):
@@ -42,13 +57,15 @@ class Frame(Protocol):
         """Return a column."""
 
 
-Documents = Iterable[str] | Mapping[str, Iterable[str]] | Frame
+Documents = Iterable[str] | Mapping[str, Iterable[str]] | Frame | TextCollection
 
 _DEFAULT_FIELD = "text"
-# Whole numbers are exact in float64 up to here.
-_MAX_COUNT = 2.0**53
+_MOST_DOCUMENTS = np.iinfo(np.int32).max
+_WRONG_COUNT = 3  # as `Lists.fault` says it
+_PER_FIND = 200  # nanoseconds of a binary search
 # Attributes of an index in a model file, where they replace others.
 _SAVED = ("terms", "term_lengths", "lengths", "counts")
+_SAVED_IDS = ("ids", "id_lengths")  # files of an index without ids lack them
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +77,20 @@ class Postings:
     counts : csc_array of shape (n_documents, n_terms), dtype float64
         ``counts[d, t]`` is TF(t, d). Row numbers ascend in every column, and zeros are
         not stored.
+    positions : ndarray of shape (n_occurrences,), dtype int32, default=None
+        Places of terms among the terms of their documents, counted from 0: ascending,
+        for one posting after the other. None if the index does not keep them.
+    fields : mapping of str to Postings, default=None
+        Postings of the fields that whole documents consist of; None for a field.
 
     Raises
     ------
     TypeError
         If the counts are no such array.
     ValueError
-        If there are no documents, the row numbers of a column do not ascend, or a count
-        is not positive, not finite or larger than 2**53.
+        If there are no documents, the row numbers of a column do not ascend, a count
+        is not positive, not finite or larger than 2**53, or the positions do not number
+        the terms of each document.
 
     Examples
     --------
@@ -80,14 +103,30 @@ class Postings:
     """
 
     counts: sparse.csc_array
+    positions: np.ndarray | None = dataclass_field(default=None, kw_only=True)
+    fields: "Mapping[str, Postings] | None" = dataclass_field(
+        default=None, kw_only=True
+    )
 
     def __post_init__(self):
-        _check_counts(self.counts)
+        _check_type(self.counts)
+        fault = self.lists.fault(self.counts.data, MAX_COUNT)
+        if fault == _WRONG_COUNT:
+            raise ValueError("counts must be numbers > 0 and at most 2**53")
+        if fault:
+            raise ValueError("counts must have ascending row numbers in every column")
+        if self.positions is not None:
+            check_positions(self.positions, self.counts, self.lengths)
 
     @property
     def n_documents(self) -> int:
         """Number of documents, N, including those whose field is empty."""
         return n_rows(self.counts)
+
+    @property
+    def collection_size(self) -> int:
+        """Number of documents that the frequencies are counted in."""
+        return self.n_documents
 
     @property
     def document_of(self) -> np.ndarray:
@@ -120,6 +159,11 @@ class Postings:
         """TF(t, C), the occurrences of each term in all documents, shape (n_terms,)."""
         return np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
 
+    @cached_property
+    def position_starts(self) -> np.ndarray:
+        """Start of the positions of each posting, shape (n_postings + 1,)."""
+        return starts_of_segments(self.counts.data)
+
     @property
     def average_length(self) -> float:
         """Mean of LEN(d) over all documents, called avdl."""
@@ -129,6 +173,11 @@ class Postings:
     def keys(self) -> np.ndarray:
         """Key ``term * n_documents + document`` of each posting, ascending."""
         return self.term_of * np.int64(self.n_documents) + self.document_of
+
+    @cached_property
+    def lists(self) -> Lists:
+        """The postings as compiled code takes them."""
+        return _lists_of(self.counts)
 
     def find(self, terms: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Find the postings of (term, document) pairs by binary search.
@@ -157,18 +206,11 @@ class Postings:
                 "terms and documents must have the same length, got "
                 f"{len(terms)} and {len(documents)}"
             )
-        wanted = terms * np.int64(self.n_documents) + documents
-        if len(self.keys) == 0:
-            return np.full(len(wanted), -1, dtype=np.intp)
-        position = np.searchsorted(self.keys, wanted)
-        # A key beyond the last posting is compared with the first one, which differs.
-        position[position == len(self.keys)] = 0
-        position[self.keys[position] != wanted] = -1
-        return position
+        return self.lists.find(terms, documents, n_threads_for(_PER_FIND * len(terms)))
 
 
-def _check_counts(counts: Any) -> None:
-    """Refuse what are no counts, or not in the order in which they are looked up."""
+def _check_type(counts: Any) -> None:
+    """Refuse what are no counts of documents."""
     if not isinstance(counts, sparse.csc_array) or counts.dtype != np.float64:
         raise TypeError(
             f"counts must be a csc_array of float64, got {type(counts).__name__}"
@@ -176,14 +218,18 @@ def _check_counts(counts: Any) -> None:
         )
     if n_rows(counts) == 0:
         raise ValueError("counts must have at least one row, a document")
-    # Not by has_canonical_format, which is remembered and may be out of date.
-    ends = np.diff(counts.indptr)
-    column = np.repeat(np.arange(len(ends)), ends)
-    same = column[1:] == column[:-1]
-    if np.any(same & (counts.indices[1:] <= counts.indices[:-1])):
-        raise ValueError("counts must have ascending row numbers in every column")
-    if counts.nnz and not (counts.data.min() > 0 and counts.data.max() <= _MAX_COUNT):
-        raise ValueError("counts must be numbers > 0 and at most 2**53")
+
+
+def _lists_of(counts: sparse.csc_array) -> Lists:
+    """Return the postings of counts as compiled code takes them."""
+    indices: np.ndarray = counts.indices
+    if indices.dtype != np.int32 and indices.max(initial=0) > _MOST_DOCUMENTS:
+        raise ValueError("counts must have at most 2**31 - 1 rows")
+    return Lists(
+        np.ascontiguousarray(counts.indptr, dtype=np.intp),
+        np.ascontiguousarray(indices, dtype=np.int32),
+        n_rows(counts),
+    )
 
 
 class InvertedIndex(Parameters, BaseEstimator):
@@ -194,6 +240,9 @@ class InvertedIndex(Parameters, BaseEstimator):
     tokenizer : callable, default=None
         Maps a text to its list of terms; None takes ``Tokenizer()``. If it has a method
         ``tokenize_all``, that is called once for all texts instead.
+    with_positions : bool, default=False
+        Whether to keep where terms stand, which proximity and phrases need: 4 bytes for
+        each term of a document, where counts take 12 for each different one.
 
     Attributes
     ----------
@@ -203,6 +252,8 @@ class InvertedIndex(Parameters, BaseEstimator):
         Names of the fields.
     n_documents_ : int
         Number of documents.
+    ids_ : ndarray of shape (n_documents,), dtype object, or None
+        Ids of the documents of a `TextCollection`; None for other documents.
 
     Examples
     --------
@@ -216,18 +267,24 @@ class InvertedIndex(Parameters, BaseEstimator):
     """
 
     tokenizer: Analyzer | None = dataclass_field(default=None, kw_only=False)
+    with_positions: bool = False
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
         """Constructor arguments worth testing."""
-        return [{}, {"tokenizer": Tokenizer(stemmer=None)}, {"tokenizer": str.split}]
+        return [
+            {},
+            {"tokenizer": Tokenizer(stemmer=None)},
+            {"tokenizer": str.split},
+            {"with_positions": True},
+        ]
 
     def fit(self, documents: Documents, y: None = None) -> Self:
         """Index documents.
 
         Parameters
         ----------
-        documents : sequence of str, mapping of str to sequence of str, or data frame
+        documents : sequence of str, mapping, data frame or TextCollection
             One text per document, or for each field one text per document; the fields
             of a data frame are its columns, and its documents are its rows.
         y : None
@@ -248,16 +305,19 @@ class InvertedIndex(Parameters, BaseEstimator):
             tokenizer returns something else than lists of strings.
         """
         self._check_parameters()
-        fields = _as_fields(documents)
-        tokenized = {name: self._tokenize(texts) for name, texts in fields.items()}
-        terms = sorted(_distinct_terms(tokenized.values()))
+        fields, ids = documents_of(documents)
+        words = {
+            name: words_of(self.tokenizer, texts) for name, texts in fields.items()
+        }
+        terms = sorted(set().union(*(part.distinct_terms() for part in words.values())))
         self.vocabulary_ = {term: number for number, term in enumerate(terms)}
-        self.fields_ = tuple(tokenized)
+        self.fields_ = tuple(words)
         self._postings: dict[str | None, Postings] = {
-            name: Postings(_count(rows, self.vocabulary_).tocsc())
-            for name, rows in tokenized.items()
+            name: _counted(part, self.vocabulary_, self.with_positions)
+            for name, part in words.items()
         }
         self.n_documents_ = self._postings[self.fields_[0]].n_documents
+        self.ids_ = ids
         return self
 
     def postings(self, field: str | None = None) -> Postings:
@@ -283,35 +343,41 @@ class InvertedIndex(Parameters, BaseEstimator):
         if field is None and len(self.fields_) == 1:
             field = self.fields_[0]
         if field is None and None not in self._postings:
-            parts = [self._postings[name].counts for name in self.fields_]
-            total = sparse.csc_array(sum(parts[1:], start=parts[0]))
-            total.sort_indices()
-            self._postings[None] = Postings(total)
+            self._postings[None] = _whole({f: self._postings[f] for f in self.fields_})
         if field not in self._postings:
             raise ValueError(f"field must be one of {self.fields_}, got {shown(field)}")
         return self._postings[field]
 
-    def count_queries(self, queries: Iterable[str]) -> sparse.csr_array:
+    def count_queries(self, queries: Queries) -> sparse.csr_array:
         """Count the terms of queries, without terms that no document contains.
 
         Parameters
         ----------
-        queries : sequence of str
-            One text per query.
+        queries : sequence of str or mapping of str to float
+            A text for each query, or its terms with their weights, as `RM3.expand`
+            returns them. Such terms are those of the index, which the tokenizer made.
 
         Returns
         -------
         csr_array of shape (n_queries, n_terms), dtype float64
-            Number of times that each query contains each term.
+            Number of times that each query contains each term, or its weight.
 
         Raises
         ------
+        ValueError
+            If a weight is negative or larger than 2**53.
         TypeError
-            If a query is missing or no string.
+            If a query is missing or neither a string nor a mapping of terms to numbers.
         """
         check_is_fitted(self, "vocabulary_")
-        texts = as_texts(queries, "queries")
-        return _count(self._tokenize(texts), self.vocabulary_)
+        listed = as_queries(queries, "queries")
+        rows = iter(self._tokenize([q for q in listed if isinstance(q, str)]))
+        rows = [next(rows) if isinstance(q, str) else list(q) for q in listed]
+        weights = [
+            np.ones(len(row)) if isinstance(q, str) else np.array(list(q.values()))
+            for q, row in zip(listed, rows)
+        ]
+        return count_terms(rows, self.vocabulary_, np.concatenate([[], *weights]))
 
     def _saved_state(self) -> dict[str, Any]:
         """Return the attributes that a model file holds; see `_saving`."""
@@ -326,11 +392,17 @@ class InvertedIndex(Parameters, BaseEstimator):
             raise TypeError(
                 "InvertedIndex cannot be saved: vocabulary_ is not what fit learns"
             )
+        ids = state.pop("ids_", None)
+        if ids is not None:
+            state["ids"], state["id_lengths"] = join_terms(ids.tolist())
         for name in ("vocabulary_", "n_documents_", "_postings"):
             del state[name]
         state["terms"], state["term_lengths"] = join_terms(terms)
         state["lengths"] = self.postings().lengths
         state["counts"] = [smallest(self.postings(f).counts) for f in self.fields_]
+        positions = [self.postings(f).positions for f in self.fields_]
+        if all(part is not None for part in positions):
+            state["positions"] = positions
         return state
 
     def _restore_state(self) -> None:
@@ -338,12 +410,15 @@ class InvertedIndex(Parameters, BaseEstimator):
         if "terms" not in vars(self):
             check_not_fitted(self)
             return
+        ids = [vars(self).pop(name, None) for name in _SAVED_IDS]
+        positions = vars(self).pop("positions", None)
         try:
             parts = [vars(self).pop(name) for name in _SAVED]
             fields: Any = self.fields_
         except (KeyError, AttributeError) as error:
             raise ValueError(f"the index is damaged: {problem_in(error)}") from None
         terms = split_terms(*parts[:2])
+        check_ascending(terms)
         self.vocabulary_ = {term: number for number, term in enumerate(terms)}
         lengths, counts = parts[2:]
         # The number of documents is that of an array which the file holds, so that a
@@ -351,21 +426,51 @@ class InvertedIndex(Parameters, BaseEstimator):
         self.n_documents_ = len(lengths)
         shape = (self.n_documents_, len(terms))
         _check_saved_fields(fields, counts, shape)
+        self.ids_ = _restored_ids(ids, self.n_documents_)
+        if positions is None:
+            positions = [None] * len(fields)
+        elif not isinstance(positions, list) or len(positions) != len(fields):
+            raise ValueError("the index must have positions for each of its fields")
         self._postings = {
-            name: Postings(part.astype(np.float64))
-            for name, part in zip(fields, counts)
+            name: Postings(part.astype(np.float64, copy=False), positions=places)
+            for name, part, places in zip(fields, counts, positions)
         }
         if not np.array_equal(self.postings().lengths, lengths):
             raise ValueError("the lengths of the documents are not those of the counts")
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         tokenizer = Tokenizer() if self.tokenizer is None else self.tokenizer
-        tokenize_all = getattr(tokenizer, "tokenize_all", None)
-        if tokenize_all is not None:
-            rows = tokenize_all(texts)
-        else:
-            rows = [called("tokenizer", tokenizer, text) for text in texts]
-        return _as_rows(rows, len(texts))
+        return tokenize_all(tokenizer, texts)
+
+
+def _counted(words: Words, vocabulary: dict[str, int], positions: bool) -> Postings:
+    """Return the postings of one field."""
+    counts, found = words.count(vocabulary, positions)
+    return Postings(counts, positions=found)
+
+
+def _whole(fields: dict[str, Postings]) -> Postings:
+    """Return the postings of whole documents: fields, one after the other."""
+    parts = list(fields.values())
+    counts = [part.counts for part in parts]
+    total = sparse.csc_array(sum(counts[1:], start=counts[0]))
+    total.sort_indices()
+    positions = None
+    if all(part.positions is not None for part in parts):
+        positions = join_positions(_lists_of(total), parts)
+    return Postings(total, positions=positions, fields=fields)
+
+
+def _restored_ids(saved: list[Any], n_documents: int) -> np.ndarray | None:
+    """Return the ids of the documents from a file, if it has any."""
+    if all(part is None for part in saved):
+        return None
+    ids = split_terms(*saved)
+    if len(ids) != n_documents or len(set(ids)) < len(ids):
+        raise ValueError(
+            f"the ids of {n_documents} documents must be as many, and differ"
+        )
+    return as_ids_array(ids)
 
 
 def _check_saved_fields(fields: Any, counts: Any, shape: tuple[int, int]) -> None:
@@ -390,18 +495,42 @@ def _check_saved_fields(fields: Any, counts: Any, shape: tuple[int, int]) -> Non
 
 
 def as_index(
-    documents: Documents | InvertedIndex, tokenizer: Analyzer | None = None
+    documents: Documents | InvertedIndex,
+    tokenizer: Analyzer | None = None,
+    *,
+    with_positions: bool = False,
 ) -> InvertedIndex:
     """Return an index as it is, and index anything else."""
-    if isinstance(documents, InvertedIndex):
-        check_is_fitted(documents, "vocabulary_")
-        return documents
-    return InvertedIndex(tokenizer).fit(documents)
+    if not isinstance(documents, InvertedIndex):
+        return InvertedIndex(tokenizer, with_positions=with_positions).fit(documents)
+    check_is_fitted(documents, "vocabulary_")
+    if with_positions and documents.postings().positions is None:
+        raise ValueError(
+            "documents must be an index with positions; make it by "
+            "InvertedIndex(with_positions=True)"
+        )
+    return documents
 
 
-def _as_fields(documents) -> dict[str, list[str]]:
-    """Return the texts of every field."""
-    if is_frame(documents):
+def documents_of(
+    documents: Documents,
+) -> tuple[dict[str, list[str]], np.ndarray | None]:
+    """Return the texts of every field, and the ids of the documents if they have any.
+
+    Parameters
+    ----------
+    documents : sequence of str, mapping, data frame or TextCollection
+        Documents.
+
+    Returns
+    -------
+    fields : dict of str to list of str
+    ids : ndarray of shape (n_documents,), or None
+    """
+    ids = None
+    if isinstance(documents, TextCollection):
+        documents, ids = documents.fields, documents.ids
+    elif is_frame(documents):
         documents = columns_of(documents)
     if isinstance(documents, Mapping):
         fields = {
@@ -420,54 +549,4 @@ def _as_fields(documents) -> dict[str, list[str]]:
         )
     if not any(sizes.values()):
         raise ValueError("documents is empty; at least one document is needed")
-    return fields
-
-
-def _as_rows(rows: Sequence[Any], n_texts: int) -> list[list[str]]:
-    """Check what a tokenizer made of texts: a list of terms for each."""
-    if len(rows) != n_texts:
-        raise ValueError(
-            f"tokenizer must return one list of terms for each of {n_texts} texts, "
-            f"returned {len(rows)} lists"
-        )
-    # The letters of a string are no terms.
-    for row in rows:
-        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-            raise _no_terms(row)
-        if isinstance(row, np.ndarray) and row.ndim != 1:
-            raise _no_terms(row)
-    return [row if isinstance(row, list) else list(row) for row in rows]
-
-
-def _distinct_terms(fields: Iterable[list[list[str]]]) -> set[str]:
-    terms: set[Any] = set()
-    for row in (row for rows in fields for row in rows):
-        try:
-            terms.update(row)
-        except TypeError:  # a term that cannot be hashed, such as a list
-            raise _no_terms(row) from None
-    for term in terms:
-        if not isinstance(term, str):
-            raise _no_terms(term)
-    return terms
-
-
-def _no_terms(found) -> TypeError:
-    return TypeError(f"tokenizer must return lists of strings, returned {shown(found)}")
-
-
-def _count(rows, vocabulary):
-    """Count known terms in a CSR array of texts × terms with sorted columns."""
-    number_of = vocabulary.get
-    try:
-        listed = [number_of(term, -1) for row in rows for term in row]
-    except TypeError:  # a term that cannot be hashed
-        raise _no_terms(rows) from None
-    numbers = np.array(listed, dtype=np.int64)
-    text_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    known = numbers >= 0
-    shape = (len(rows), len(vocabulary))
-    coordinates = (text_of[known], numbers[known])
-    counts = sparse.coo_array((np.ones(known.sum()), coordinates), shape=shape).tocsr()
-    counts.sum_duplicates()
-    return counts
+    return fields, ids

@@ -94,7 +94,7 @@ def split_terms(joined: Any, lengths: Any) -> list[str]:
     Raises
     ------
     ValueError
-        If the arrays are not of that form, or the terms do not ascend.
+        If the arrays are not of that form.
     """
     for array, dtype in ((joined, np.uint8), (lengths, np.uint32)):
         if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
@@ -104,10 +104,13 @@ def split_terms(joined: Any, lengths: Any) -> list[str]:
     if (ends[-1] if len(ends) else 0) != len(text):
         raise ValueError("the lengths of the terms do not sum to that of their text")
     starts = ends - lengths
-    terms = [text[i:j] for i, j in zip(starts.tolist(), ends.tolist())]
+    return [text[i:j] for i, j in zip(starts.tolist(), ends.tolist())]
+
+
+def check_ascending(terms: list[str]) -> None:
+    """Refuse a vocabulary whose terms are not in their order, or occur twice."""
     if any(one >= other for one, other in pairwise(terms)):
         raise ValueError("the terms of the vocabulary must ascend")
-    return terms
 
 
 def smallest(counts: sparse.csc_array) -> sparse.csc_array:

@@ -1,5 +1,7 @@
 """Reductions over consecutive segments of a vector, which may be empty."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 
@@ -29,3 +31,20 @@ def segment_reduce(
     if len(filled):
         reduced[filled] = ufunc.reduceat(values, ptr[filled])
     return reduced
+
+
+def starts_of_segments(sizes: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return where segments begin that follow each other, and where the last one ends.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_segments,)
+        Size of each segment, whole numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_segments + 1,), dtype intp
+    """
+    starts = np.zeros(len(sizes) + 1, dtype=np.intp)
+    np.cumsum(sizes, out=starts[1:], dtype=np.intp)
+    return starts

@@ -1,12 +1,18 @@
 """Texts and the numbers of texts, as users pass them: checked and named in errors."""
 
 from collections.abc import Iterable, Mapping, Set
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shown
+
+Queries = Iterable[str | Mapping[str, float]]
+
+# Whole numbers are exact in float64 up to here.
+MAX_COUNT = 2.0**53
 
 
 def as_texts(texts: Any, name: str) -> list[str]:
@@ -30,14 +36,62 @@ def as_texts(texts: Any, name: str) -> list[str]:
         If there is one text instead of several, the texts have no order or more than
         one dimension, or one of them is missing or no string.
     """
-    found = _why_not_texts(texts)
-    if found is not None:
-        raise TypeError(f"{name} must be a sequence of strings, got {found}")
-    listed = list(texts)
+    listed = _listed(texts, name)
     for place, text in enumerate(listed):
         if not isinstance(text, str):
             raise TypeError(f"{name} must hold strings; item {place} {_describe(text)}")
     return listed
+
+
+def _listed(texts, name) -> list:
+    found = _why_not_texts(texts)
+    if found is not None:
+        raise TypeError(f"{name} must be a sequence of strings, got {found}")
+    return list(texts)
+
+
+def as_queries(queries: Queries, name: str) -> list[str | Mapping[str, float]]:
+    """Return queries as a list of texts and of terms with weights.
+
+    Parameters
+    ----------
+    queries : iterable of str or mapping of str to float
+        Queries.
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    list of str or mapping
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, not a number, or too large.
+    TypeError
+        If the queries have no order, or one is neither a string nor such a mapping.
+    """
+    listed = _listed(queries, name)
+    for place, query in enumerate(listed):
+        if isinstance(query, Mapping):
+            _check_weights(query, f"{name} must hold strings or weights: item {place}")
+        elif not isinstance(query, str):
+            found = _describe(query)
+            raise TypeError(f"{name} must hold strings; item {place} {found}")
+    return listed
+
+
+def _check_weights(query: Mapping, where: str) -> None:
+    for term, weight in query.items():
+        if not isinstance(term, str):
+            raise TypeError(f"{where} has the term {shown(term)}, expected a string")
+        if not isinstance(weight, Real) or isinstance(weight, bool | np.bool_):
+            raise TypeError(f"{where} gives {shown(term)} the weight {shown(weight)}")
+        if not 0 <= float(weight) <= MAX_COUNT:
+            raise ValueError(
+                f"{where} gives {shown(term)} the weight {shown(weight)}, expected a "
+                "number from 0 to 2**53"
+            )
 
 
 def _why_not_texts(texts) -> str | None:
@@ -50,6 +104,8 @@ def _why_not_texts(texts) -> str | None:
         return "a data frame; pass one of its columns"
     if isinstance(texts, Mapping):
         return "a mapping"
+    if hasattr(texts, "ids") and hasattr(texts, "fields"):
+        return f"{shown(texts)}; pass one of its fields"
     if isinstance(texts, Set) and not hasattr(texts, "mapping"):  # views have an order
         return "a set, which has no order"
     if not isinstance(texts, Iterable) or isinstance(texts, type):
@@ -80,13 +136,15 @@ def is_frame(value) -> bool:
     return hasattr(value, "columns") and hasattr(value, "__getitem__")
 
 
-def columns_of(frame: Any) -> dict[str, Any]:
+def columns_of(frame: Any, name: str = "documents") -> dict[str, Any]:
     """Return the columns of a data frame by name.
 
     Parameters
     ----------
     frame : data frame
         One text per row in every column.
+    name : str, default="documents"
+        Name of the argument in error messages.
 
     Returns
     -------
@@ -100,9 +158,9 @@ def columns_of(frame: Any) -> dict[str, Any]:
     names = list(frame.columns)
     if len(set(names)) < len(names):
         raise ValueError(
-            f"documents must have columns of different names, got {shown(names)}"
+            f"{name} must have columns of different names, got {shown(names)}"
         )
-    return {name: frame[name] for name in names}
+    return {column: frame[column] for column in names}
 
 
 def check_numbers(

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from sklearn.base import BaseEstimator
 
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, Parameters
+from skrank.text._porter import stem_porter
 from skrank.text._stem import stem_plural
-from skrank.text._stopwords import ENGLISH_STOP_WORDS
+from skrank.text._stopwords import STOP_LISTS
 from skrank.text._texts import as_texts, is_frame
 
 Analyzer = Callable[[str], list[str]]
@@ -18,7 +20,11 @@ Analyzer = Callable[[str], list[str]]
 _WORD = re.compile(r"\w+")
 # Camel case starts a new part between a and B in aB, and between A and B in ABc.
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_STEMMERS: dict[str, Callable[[str], str]] = {"plural": stem_plural}
+_STEMMERS: dict[str, Callable[[str], str]] = {
+    "plural": stem_plural,
+    "porter": stem_porter,
+    "porter-revised": partial(stem_porter, revised=True),
+}
 
 
 @dataclass(frozen=True)
@@ -60,12 +66,14 @@ class Tokenizer(Parameters, BaseEstimator):
     split_identifiers : bool, default=True
         Whether ``snake_case`` and ``CamelCase`` become several terms. Otherwise
         underscores are part of the term.
-    stop_words : {"english"}, collection of str or None, default="english"
-        Terms to leave out, compared before stemming. ``"english"`` takes a built-in
-        list of function words, None keeps all terms.
-    stemmer : {"plural"}, callable or None, default="plural"
-        Function that maps a term to its stem. ``"plural"`` takes `stem_plural`, None
-        leaves terms as they are.
+    stop_words : str, collection of str or None, default="english"
+        Terms to leave out, compared before stemming: ``"english"``, ``"english-short"``
+        or ``"english-long"``, which are lists of function words (see `STOP_LISTS`), or
+        any words; None keeps all terms.
+    stemmer : {"plural", "porter", "porter-revised"}, callable or None, default="plural"
+        Function that maps a term to its stem. ``"plural"`` takes `stem_plural`,
+        ``"porter"`` and ``"porter-revised"`` take `stem_porter`, the latter with
+        ``revised=True``; None leaves terms as they are.
     min_length : int, default=1
         Minimum number of characters of a term, before stemming.
 
@@ -80,12 +88,20 @@ class Tokenizer(Parameters, BaseEstimator):
     ['min', 'max', 'scaler', 'column', 'value']
     >>> Tokenizer(split_identifiers=False)("The MinMaxScaler of column_values")
     ['minmaxscaler', 'column_value']
+    >>> Tokenizer(stemmer="porter", stop_words="english-long")("Some rotating bodies")
+    ['rotat', 'bodi']
     """
 
     lowercase: bool = True
     split_identifiers: bool = True
-    stop_words: Literal["english"] | Annotated[Collection, _Words()] | None = "english"
-    stemmer: Literal["plural"] | Callable[[str], str] | None = "plural"
+    stop_words: (
+        Literal["english", "english-short", "english-long"]
+        | Annotated[Collection, _Words()]
+        | None
+    ) = "english"
+    stemmer: (
+        Literal["plural", "porter", "porter-revised"] | Callable[[str], str] | None
+    ) = "plural"
     min_length: NonNegativeInt = 1
 
     @classmethod
@@ -95,6 +111,8 @@ class Tokenizer(Parameters, BaseEstimator):
             {},
             {"lowercase": False, "split_identifiers": False},
             {"stop_words": ("the", "of"), "stemmer": None},
+            {"stop_words": "english-long", "stemmer": "porter"},
+            {"stop_words": "english-short", "stemmer": "porter-revised"},
             {"stop_words": None, "stemmer": str.upper, "min_length": 3},
         ]
 
@@ -145,8 +163,7 @@ class Tokenizer(Parameters, BaseEstimator):
         TypeError
             If a text is missing or not a string, or a single string is given.
         """
-        self._check_parameters()
-        terms_of = _TermsOfWord(self._word_analyser())
+        terms_of = _TermsOfWord(self._checked_word_analyser())
         tokenized = []
         for text in as_texts(texts, "texts"):
             terms: list[str] = []
@@ -154,6 +171,11 @@ class Tokenizer(Parameters, BaseEstimator):
                 terms += terms_of[word]
             tokenized.append(terms)
         return tokenized
+
+    def _checked_word_analyser(self) -> Callable[[str], list[str]]:
+        """Return the function that maps a raw word to its terms, if there is one."""
+        self._check_parameters()
+        return self._word_analyser()
 
     def _word_analyser(self) -> Callable[[str], list[str]]:
         """Return the function that maps a raw word to its terms."""
@@ -177,13 +199,15 @@ class Tokenizer(Parameters, BaseEstimator):
 
 
 def _identifier_parts(word: str) -> list[str]:
+    if word.islower() and "_" not in word:  # most words
+        return [word]
     parts = (part for piece in word.split("_") for part in _CAMEL_BOUNDARY.split(piece))
     return [part for part in parts if part]
 
 
 def _resolve_stop_words(stop_words: Collection[str] | None) -> frozenset[str]:
     if isinstance(stop_words, str):
-        return ENGLISH_STOP_WORDS
+        return STOP_LISTS[stop_words]
     return frozenset(() if stop_words is None else stop_words)
 
 

@@ -14,8 +14,8 @@ class VectorSpace(BaseTextModel):
         s(q, d) = \frac{\sum_t x_t(q)\, x_t(d)}{\|x(q)\|\, \|x(d)\|}, \qquad
         x_t(d) = f(TF(t, d))\, IDF(t)
 
-    where f is the identity or, with ``sublinear_tf``, :math:`f(n) = 1 + \log n`. A
-    query or a document whose vector is zero scores 0.
+    where f is the identity or, with ``sublinear_tf``, :math:`f(n) = 1 + \log n` for
+    :math:`n \ge 1`. A query or a document whose vector is zero scores 0.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class VectorSpace(BaseTextModel):
 
     def _weigh_documents(self, postings):
         self.idf_ = inverse_document_frequency(
-            postings.document_frequency, postings.n_documents, self.idf
+            postings.document_frequency, postings.collection_size, self.idf
         )
         vector = self._tf(postings.counts.data) * self.idf_[postings.term_of]
         document_of = postings.document_of
@@ -67,7 +67,13 @@ class VectorSpace(BaseTextModel):
         return vector * np.repeat(inverse, np.diff(counts.indptr)), None
 
     def _tf(self, counts):
-        return 1 + np.log(counts) if self.sublinear_tf else counts
+        # A term of a weighted query may count less than 1, where the identity goes on
+        # with the value and the slope of the logarithm.
+        return (
+            np.where(counts < 1, counts, 1 + np.log(np.maximum(counts, 1)))
+            if self.sublinear_tf
+            else counts
+        )
 
 
 def _inverse_norm(squares):

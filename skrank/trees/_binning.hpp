@@ -60,20 +60,41 @@ inline void sort_values(double *values, int64_t n, std::vector<uint32_t> &) {
     std::sort(values, values + n);
 }
 
-// Thresholds between sorted values, at most ``max_bins - 1``; returns how many.
+// The different values of a column, ascending, and how many rows have each of them.
+template <typename T>
+struct Tally {
+    std::vector<T> distinct;
+    std::vector<int64_t> counts;
+
+    // Adds rows of a value that is no smaller than those before.
+    void add(T value, int64_t count) {
+        if (distinct.empty() || value != distinct.back()) {
+            distinct.push_back(value);
+            counts.push_back(0);
+        }
+        counts.back() += count;
+    }
+    // Adds rows of any value.
+    void insert(T value, int64_t count) {
+        if (count == 0) return;
+        const auto at = std::lower_bound(distinct.begin(), distinct.end(), value);
+        const auto place = counts.begin() + (at - distinct.begin());
+        if (at != distinct.end() && *at == value) {
+            *place += count;
+        } else {
+            counts.insert(place, count);
+            distinct.insert(at, value);
+        }
+    }
+};
+
+// Thresholds between the values of ``n`` rows, at most ``max_bins - 1``; returns how many.
 // Few distinct values get a bin each; otherwise bins hold about equal counts, and a
 // value that would fill one by itself gets it, with what little precedes it.
 template <typename T>
-int find_thresholds(const T *values, int64_t n, int max_bins, T *thresholds) {
-    std::vector<T> distinct;
-    std::vector<int64_t> counts;
-    for (int64_t i = 0; i < n; i++) {
-        if (distinct.empty() || values[i] != distinct.back()) {
-            distinct.push_back(values[i]);
-            counts.push_back(0);
-        }
-        counts.back()++;
-    }
+int find_thresholds(const Tally<T> &tally, int64_t n, int max_bins, T *thresholds) {
+    const std::vector<T> &distinct = tally.distinct;
+    const std::vector<int64_t> &counts = tally.counts;
     const int64_t n_distinct = static_cast<int64_t>(distinct.size());
     int found = 0;
     if (n_distinct <= max_bins) {
@@ -139,10 +160,12 @@ SKRANK_INLINE void find_bins(const T *column, const T *thresholds, bool categori
     }
 }
 
+// Row i of the bins is row ``order[i]`` of X, or row i where there is no order.
 template <typename T>
-SKRANK_INLINE void bin_block(const T *X, int64_t n_features, int64_t first,
-                             int64_t last, int block, int width, const T *thresholds,
-                             const uint8_t *categorical, uint8_t *out) {
+SKRANK_INLINE void bin_block(const T *X, const int64_t *order, int64_t n_features,
+                             int64_t first, int64_t last, int block, int width,
+                             const T *thresholds, const uint8_t *categorical,
+                             uint8_t *out) {
     T column[BIN_ROWS];
     uint8_t bins[BIN_ROWS];
     const int n = static_cast<int>(last - first);
@@ -152,7 +175,10 @@ SKRANK_INLINE void bin_block(const T *X, int64_t n_features, int64_t first,
             for (int i = 0; i < n; i++) out[(first + i) * width + j] = 0;
             continue;
         }
-        for (int i = 0; i < n; i++) column[i] = X[(first + i) * n_features + f];
+        for (int i = 0; i < n; i++) {
+            const int64_t row = order ? order[first + i] : first + i;
+            column[i] = X[row * n_features + f];
+        }
         for (int i = n; i < BIN_ROWS; i++) column[i] = 0;
         find_bins(column, thresholds + f * MISSING, categorical[f], bins);
         for (int i = 0; i < n; i++) out[(first + i) * width + j] = bins[i];
@@ -160,17 +186,19 @@ SKRANK_INLINE void bin_block(const T *X, int64_t n_features, int64_t first,
 }
 
 // Bins of rows [first, last) of one block of features.
-SKRANK_CLONES static void bin_rows(const float *X, int64_t n_features, int64_t first,
-                                   int64_t last, int block, int width,
-                                   const float *thresholds, const uint8_t *categorical,
-                                   uint8_t *out) {
-    bin_block(X, n_features, first, last, block, width, thresholds, categorical, out);
+SKRANK_CLONES static void bin_rows(const float *X, const int64_t *order,
+                                   int64_t n_features, int64_t first, int64_t last,
+                                   int block, int width, const float *thresholds,
+                                   const uint8_t *categorical, uint8_t *out) {
+    bin_block(X, order, n_features, first, last, block, width, thresholds, categorical,
+              out);
 }
-SKRANK_CLONES static void bin_rows(const double *X, int64_t n_features, int64_t first,
-                                   int64_t last, int block, int width,
-                                   const double *thresholds, const uint8_t *categorical,
-                                   uint8_t *out) {
-    bin_block(X, n_features, first, last, block, width, thresholds, categorical, out);
+SKRANK_CLONES static void bin_rows(const double *X, const int64_t *order,
+                                   int64_t n_features, int64_t first, int64_t last,
+                                   int block, int width, const double *thresholds,
+                                   const uint8_t *categorical, uint8_t *out) {
+    bin_block(X, order, n_features, first, last, block, width, thresholds, categorical,
+              out);
 }
 
 // Thresholds of the features of one block from some rows, read once for all of them.
@@ -197,7 +225,9 @@ void block_thresholds(const T *X, int64_t n_features, const int32_t *rows,
         std::fill(to, to + MISSING, std::numeric_limits<T>::infinity());
         if (scratch.spend(32 * sizes[j])) break;
         sort_values(&columns[j * n_sampled], sizes[j], work);
-        n_thresholds[f] = find_thresholds(&columns[j * n_sampled], sizes[j], max_bins, to);
+        Tally<T> tally;
+        for (int64_t i = 0; i < sizes[j]; i++) tally.add(columns[j * n_sampled + i], 1);
+        n_thresholds[f] = find_thresholds(tally, sizes[j], max_bins, to);
     }
 }
 
@@ -214,14 +244,15 @@ void all_thresholds(const T *X, int64_t n_features, const int32_t *rows,
 
 // Bins of all rows; `out` has as many bytes as the layout says.
 template <typename T>
-void bin_all_rows(const T *X, const Layout &layout, const T *thresholds,
-                  const uint8_t *categorical, uint8_t *out, int n_threads) {
+void bin_all_rows(const T *X, const int64_t *order, const Layout &layout,
+                  const T *thresholds, const uint8_t *categorical, uint8_t *out,
+                  int n_threads) {
     const int64_t n = layout.n_rows;
     for_each((n + BIN_ROWS - 1) / BIN_ROWS, 1, n_threads, {}, [=](Index k, Scratch &) {
         const int64_t first = k * BIN_ROWS, last = std::min<int64_t>(n, first + BIN_ROWS);
         for (int b = 0; b < layout.n_blocks; b++)
-            bin_rows(X, layout.n_features, first, last, b, layout.width(b), thresholds,
-                     categorical, out + layout.start(b));
+            bin_rows(X, order, layout.n_features, first, last, b, layout.width(b),
+                     thresholds, categorical, out + layout.start(b));
     });
 }
 

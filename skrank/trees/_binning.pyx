@@ -4,7 +4,7 @@
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from skrank._core._lengths cimport check_length
 
@@ -16,7 +16,37 @@ cdef extern from "_binning.hpp" namespace "skrank" nogil:
         const T*, int64_t, const int32_t*, int64_t, int, const uint8_t*, T*, int32_t*,
         int) except +
     void bin_all_rows[T](
-        const T*, const Layout&, const T*, const uint8_t*, uint8_t*, int) except +
+        const T*, const int64_t*, const Layout&, const T*, const uint8_t*, uint8_t*, int
+    ) except +
+
+cdef extern from "_sparse_binning.hpp" namespace "skrank" nogil:
+    cppclass SparseValues[T]:
+        int64_t n_rows, n_features
+        const int64_t* ptr
+        const int32_t* feature
+        const T* value
+
+    cppclass Cuts[T]:
+        const T* of
+        const int64_t* start
+        const uint8_t* categorical
+
+    void all_sparse_thresholds[T](
+        const SparseValues[T]&, const int32_t*, int64_t, int, const uint8_t*, int64_t*,
+        T*, int32_t*, int) except +
+    void bin_all_entries[T](
+        const SparseValues[T]&, const Cuts[T]&, const int32_t*, uint8_t*, int64_t*,
+        int32_t*, uint8_t*, int) except +
+    void spread_entries(
+        const Layout&, const int64_t*, const int32_t*, const uint8_t*, const uint8_t*,
+        const int32_t*, uint8_t*)
+
+cdef extern from "_row_hashes.hpp" namespace "skrank" nogil:
+    void hash_all_rows[T](const T*, int64_t, int64_t, uint64_t*, int) except +
+    void hash_all_entries[T](const int64_t*, const int32_t*, const T*, int64_t, uint64_t*)
+
+cdef extern from "../_core/_glue.hpp":
+    pass
 
 MISSING_BIN = 255
 
@@ -27,6 +57,45 @@ cdef int _check_features(
     check_length(thresholds.shape[0], d, "thresholds")
     check_length(thresholds.shape[1], MISSING_BIN, "a row of thresholds")
     return check_length(categorical.shape[0], d, "categorical")
+
+
+cdef int _check_sample(const int32_t[::1] rows, int64_t n, int max_bins) except -1:
+    cdef int64_t i
+    for i in range(rows.shape[0]):
+        if not 0 <= rows[i] < n:
+            raise ValueError(f"rows must be from 0 to {n - 1}, got {rows[i]}")
+    if not 1 <= max_bins <= MISSING_BIN:
+        raise ValueError(f"max_bins must be from 1 to {MISSING_BIN}, got {max_bins}")
+    return 0
+
+
+cdef int _check_entries(
+    const int64_t[::1] ptr, const int32_t[::1] feature, int64_t d
+) except -1:
+    """Check that entries belong to rows, and ascend by their features in each."""
+    cdef int64_t n = ptr.shape[0] - 1, size = feature.shape[0], r, e
+    if n < 0 or ptr[0] != 0 or ptr[n] != size:
+        raise ValueError(f"ptr must run from 0 to {size}")
+    for r in range(n):
+        if not ptr[r] <= ptr[r + 1] <= size:
+            raise ValueError("ptr must ascend")
+        for e in range(ptr[r], ptr[r + 1]):
+            if not 0 <= feature[e] < d or (e > ptr[r] and feature[e] <= feature[e - 1]):
+                raise ValueError(f"features of a row must ascend from 0 to {d - 1}")
+    return 0
+
+
+cdef SparseValues[floating] _sparse_values(
+    const int64_t[::1] ptr, const int32_t[::1] feature, const floating[::1] values,
+    int64_t d,
+) except *:
+    cdef SparseValues[floating] X
+    check_length(values.shape[0], feature.shape[0], "values")
+    _check_entries(ptr, feature, d)
+    X.n_rows, X.n_features, X.ptr = ptr.shape[0] - 1, d, &ptr[0]
+    X.feature = &feature[0] if feature.shape[0] else NULL
+    X.value = &values[0] if feature.shape[0] else NULL
+    return X
 
 
 def find_thresholds(
@@ -43,14 +112,10 @@ def find_thresholds(
     ``thresholds`` of categorical features are left as they are: their categories,
     ascending and followed by infinity.
     """
-    cdef int64_t d = X.shape[1], m = rows.shape[0], i
+    cdef int64_t d = X.shape[1], m = rows.shape[0]
     cdef int32_t[::1] found = np.zeros(d, dtype=np.int32)
     _check_features[floating](d, thresholds, categorical)
-    for i in range(m):
-        if not 0 <= rows[i] < X.shape[0]:
-            raise ValueError(f"rows must be from 0 to {X.shape[0] - 1}, got {rows[i]}")
-    if not 1 <= max_bins <= MISSING_BIN:
-        raise ValueError(f"max_bins must be from 1 to {MISSING_BIN}, got {max_bins}")
+    _check_sample(rows, X.shape[0], max_bins)
     if d and m:
         with nogil:
             all_thresholds(&X[0, 0], d, &rows[0], m, max_bins, &categorical[0],
@@ -63,18 +128,163 @@ def bin_matrix(
     const floating[:, ::1] thresholds,
     const uint8_t[::1] categorical,
     int n_threads=1,
+    order=None,
 ):
-    """Bins of all rows, a flat array of bytes in blocks of features."""
-    cdef int64_t n = X.shape[0], d = X.shape[1]
+    """Bins of all rows, a flat array of bytes in blocks of features.
+
+    ``order``, if given, lists the row of X that each row of the bins is made of.
+    """
+    cdef int64_t n = X.shape[0], d = X.shape[1], i
+    cdef const int64_t[::1] row_of
+    cdef const int64_t* taken = NULL
     _check_features[floating](d, thresholds, categorical)
+    if order is not None:
+        row_of = order
+        check_length(row_of.shape[0], n, "order")
+        for i in range(n):
+            if not 0 <= row_of[i] < n:
+                raise ValueError(f"order must hold rows from 0 to {n - 1}")
+        if n:
+            taken = &row_of[0]
     cdef Layout* layout = new Layout(n, <int>d)
     cdef uint8_t[::1] bins
     try:
         bins = np.empty(layout.bytes(), dtype=np.uint8)
         if n and d:
             with nogil:
-                bin_all_rows(&X[0, 0], layout[0], &thresholds[0, 0], &categorical[0],
-                             &bins[0], n_threads)
+                bin_all_rows(&X[0, 0], taken, layout[0], &thresholds[0, 0],
+                             &categorical[0], &bins[0], n_threads)
     finally:
         del layout
     return np.asarray(bins)
+
+
+def find_sparse_thresholds(
+    const int64_t[::1] ptr,
+    const int32_t[::1] feature,
+    const floating[::1] values,
+    const int32_t[::1] rows,
+    int max_bins,
+    const uint8_t[::1] categorical,
+    int n_threads=1,
+):
+    """Return the thresholds that some rows of a CSR matrix have in dense form.
+
+    These are the number of thresholds of each feature, and the thresholds of all, those
+    of one feature after those of another. Categorical features have none.
+    """
+    cdef:
+        int64_t d = categorical.shape[0], m = rows.shape[0], n_entries = 0, f, r, at = 0
+        int i
+        SparseValues[floating] X = _sparse_values[floating](ptr, feature, values, d)
+        int64_t[::1] start = np.zeros(d + 1, dtype=np.int64)
+        int32_t[::1] found = np.zeros(d, dtype=np.int32)
+    _check_sample(rows, X.n_rows, max_bins)
+    for r in range(m):
+        n_entries += ptr[rows[r] + 1] - ptr[rows[r]]
+    columns = np.empty(max(n_entries, 1), dtype=np.asarray(values).dtype)
+    cdef floating[::1] cuts = columns
+    if d and m:
+        with nogil:
+            all_sparse_thresholds(X, &rows[0], m, max_bins, &categorical[0], &start[0],
+                                  &cuts[0], &found[0], n_threads)
+    for f in range(d):
+        for i in range(found[f]):
+            cuts[at] = cuts[start[f] + i]
+            at += 1
+    return np.asarray(found), columns[:at].copy()
+
+
+def bin_entries(
+    const int64_t[::1] ptr,
+    const int32_t[::1] feature,
+    const floating[::1] values,
+    const floating[::1] cuts,
+    const int64_t[::1] start,
+    const int32_t[::1] n_bins,
+    const uint8_t[::1] categorical,
+    int n_threads=1,
+):
+    """Bins of the entries of a CSR matrix that are not in the bin of zero.
+
+    ``cuts`` are the thresholds or the categories, of feature f from ``start[f]`` on.
+    Returned are the pointers of the rows, the features, the numbers of the bins, where
+    missing values have that after the bins of the feature, and the bin of zero of each
+    feature, 255 for an unknown category.
+    """
+    cdef:
+        int64_t d = n_bins.shape[0], size = feature.shape[0], f
+        SparseValues[floating] X = _sparse_values[floating](ptr, feature, values, d)
+        Cuts[floating] of
+        int64_t[::1] to_ptr = np.zeros(X.n_rows + 1, dtype=np.int64)
+        uint8_t[::1] common = np.empty(d, dtype=np.uint8)
+    check_length(categorical.shape[0], d, "categorical")
+    check_length(start.shape[0], d + 1, "start")
+    for f in range(d):
+        if not (0 <= start[f] <= start[f + 1] <= cuts.shape[0]
+                and start[f + 1] - start[f] <= n_bins[f] <= MISSING_BIN):
+            raise ValueError("cuts must be those of the bins")
+    features = np.empty(max(size, 1), dtype=np.int32)
+    places = np.empty(max(size, 1), dtype=np.uint8)
+    cdef int32_t[::1] to_feature = features
+    cdef uint8_t[::1] to_place = places
+    of.of = &cuts[0] if cuts.shape[0] else NULL
+    of.start = &start[0]
+    if d:
+        of.categorical = &categorical[0]
+        with nogil:
+            bin_all_entries(X, of, &n_bins[0], &common[0], &to_ptr[0], &to_feature[0],
+                            &to_place[0], n_threads)
+    kept = to_ptr[X.n_rows]
+    if kept < size:  # the memory of those that were dropped is given back
+        features, places = features[:kept].copy(), places[:kept].copy()
+    return np.asarray(to_ptr), features[:kept], places[:kept], np.asarray(common)
+
+
+def dense_bins(
+    const int64_t[::1] ptr,
+    const int32_t[::1] feature,
+    const uint8_t[::1] place,
+    const uint8_t[::1] common,
+    const int32_t[::1] n_bins,
+):
+    """Bins of entries, as `bin_entries` returns them, in the form of `bin_matrix`."""
+    cdef int64_t n = ptr.shape[0] - 1, d = n_bins.shape[0], size = feature.shape[0]
+    check_length(common.shape[0], d, "common")
+    check_length(place.shape[0], size, "place")
+    _check_entries(ptr, feature, d)
+    cdef Layout* layout = new Layout(n, <int>d)
+    cdef uint8_t[::1] bins
+    try:
+        bins = np.empty(layout.bytes(), dtype=np.uint8)
+        if n and d:
+            with nogil:
+                spread_entries(layout[0], &ptr[0], &feature[0] if size else NULL,
+                               &place[0] if size else NULL, &common[0], &n_bins[0],
+                               &bins[0])
+    finally:
+        del layout
+    return np.asarray(bins)
+
+
+def hash_rows(const floating[:, ::1] X, int n_threads=1):
+    """Return numbers that say what the rows hold, equal for equal rows, shape (n,)."""
+    cdef int64_t n = X.shape[0], d = X.shape[1]
+    cdef uint64_t[::1] found = np.zeros(n, dtype=np.uint64)
+    if n and d:
+        with nogil:
+            hash_all_rows(&X[0, 0], n, d, &found[0], n_threads)
+    return np.asarray(found)
+
+
+def hash_entries(
+    const int64_t[::1] ptr, const int32_t[::1] feature, const floating[::1] values,
+    int64_t d,
+):
+    """Return what `hash_rows` does, for the rows of a CSR matrix of d features."""
+    cdef SparseValues[floating] X = _sparse_values[floating](ptr, feature, values, d)
+    cdef uint64_t[::1] found = np.zeros(X.n_rows, dtype=np.uint64)
+    if X.n_rows:
+        with nogil:
+            hash_all_entries(X.ptr, X.feature, X.value, X.n_rows, &found[0])
+    return np.asarray(found)

@@ -1,20 +1,50 @@
 """Bins of features: thresholds from quantiles, and numbers of categories."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from skrank._core._exact import beyond_floats
+from skrank._core._levels import categorical_mask, column_of, places_of_numbers
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
-from skrank._core._validation import as_numbers, check_arguments, naming
+from skrank._core._queries import take_rows
+from skrank._core._sparse import canonical_csr, csr_parts, with_sparse_columns
+from skrank._core._validation import as_numbers, check_arguments, check_sparse
 from skrank.trees import _binning
 
 # One byte holds the number of a bin, and its last value stands for missing values.
 _N_THRESHOLDS = 255
+# An entry of sparse rows takes a byte for its bin, and four for its feature.
+_BYTES_OF_ENTRY = 5
+
+
+class SparseBins(NamedTuple):
+    """Bins of sparse rows, in the form that `Grower` takes.
+
+    Attributes
+    ----------
+    ptr : ndarray of shape (n_rows + 1,), dtype int64
+        Start of each row among the entries, and the end of the last one.
+    feature : ndarray of shape (n_entries,), dtype int32
+        Feature of each entry, ascending within a row.
+    place : ndarray of shape (n_entries,), dtype uint8
+        Bin of each entry, or for missing values the number of bins of the feature.
+    common : ndarray of shape (n_features,), dtype uint8
+        Bin of the rows that have no entry of a feature, which is that of zero; 255 if
+        zero is no known category.
+    """
+
+    ptr: np.ndarray
+    feature: np.ndarray
+    place: np.ndarray
+    common: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -34,8 +64,10 @@ class BinMapper(Parameters, BaseEstimator):
     A feature with few distinct values has one bin for each of them. Otherwise the bins
     hold about equal numbers of training rows, and a value that is so frequent that it
     would fill a bin has a bin of its own. Thresholds lie between values that occur.
-    Complexity: O(s d) for s sampled rows of d features in single precision, then
-    O(n d log b) for n rows and b bins.
+    A CSR matrix, whose absent entries are zeros, has the bins of the same rows in dense
+    form. Complexity: O(s d) for s sampled rows of d features in single precision, then
+    O(n d log b) for n rows and b bins; for e entries of a CSR matrix O(d + e log e) and
+    O(d + e log b), in memory O(d + e).
 
     Parameters
     ----------
@@ -55,7 +87,9 @@ class BinMapper(Parameters, BaseEstimator):
     thresholds_ : ndarray of shape (n_features, 255)
         Thresholds of each feature, ascending, followed by infinity; for a categorical
         feature, its categories. A value has bin ``b`` if exactly ``b`` thresholds lie
-        below it.
+        below it. The table is made of ``cuts_`` whenever it is asked for.
+    cuts_ : ndarray of shape (n_cuts,)
+        The thresholds without infinity, one feature after the other.
     n_bins_ : ndarray of shape (n_features,)
         Number of bins of each feature, without the bin of missing values.
     is_categorical_ : ndarray of shape (n_features,), dtype bool
@@ -89,16 +123,24 @@ class BinMapper(Parameters, BaseEstimator):
         ]
 
     def fit(
-        self, X: npt.ArrayLike, y: Any = None, *, n_threads: PositiveInt = 1
+        self,
+        X: npt.ArrayLike,
+        y: Any = None,
+        *,
+        order: npt.ArrayLike | None = None,
+        n_threads: PositiveInt = 1,
     ) -> Self:
         """Find the thresholds and the categories of the features.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
+        X : ndarray or CSR matrix of shape (n_rows, n_features)
             Rows, float32 or float64; NaN is a missing value.
         y : None
             Ignored.
+        order : array-like of shape (n_rows,), default=None
+            All row numbers in the order in which the sample is drawn; None takes the
+            rows as they are.
         n_threads : int, default=1
             Number of threads.
 
@@ -111,54 +153,57 @@ class BinMapper(Parameters, BaseEstimator):
         ------
         ValueError
             If a parameter is not accepted, one of ``categorical_features`` does not
-            exist, or it has more than ``max_bins`` categories.
+            exist, or it has more than ``max_bins`` categories or some beyond 2^53.
         """
         self._check_parameters()
         check_arguments(BinMapper.fit, n_threads=n_threads)
-        X = _as_rows(X)
-        self.is_categorical_ = self._categorical_mask(X.shape[1])
-        self.thresholds_ = np.full((X.shape[1], _N_THRESHOLDS), np.inf, dtype=X.dtype)
-        counts = np.zeros(X.shape[1], dtype=np.int32)
-        for j in np.flatnonzero(self.is_categorical_):
-            counts[j] = self._categories(X[:, j], j)
-        counts += _binning.find_thresholds(
-            X,
-            self._sample(X.shape[0]),
-            self.max_bins,
-            self.is_categorical_.view(np.uint8),
-            self.thresholds_,
-            n_threads,
-        )
+        given, X = X, _as_rows(X)
+        self.is_categorical_ = categorical_mask(self.categorical_features, X.shape[1])
+        _check_digits(given, X, self.is_categorical_)
+        find = self._cuts_of_sparse if sparse.issparse(X) else self._cuts_of_dense
+        rows = self._sample(X.shape[0])
+        if order is not None:
+            rows = np.sort(_checked_order(order, X.shape[0])[rows]).astype(np.int32)
+        counts, self.cuts_ = find(X, rows, n_threads)
         # k thresholds make k + 1 bins, k categories k.
         self.n_bins_ = counts + ~self.is_categorical_
         return self
 
-    def _categorical_mask(self, d: int) -> np.ndarray:
-        """Return which of d features are categorical."""
-        mask = np.zeros(d, dtype=bool)
-        if self.categorical_features is None:
-            return mask
-        with naming("categorical_features"):
-            chosen = np.asarray(self.categorical_features)
-        if chosen.size == 0:
-            return mask
-        if chosen.dtype == bool and chosen.shape != (d,):
-            raise ValueError(
-                f"categorical_features as a mask must have one entry per feature, "
-                f"({d},), got shape {chosen.shape}"
-            )
-        if chosen.dtype != bool and (
-            chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= d))
-        ):
-            raise ValueError(
-                f"categorical_features must be a mask or indices from 0 to {d - 1}, "
-                f"got {shown(self.categorical_features)}"
-            )
-        mask[chosen] = True
-        return mask
+    def _cuts_of_dense(self, X, rows, n_threads) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of cuts of each feature, and all of them."""
+        table = np.full((X.shape[1], _N_THRESHOLDS), np.inf, dtype=X.dtype)
+        counts = np.zeros(X.shape[1], dtype=np.int32)
+        for j in np.flatnonzero(self.is_categorical_):
+            known = self._categories(X[:, j], j)
+            table[j, : len(known)] = known
+            counts[j] = len(known)
+        mask = self.is_categorical_.view(np.uint8)
+        counts += _binning.find_thresholds(
+            X, rows, self.max_bins, mask, table, n_threads
+        )
+        return counts, table[np.arange(_N_THRESHOLDS) < counts[:, None]]
 
-    def _categories(self, column: np.ndarray, j: np.intp) -> int:
-        """Store the categories of feature j, and return their number."""
+    def _cuts_of_sparse(self, X, rows, n_threads) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `_cuts_of_dense` does, in memory of the entries."""
+        mask = self.is_categorical_.view(np.uint8)
+        counts, cuts = _binning.find_sparse_thresholds(
+            *csr_parts(X), rows, self.max_bins, mask, n_threads
+        )
+        categorical = np.flatnonzero(self.is_categorical_)
+        if not len(categorical):
+            return counts, cuts
+        columns, known = X[:, categorical].tocsc(), []
+        for k, j in enumerate(categorical):
+            stored = columns.data[slice(*columns.indptr[k : k + 2])]
+            absent = [0.0] * (len(stored) < X.shape[0])
+            known.append(self._categories(np.append(stored, absent), j))
+        counts[categorical] = [len(values) for values in known]
+        start = np.cumsum(np.where(self.is_categorical_, 0, counts))[categorical]
+        places = np.repeat(start, counts[categorical])
+        return counts, np.insert(cuts, places, np.concatenate(known))
+
+    def _categories(self, column: np.ndarray, j: np.intp) -> np.ndarray:
+        """Return the categories of feature j."""
         values = np.unique(column[~np.isnan(column)])
         if len(values) > self.max_bins:
             raise ValueError(
@@ -166,8 +211,35 @@ class BinMapper(Parameters, BaseEstimator):
                 f"max_bins={self.max_bins} are possible, so merge rare ones or treat "
                 "the feature as a number"
             )
-        self.thresholds_[j, : len(values)] = values
-        return len(values)
+        return values
+
+    @property
+    def _n_cuts(self) -> np.ndarray:
+        return self.n_bins_ - ~self.is_categorical_
+
+    @property
+    def _starts(self) -> np.ndarray:
+        """Return the place of the first cut of each feature, and the end."""
+        return np.append(0, np.cumsum(self._n_cuts, dtype=np.int64))
+
+    @property
+    def thresholds_(self) -> np.ndarray:
+        """Thresholds of each feature, (n_features, 255), followed by infinity."""
+        n_cuts = self._n_cuts
+        table = np.full((len(n_cuts), _N_THRESHOLDS), np.inf, dtype=self.cuts_.dtype)
+        table[np.arange(_N_THRESHOLDS) < n_cuts[:, None]] = self.cuts_
+        return table
+
+    @thresholds_.setter
+    def thresholds_(self, table: np.ndarray) -> None:
+        self.cuts_ = table[np.arange(table.shape[1]) < self._n_cuts[:, None]]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Mappers that older versions pickled hold the table.
+        table = state.get("thresholds_")
+        super().__setstate__({k: v for k, v in state.items() if k != "thresholds_"})
+        if table is not None:
+            self.thresholds_ = table
 
     def _sample(self, n: int) -> np.ndarray:
         """Return the rows from which thresholds are found, ascending."""
@@ -177,13 +249,22 @@ class BinMapper(Parameters, BaseEstimator):
         rows = rng.choice(n, self.n_samples, replace=False)
         return np.sort(rows).astype(np.int32)
 
-    def transform(self, X: npt.ArrayLike, *, n_threads: PositiveInt = 1) -> np.ndarray:
+    def transform(
+        self,
+        X: npt.ArrayLike,
+        *,
+        order: npt.ArrayLike | None = None,
+        n_threads: PositiveInt = 1,
+    ) -> np.ndarray | SparseBins:
         """Map rows to bins in the layout that `Grower` takes.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
+        X : ndarray or CSR matrix of shape (n_rows, n_features)
             Rows.
+        order : array-like of shape (n_rows,), default=None
+            All row numbers in the order in which the bins are wanted; None takes the
+            rows as they are.
         n_threads : int, default=1
             Number of threads.
 
@@ -191,31 +272,50 @@ class BinMapper(Parameters, BaseEstimator):
         -------
         ndarray of dtype uint8
             Numbers of bins, flat, in blocks of features; 255 for missing values and
-            unknown categories.
+            unknown categories. Instead, `SparseBins` of a CSR matrix where they take
+            less memory.
 
         Raises
         ------
         ValueError
-            If X has another number of features than in `fit`.
+            If X has another number of features than in `fit`, or ``order`` does not
+            hold each row once.
         """
         check_arguments(BinMapper.transform, n_threads=n_threads)
         X = self._known_features(X)
-        X = np.ascontiguousarray(X, dtype=self.thresholds_.dtype)
-        return _binning.bin_matrix(
-            X, self.thresholds_, self.is_categorical_.view(np.uint8), n_threads
+        mask = self.is_categorical_.view(np.uint8)
+        if order is not None:
+            order = _checked_order(order, X.shape[0])
+        if sparse.issparse(X):
+            X = X if order is None else take_rows(X, order)
+            return self._transform_sparse(X, mask, n_threads)
+        X = np.ascontiguousarray(X, dtype=self.cuts_.dtype)
+        return _binning.bin_matrix(X, self.thresholds_, mask, n_threads, order)
+
+    def _transform_sparse(self, X, mask, n_threads) -> np.ndarray | SparseBins:
+        ptr, features, values = csr_parts(X)
+        values = values.astype(self.cuts_.dtype, copy=False)
+        n_bins = self.n_bins_.astype(np.int32, copy=False)
+        bins = SparseBins(
+            *_binning.bin_entries(
+                ptr, features, values, self.cuts_, self._starts, n_bins, mask, n_threads
+            )
         )
+        if X.shape[0] * X.shape[1] > _BYTES_OF_ENTRY * len(bins.feature):
+            return bins
+        return _binning.dense_bins(*bins, n_bins)
 
     def encode(self, X: npt.ArrayLike) -> np.ndarray:
         """Replace categories by their numbers, and unknown ones by missing values.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
+        X : ndarray or CSR matrix of shape (n_rows, n_features)
             Rows.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features)
+        ndarray or CSR matrix of shape (n_rows, n_features)
             ``X`` itself if no feature is categorical, otherwise a copy.
 
         Raises
@@ -223,35 +323,119 @@ class BinMapper(Parameters, BaseEstimator):
         ValueError
             If X has another number of features than in `fit`.
         """
-        X = self._known_features(X)
+        rows: Any = self._known_features(X)
         categorical = np.flatnonzero(self.is_categorical_)
         if not len(categorical):
-            return X
-        X = np.array(X)
+            return rows
+        if sparse.issparse(rows):
+            return with_sparse_columns(rows, self._sparse_codes(rows, categorical))
+        rows = np.array(rows)
         for j in categorical:
-            X[:, j] = self._codes(j, X[:, j])
-        return X
+            rows[:, j] = self._codes(j, rows[:, j])
+        return rows
+
+    def _sparse_codes(self, X, categorical) -> Iterator[tuple[int, np.ndarray]]:
+        columns = X[:, categorical].tocsc()
+        for k, j in enumerate(categorical):
+            column = np.zeros(X.shape[0], dtype=X.dtype)
+            part = slice(*columns.indptr[k : k + 2])
+            column[columns.indices[part]] = columns.data[part]
+            yield int(j), self._codes(j, column)
 
     def _codes(self, j: np.intp, column: np.ndarray) -> np.ndarray:
         """Return the numbers of the categories of feature j, NaN where unknown."""
-        # Both sides are compared in the lower of their precisions: 0.1 in single and in
-        # double precision are the same category.
-        dtype = min(column.dtype, self.thresholds_.dtype, key=lambda t: t.itemsize)
-        known = self.thresholds_[j, : self.n_bins_[j]].astype(dtype)
-        column = column.astype(dtype)
-        code = np.searchsorted(known, column)
-        found = np.append(known, np.nan).astype(dtype)[code] == column
-        return np.where(found, code, np.nan)
+        known = categories_of(self, int(j))
+        places = places_of_numbers(known, column)
+        return np.where(places < 0, np.nan, places)
 
-    def _known_features(self, X: npt.ArrayLike) -> np.ndarray:
+    def _known_features(self, X: npt.ArrayLike) -> Any:
         X, d = _as_rows(X), len(self.n_bins_)
         if X.shape[1] != d:
             raise ValueError(f"X must have {d} features, got {X.shape[1]}")
         return X
 
 
-def _as_rows(X: npt.ArrayLike) -> np.ndarray:
-    """Return rows as an array that the compiled code takes; integers become float64."""
+def categories_of(mapper: BinMapper, j: int) -> np.ndarray:
+    """Return the categories of a categorical feature.
+
+    Parameters
+    ----------
+    mapper : BinMapper
+        Fitted bins.
+    j : int
+        Number of the feature.
+
+    Returns
+    -------
+    ndarray of shape (n_categories,)
+        Categories, ascending.
+    """
+    first = mapper._starts[j]
+    return mapper.cuts_[first : first + mapper.n_bins_[j]]
+
+
+def thresholds_at(
+    mapper: BinMapper, features: np.ndarray, bins: np.ndarray
+) -> np.ndarray:
+    """Return the upper bounds of bins of some features.
+
+    Parameters
+    ----------
+    mapper : BinMapper
+        Fitted bins.
+    features : ndarray of shape (n,), dtype int
+        Numbers of features.
+    bins : ndarray of shape (n,), dtype int
+        Number of a bin of each.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Thresholds; infinity from the last bin on.
+    """
+    features, bins = np.asarray(features), np.asarray(bins)
+    bounds = np.full(len(features), np.inf, dtype=mapper.cuts_.dtype)
+    inner = bins < mapper._n_cuts[features]
+    bounds[inner] = mapper.cuts_[mapper._starts[features[inner]] + bins[inner]]
+    return bounds
+
+
+def _check_digits(given: Any, X: Any, is_categorical: np.ndarray) -> None:
+    """Refuse categories that were whole numbers and could be one as floats."""
+    if hasattr(given, "dtype") and given.dtype == X.dtype:
+        return
+    given = given if sparse.issparse(given) else np.asarray(given)
+    for j in np.flatnonzero(is_categorical).tolist():
+        if given.dtype.kind != "f" and beyond_floats(column_of(X, j)):
+            raise ValueError(
+                f"categorical feature {j} holds whole numbers beyond 2^53, which "
+                "floats cannot tell apart; replace them by the numbers of "
+                "CategoryEncoder"
+            )
+
+
+def _checked_order(order: npt.ArrayLike, n: int) -> np.ndarray:
+    """Return row numbers that name each of n rows once."""
+    numbers, seen = as_numbers(order, "order", "row numbers"), np.zeros(n, dtype=bool)
+    whole = numbers.shape == (n,) and bool(np.all(numbers == np.floor(numbers)))
+    if whole and 0 <= numbers.min() <= numbers.max() < n:
+        seen[numbers.astype(np.int64)] = True
+    if not seen.all():
+        raise ValueError(
+            f"order must hold each row number from 0 to {n - 1} once, got "
+            f"{shown(order)}"
+        )
+    return numbers.astype(np.int64)
+
+
+def _as_rows(X: Any) -> Any:
+    """Return rows as the compiled code takes them; integers become float64."""
+    if sparse.issparse(X):
+        check_sparse(X)
+        X = canonical_csr(X)
+        if 0 in X.shape:
+            raise ValueError(f"X must have rows and features, got shape {X.shape}")
+        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
         X = as_numbers(X, "X")
     if X.ndim != 2 or 0 in X.shape:

@@ -80,10 +80,27 @@ def _remaining_bounds(ensemble: "TreeEnsemble") -> tuple[np.ndarray, np.ndarray]
     leaf = ensemble.feature_ < 0
     least = np.full(ensemble.n_trees, np.inf)
     greatest = np.full(ensemble.n_trees, -np.inf)
-    np.minimum.at(least, tree[leaf], ensemble.value_[leaf])
-    np.maximum.at(greatest, tree[leaf], ensemble.value_[leaf])
+    below, above = _ranges_of_terms(ensemble)
+    np.minimum.at(least, tree[leaf], (ensemble.value_ + below)[leaf])
+    np.maximum.at(greatest, tree[leaf], (ensemble.value_ + above)[leaf])
     least, greatest = (np.cumsum(v[::-1])[::-1] for v in (least, greatest))
     return np.append(least, 0.0), np.append(greatest, 0.0)
+
+
+def _ranges_of_terms(ensemble: "TreeEnsemble") -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest sum of the terms of each node, about 0."""
+    n_nodes = len(ensemble.feature_)
+    if not ensemble.is_linear:
+        return np.zeros(n_nodes), np.zeros(n_nodes)
+    node = np.repeat(np.arange(n_nodes), np.diff(ensemble.term_start_))
+    coef, center, low, high = ensemble.terms_
+    ends = np.stack(
+        [coef * (low - center), coef * (high - center), np.zeros(len(coef))]
+    )
+    return (
+        np.bincount(node, ends.min(axis=0), n_nodes),
+        np.bincount(node, ends.max(axis=0), n_nodes),
+    )
 
 
 def _contenders(

@@ -5,12 +5,15 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, Parameters, PositiveInt
-from skrank._core._validation import check_arguments
-from skrank.trees import _forest
+from skrank._core._sparse import canonical_csr, csr_parts
+from skrank._core._validation import check_arguments, check_sparse
+from skrank.trees import _forest, _linear_leaves
+from skrank.trees._bins import BinMapper, thresholds_at
 
 # Names of the arrays that have one entry per node, besides the thresholds.
 _NODE_FIELDS = (
@@ -67,6 +70,15 @@ class TreeEnsemble(Parameters, BaseEstimator):
         Sum of the hessians of the training rows in a node.
     count_ : ndarray of shape (n_nodes,)
         Number of training rows in a node.
+    term_start_ : ndarray of shape (n_nodes + 1,)
+        Place of the first term of each node, and the end of the last one. Only where
+        leaves hold linear functions; then the value of a leaf is its constant, to which
+        the terms of the leaf are added for rows that miss none of their features.
+    term_feature_ : ndarray of shape (n_terms,)
+        Feature of each term.
+    terms_ : ndarray of shape (4, n_terms)
+        Coefficient of each term, the mean that is taken off the feature before, and the
+        lowest and the highest value that it may have.
 
     Examples
     --------
@@ -128,11 +140,16 @@ class TreeEnsemble(Parameters, BaseEstimator):
         """Number of trees."""
         return len(self.roots_)
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether leaves hold linear functions."""
+        return hasattr(self, "terms_")
+
     def append(
         self,
         trees: Sequence[Mapping[str, np.ndarray]],
         outputs: Sequence[int],
-        thresholds: np.ndarray,
+        thresholds: np.ndarray | BinMapper,
     ) -> Self:
         """Add trees to the ensemble.
 
@@ -142,7 +159,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
             Arrays over the nodes of each tree, as `Grower.grow` returns them.
         outputs : list of int
             Number of the score that each tree adds to.
-        thresholds : ndarray of shape (n_features, 255)
+        thresholds : BinMapper, or ndarray of shape (n_features, 255)
             Thresholds of the bins.
 
         Returns
@@ -154,15 +171,21 @@ class TreeEnsemble(Parameters, BaseEstimator):
             return self
         sizes = [len(tree["feature"]) for tree in trees]
         first = len(self.feature_) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        if self.is_linear or any("terms" in tree for tree in trees):
+            self._append_terms(trees)
         sets = len(self.categories_)
         moved = []
         for tree, start in zip(trees, first):
             inner = tree["feature"] >= 0
             threshold = np.full(len(inner), np.inf)
             numeric = inner & (tree["category"] < 0)
+            features, bins = tree["feature"][numeric], tree["bin"][numeric]
             # A split after the last bin parts off missing values: it takes infinity.
-            bins = np.minimum(tree["bin"], thresholds.shape[1] - 1)
-            threshold[numeric] = thresholds[tree["feature"], bins][numeric]
+            if isinstance(thresholds, BinMapper):
+                threshold[numeric] = thresholds_at(thresholds, features, bins)
+            else:
+                bins = np.minimum(bins, thresholds.shape[1] - 1)
+                threshold[numeric] = thresholds[features, bins]
             left = np.where(inner, tree["left"] + start, -1).astype(np.int32)
             category = tree["category"]
             category = np.where(category >= 0, category + sets, -1).astype(np.int32)
@@ -175,6 +198,27 @@ class TreeEnsemble(Parameters, BaseEstimator):
         self.roots_ = np.concatenate([self.roots_, first]).astype(np.int64)
         self.output_ = np.concatenate([self.output_, outputs]).astype(np.int32)
         return self
+
+    def _append_terms(self, trees) -> None:
+        """Add the terms of trees whose nodes have not been added yet."""
+        starts = [np.zeros(len(self.feature_) + 1, dtype=np.int64)]
+        features, terms = [np.zeros(0, dtype=np.int32)], [np.zeros((4, 0))]
+        if self.is_linear:
+            starts, features, terms = (
+                [self.term_start_],
+                [self.term_feature_],
+                [self.terms_],
+            )
+        for tree in trees:
+            own = np.zeros(len(tree["feature"]) + 1, dtype=np.int64)
+            if "terms" in tree:
+                own = tree["term_start"]
+                features.append(tree["term_feature"])
+                terms.append(tree["terms"])
+            starts.append(starts[-1][-1] + own[1:])
+        self.term_start_ = np.concatenate(starts)
+        self.term_feature_ = np.concatenate(features)
+        self.terms_ = np.concatenate(terms, axis=1)
 
     def truncated(self, n_trees: NonNegativeInt) -> "TreeEnsemble":
         """Return an ensemble of the first trees only.
@@ -196,15 +240,35 @@ class TreeEnsemble(Parameters, BaseEstimator):
         n_nodes = self.roots_[n_trees]
         for name in (*_NODE_FIELDS, "threshold"):
             setattr(kept, f"{name}_", getattr(self, f"{name}_")[:n_nodes])
+        if self.is_linear:
+            kept.term_start_ = self.term_start_[: n_nodes + 1]
+            kept.term_feature_ = self.term_feature_[: kept.term_start_[-1]]
+            kept.terms_ = np.ascontiguousarray(self.terms_[:, : kept.term_start_[-1]])
         used = kept.category_.max(initial=-1) + 1
         kept.categories_ = self.categories_[:used]
         kept.roots_, kept.output_ = self.roots_[:n_trees], self.output_[:n_trees]
         return kept
 
+    def _selected(self, trees: np.ndarray) -> "TreeEnsemble":
+        """Return an ensemble of some trees, whose leaves hold constants."""
+        ends = np.append(self.roots_[1:], len(self.feature_))
+        sizes = ends[trees] - self.roots_[trees]
+        first = np.cumsum(sizes) - sizes
+        moved = np.repeat(first - self.roots_[trees], sizes)
+        nodes = np.arange(len(moved)) - moved
+        chosen = TreeEnsemble(self.n_outputs)
+        for name in (*_NODE_FIELDS, "threshold"):
+            setattr(chosen, f"{name}_", getattr(self, f"{name}_")[nodes])
+        left = np.where(chosen.feature_ >= 0, chosen.left_ + moved, -1)
+        chosen.left_ = left.astype(np.int32)
+        chosen.categories_ = self.categories_
+        chosen.roots_, chosen.output_ = first, self.output_[trees]
+        return chosen
+
     def add_to(
         self,
         scores: np.ndarray,
-        X: np.ndarray,
+        X: Any,
         first: NonNegativeInt = 0,
         last: NonNegativeInt | None = None,
         *,
@@ -216,8 +280,10 @@ class TreeEnsemble(Parameters, BaseEstimator):
         ----------
         scores : ndarray of shape (n_rows, n_outputs), float64
             Scores to add to.
-        X : ndarray of shape (n_rows, n_features), float32 or float64
+        X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
             Rows, with the numbers of categories that `BinMapper.encode` gives them.
+            Of a CSR matrix, only the features of the trees become dense, for few rows
+            at a time.
         first : int, default=0
             Number of the first tree to add.
         last : int, default=None
@@ -230,9 +296,19 @@ class TreeEnsemble(Parameters, BaseEstimator):
         )
         _check_rows_and_scores(X, scores)
         last = self.n_trees if last is None else min(last, self.n_trees)
-        _forest.add_trees(
-            np.ascontiguousarray(X),
-            scores,
+        if sparse.issparse(X):
+            self._add_to_sparse(scores, X, first, last, n_threads)
+            return
+        X, nodes = np.ascontiguousarray(X), self.arrays()
+        if not self.is_linear:
+            _forest.add_trees(X, scores, *nodes, first, last, n_threads)
+        elif first < last:
+            terms = self.term_start_, self.term_feature_, self.terms_
+            _linear_leaves.add_trees(X, scores, *nodes, *terms, first, last, n_threads)
+
+    def arrays(self):
+        """Return the arrays of all trees, in the order of the compiled code."""
+        return (
             self.feature_,
             self.threshold_,
             self.left_,
@@ -242,6 +318,39 @@ class TreeEnsemble(Parameters, BaseEstimator):
             self.roots_,
             self.output_,
             self.categories_,
+        )
+
+    def _add_to_sparse(self, scores, X, first, last, n_threads) -> None:
+        check_sparse(X)
+        if self.is_linear:
+            raise ValueError(
+                "linear functions in leaves need dense rows, got a sparse X"
+            )
+        if first >= last:
+            return
+        nodes = self.arrays()
+        feature = nodes[0]
+        begin = self.roots_[first]
+        end = self.roots_[last] if last < self.n_trees else len(feature)
+        # A place for leaves, whose feature is -1, stays -1 at the end.
+        column_of = np.full(X.shape[1] + 1, -1, dtype=np.int32)
+        used = np.unique(feature[begin:end])
+        used = used[used >= 0]
+        if len(used) and used[-1] >= X.shape[1]:
+            raise ValueError(
+                f"X must have the features of the trees, got {X.shape[1]}; they ask "
+                f"for feature {used[-1]}"
+            )
+        column_of[used] = np.arange(len(used))
+        columns = np.full(len(feature), -1, dtype=np.int32)
+        columns[begin:end] = column_of[feature[begin:end]]
+        _forest.add_trees_to_sparse(
+            *csr_parts(canonical_csr(X)),
+            column_of[:-1],
+            max(len(used), 1),
+            scores,
+            columns,
+            *nodes[1:],
             first,
             last,
             n_threads,
@@ -279,7 +388,8 @@ class TreeEnsemble(Parameters, BaseEstimator):
 def _check_rows_and_scores(X, scores) -> None:
     """Refuse what the compiled code does not take."""
     floats = (np.float32, np.float64)
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in floats:
+    is_rows = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if not is_rows or X.ndim != 2 or X.dtype not in floats:
         raise TypeError(
             f"X must be a matrix of dtype float32 or float64, got {shown(X)}"
         )

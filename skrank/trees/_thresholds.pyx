@@ -35,6 +35,9 @@ cdef extern from "_thresholds.hpp" namespace "skrank" nogil:
         const T *X, int64_t n, int64_t d, const double *low, const double *high,
         const double *potential, double *sums, int n_threads) except +
 
+cdef extern from "../_core/_glue.hpp":
+    pass
+
 
 cdef class ThresholdSearch:
     """Finds the best threshold of all features, for potentials of one set of rows.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from skrank._core import (
+    _direct_search,
     _edge_losses,
     _lambda_losses,
     _letor,
@@ -21,9 +22,10 @@ from skrank._core import (
     _pair_potential,
     _rank_perceptrons,
     _segments,
+    _smooth_measures,
 )
 from skrank.rankers import RankNet
-from skrank.trees import _binning, _grower
+from skrank.trees import _binning, _forest, _grower
 
 LONG = 400_000  # documents of a query with 10¹¹ pairs
 
@@ -68,6 +70,34 @@ def edges(n_documents, direct):
     return lambda: _edge_losses.edge_pairs(x, None, ptr, order, lower, *options)
 
 
+def smooth(form, by_sigmoids):
+    """A measure in which every relevant document meets every other one."""
+    _, x, ptr, _, _ = queries([LONG])
+    whole = x, ptr, form, np.full(LONG, 0.5), np.ones(1), np.ones(LONG)
+    if by_sigmoids:
+        slope, rule = np.zeros(LONG), 1
+        return lambda: _smooth_measures.sigmoid_ranks(
+            *whole, slope, rule, 0.0, 1.0, 1.0, 2
+        )
+    x, ptr, form, gain, factor, discount = whole
+    return lambda: _smooth_measures.noisy_scores(
+        x, None, ptr, form, gain, factor, discount, False, 1.0, 2
+    )
+
+
+def line(exact):
+    """A line along which the documents of a long query change places."""
+    _, x, ptr, order, _ = queries([20_000 if exact else LONG])
+    direction = np.random.default_rng(1).normal(size=len(x))
+    n, kind = len(x), _direct_search.KINDS.index("gain_discount")
+    terms = ptr, kind, np.ones(n), np.ones(n), np.ones(1), np.ones(1), 2
+    if exact:
+        return lambda: _direct_search.best_on_line(x, direction, 0.0, *terms)
+    order = np.argsort(-x).astype(np.int32)
+    steps = np.array([-1.0, 0.0, 1.0])
+    return lambda: _direct_search.values_on_grid(x, direction, order, steps, 1, *terms)
+
+
 def many_queries():
     sizes = [1000] * 500
     ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
@@ -99,6 +129,53 @@ def tree():
     gradient = rng.normal(size=len(X))
     options = {"max_leaf_nodes": 200_000, "min_samples_leaf": 1, "n_threads": 2}
     return lambda: grower.grow(gradient, **options)
+
+
+def sparse_tree():
+    """A tree that is interrupted leaves no sums to the next one."""
+    rng, n, d, per_row = np.random.default_rng(0), 100_000, 6_000, 30
+    feature = rng.integers(0, d // per_row, size=(n, per_row), dtype=np.int32)
+    feature += np.arange(0, d, d // per_row, dtype=np.int32)
+    place = rng.integers(1, 255, size=n * per_row, dtype=np.uint8)
+    common, signs = np.zeros(d, dtype=np.uint8), np.zeros(d, dtype=np.int8)
+    bins = np.arange(n + 1) * per_row, feature.ravel(), place, common
+    gradient, few = rng.normal(size=n), np.arange(0, n, 2_000, dtype=np.int32)
+
+    def new():
+        return _grower.Grower(bins, n, np.full(d, 255, np.int32), common, signs)
+
+    grower = new()
+
+    def grow():
+        try:
+            options = {"max_leaf_nodes": n, "min_samples_leaf": 1, "n_threads": 2}
+            grower.grow(gradient, **options)
+        finally:
+            pair = grower, new()
+            trees = [g.grow(gradient, None, few, min_samples_leaf=1) for g in pair]
+            assert len(trees[0]["feature"]) > 1
+            for name, values in trees[0].items():
+                assert_array_equal(values, trees[1][name])
+
+    return grow
+
+
+def stumps(n_background):
+    """Shapley values of very many trees of one split."""
+    n, X = 100_000, np.ones((200_000, 2))
+
+    def nodes(root, leaf, dtype=None):
+        return np.array([root, leaf, leaf] * n, dtype=dtype)
+
+    left = nodes(1, -1, np.int32)
+    left[::3] += 3 * np.arange(n, dtype=np.int32)
+    arrays = [
+        *(nodes(0, -1, np.int32), nodes(0.5, np.inf), left, nodes(1, 0, np.uint8)),
+        *(nodes(-1, -1, np.int32), nodes(0.0, 1.0), 3 * np.arange(n)),
+        *(np.zeros(n, dtype=np.int32), np.zeros((0, 4), dtype=np.uint64)),
+        *(nodes(2, 1), np.ones(n)),
+    ]
+    return lambda: _forest.contributions(X, X[:n_background], *arrays, 2)
 
 
 def reader():
@@ -143,9 +220,17 @@ CASES = {
     "lambda": lambdas,
     "edges": lambda: edges(2_000, True),
     "series over edges": lambda: edges(LONG, False),
+    "precision of sigmoids": lambda: smooth(1, True),
+    "cascade of sigmoids": lambda: smooth(2, True),
+    "ranks of noisy scores": lambda: smooth(1, False),
+    "line, exact": lambda: line(True),
+    "line, on a grid": lambda: line(False),
     "many queries": many_queries,
     "perceptron": perceptron,
     "tree": tree,
+    "sparse tree": sparse_tree,
+    "stumps by covers": lambda: stumps(0),
+    "stumps against rows": lambda: stumps(3),
     "reader": reader,
     "warm ranker": warm_ranker,
 }

@@ -35,6 +35,11 @@ N_BINS = (
     _binning.find_thresholds(X, np.arange(N, dtype=np.int32), 255, NUMBER, BOUNDS) + 1
 )
 BINS = _binning.bin_matrix(X, BOUNDS, NUMBER)
+ENTRIES = (
+    np.arange(N + 1) * 4,
+    np.tile(np.arange(0, D, D // 4, dtype=np.int32), N),
+    X[:, :4].ravel().copy(),
+)
 TEXT = np.frombuffer(b"1 qid:1 1:0.25 2:1e-3 7:3\n" * 50_000, dtype=np.uint8)
 DISCOUNT = 1.0 / np.log2(np.arange(N) + 2.0)
 
@@ -47,6 +52,17 @@ def tree(n_threads):
     grower = _grower.Grower(BINS, N, N_BINS.astype(np.int32), NUMBER, signs)
     grower.grow(Y, max_leaf_nodes=200, n_threads=n_threads)
     grower.add_to(np.zeros((N, 1)))
+
+
+def sparse_tree(n_threads):
+    signs, n_bins = np.zeros(D, dtype=np.int8), np.full(D, 255, dtype=np.int32)
+    place = np.arange(len(ENTRIES[1])).astype(np.uint8)
+    bins = (*ENTRIES[:2], place, np.zeros(D, dtype=np.uint8))
+    grower = _grower.Grower(bins, N, n_bins, NUMBER, signs)
+    for growth in _grower.GROWTH:
+        grower.grow(
+            Y, growth=growth, max_leaf_nodes=200, max_depth=7, n_threads=n_threads
+        )
 
 
 def lambdas(n_threads):
@@ -72,7 +88,11 @@ CASES = {
         X, np.arange(N, dtype=np.int32), 255, NUMBER, BOUNDS, n
     ),
     "bins": lambda n: _binning.bin_matrix(X, BOUNDS, NUMBER, n),
+    "sparse thresholds": lambda n: _binning.find_sparse_thresholds(
+        *ENTRIES, np.arange(N, dtype=np.int32), 255, NUMBER, n
+    ),
     "tree": tree,
+    "sparse tree": sparse_tree,
     "reader": lambda n: _letor.parse_letor(TEXT, np.float64, False, None, n),
     "sparse reader": lambda n: _letor.parse_letor(TEXT, np.float32, True, None, n),
     "writer": lambda n: _letor.format_dense(X, Y, [b"1"] * N, [b""] * N, False),

@@ -29,13 +29,24 @@ from skrank.model_selection import (
 ROOMS = ("text", "preprocessing", "model_selection", "trees", "datasets")
 # Records that functions return, and a fold that opens files.
 NO_PARAMETERS = {
+    "skrank.click.ClickPreferences",
+    "skrank.click.ClickRows",
+    "skrank.click.InteractionFeatures",
+    "skrank.click.Sessions",
+    "skrank.datasets.CranfieldData",
     "skrank.datasets.JudgedRun",
     "skrank.datasets.LetorFold",
     "skrank.datasets.Qrels",
     "skrank.datasets.RankingData",
     "skrank.datasets.Run",
+    "skrank.datasets.TextRecord",
     "skrank.model_selection.QueryLearningCurve",
+    "skrank.selection.ActiveLearningRun",
+    "skrank.selection.SelectorComparison",
+    "skrank.selection.TrainingSelection",
+    "skrank.text.LinkGraph",
     "skrank.text.Postings",
+    "skrank.text.TextCollection",
 }
 PUBLIC = {
     name: member
@@ -66,20 +77,31 @@ def identify(value):
 over_variants = pytest.mark.parametrize(("cls", "variant"), VARIANTS, ids=identify)
 
 
+def is_temporal(splitter):
+    """Whether a splitter takes times, and parts of the rows of a query."""
+    return isinstance(splitter, model_selection.TemporalQuerySplit)
+
+
 def use(instance):
     """Call what checks the parameters of an instance first."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(12), 5)
     X, y = rng.integers(0, 9, size=(60, 3)) * 1.0, rng.integers(0, 3, 60)
     if hasattr(instance, "split"):
-        return list(instance.split(X, y, groups))
+        times = {"times": rng.random(60)} if is_temporal(instance) else {}
+        return list(instance.split(X, y, groups, **times))
     if isinstance(instance, text.Tokenizer):
         return instance("some text")
     if isinstance(instance, trees.TreeEnsemble):
         return instance.empty(instance.n_outputs)
+    if isinstance(instance, text.PairFeatures):
+        names = (instance.query, "title", "body")
+        return instance.fit(dict.fromkeys(names, DOCUMENTS))
+    if isinstance(instance, text.BaseLinkModel):
+        return instance.fit(np.eye(3), [1, 0, 1])
     if type(instance).__module__.startswith("skrank.text"):
         return instance.fit(DOCUMENTS)
-    if isinstance(instance, trees.BinMapper):
+    if isinstance(instance, (trees.BinMapper, trees.CategoryEncoder)):
         return instance.fit(X)
     return instance.fit(X, y, groups=groups)
 
@@ -182,8 +204,10 @@ def test_what_may_be_given_by_place():
         "QueryMinMaxScaler": ["feature_range"],
         "QueryShuffleSplit": ["n_splits"],
         "QuerySubsample": ["estimator"],
+        "QueryTargetEncoder": ["categorical_features"],
         "RepeatedQueryKFold": ["n_splits"],
         "StratifiedQueryKFold": ["n_splits"],
+        "TemporalQuerySplit": ["n_splits"],
         "TreeEnsemble": ["n_outputs"],
     }
     assert QueryKFold(7).n_splits == 7
@@ -194,21 +218,32 @@ def _by_place(cls):
     return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
 
 
-TRANSFORMERS = [pair for pair in VARIANTS if issubclass(pair[0], TransformerMixin)]
-SPLITTERS = [pair for pair in VARIANTS if hasattr(pair[0], "split")]
+# Those of texts have no queries of rows; a split by time has tests of its own.
+TRANSFORMERS = [
+    pair
+    for pair in VARIANTS
+    if issubclass(pair[0], TransformerMixin) and pair[0] is not text.PairFeatures
+]
+SPLITTERS = [
+    pair
+    for pair in VARIANTS
+    if hasattr(pair[0], "split") and not is_temporal(pair[0]())
+]
 
 
 @pytest.mark.parametrize(("cls", "variant"), TRANSFORMERS, ids=identify)
 def test_transformers_do_not_depend_on_the_order_or_names_of_queries(cls, variant, rng):
     groups = rng.permutation(np.repeat(np.arange(7), [1, 2, 3, 4, 5, 6, 7]))
-    X = rng.normal(size=(len(groups), 3))
-    expected = cls(**variant).fit_transform(X, groups=groups)
-    order = np.argsort(groups, kind="stable")
-    adjacent = cls(**variant).fit_transform(X[order], groups=groups[order])
-    np.testing.assert_array_equal(adjacent, expected[order])
+    X, y = rng.normal(size=(len(groups), 3)), rng.integers(0, 3, len(groups))
+
+    def fit_transform(rows, ids):
+        return cls(**variant).fit_transform(X[rows], y[rows], groups=ids[rows])
+
+    whole, order = np.arange(len(groups)), np.argsort(groups, kind="stable")
+    expected = fit_transform(whole, groups)
+    np.testing.assert_array_equal(fit_transform(order, groups), expected[order])
     names = np.array([f"q{9 - g}" for g in groups])
-    renamed = cls(**variant).fit_transform(X, groups=names)
-    np.testing.assert_array_equal(renamed, expected)
+    np.testing.assert_array_equal(fit_transform(whole, names), expected)
 
 
 @pytest.mark.parametrize(("cls", "variant"), SPLITTERS, ids=identify)

@@ -49,6 +49,14 @@ SAMPLED = {
     "table_start": PTR[:-1].copy(),
     "n_threads": 1,
 }
+SMOOTH = {
+    "scores": f8(N),
+    "ptr": PTR,
+    "form": 2,
+    "gain": f8(N),
+    "factor": f8(Q),
+    "n_threads": 1,
+}
 NODES = {
     "feature": i4(0, -1, -1),
     "threshold": f8(3),
@@ -62,6 +70,18 @@ NODES = {
     "first_tree": 0,
     "last_tree": 1,
     "n_threads": 1,
+}
+# Rows of which the first has two entries.
+ENTRIES = {
+    "ptr": np.array([0, 2, 2, 3, 3, 4]),
+    "feature": i4(0, 2, 1, 0),
+    "values": f8(4),
+}
+PLACED = {
+    "ptr": ENTRIES["ptr"],
+    "feature": ENTRIES["feature"],
+    "place": np.array([1, 2, 1, 0], dtype=np.uint8),
+    "common": np.zeros(D, dtype=np.uint8),
 }
 VOTES = {"places": f8(N, D), "weight": f8(D), "ptr": PTR, "n_threads": 1}
 LINES = {"y": f8(N), "qids": [b"q"] * N, "tails": [b""] * N}
@@ -79,7 +99,130 @@ LESSON = {
     "n_threads": 1,
 }
 
+MEASURED = {
+    "ptr": PTR,
+    "kind": 0,
+    "gain": Y,
+    "discount": f8(2),
+    "scale": f8(Q),
+    "weight": f8(Q),
+    "n_threads": 1,
+}
+
+CLICKS = np.array([1, 0, 0, 1, 0], dtype=np.uint8)
+PAIRS_OF_ROWS = np.array([0, 1, 1, 0, 2])
+BROWSED = {"attraction": f8(N), "examination": f8(3, 3), "ptr": PTR, "n_threads": 1}
+CHAINED = {
+    "attraction": f8(N),
+    "after_skip": f8(N),
+    "after_click": f8(N),
+    "ptr": PTR,
+    "n_threads": 1,
+}
+POWERS = {
+    "clicks": f8(Q),
+    "ptr": PTR,
+    "factor": f8(N),
+    "count": f8(N),
+    "n_threads": 1,
+}
+
+DEALT = {
+    "document": i4(0, 1, 1, 0, 0, 1, 2, 2, 0),
+    "lists": np.array([0, 2, 4, 4, 4, 7, 9]),
+    "n_rankings": 2,
+    "ptr": PTR,
+    "shown_ptr": np.array([0, 1, 1, 3]),
+    "n_threads": 1,
+}
+CLICKED = {"shown": i4(1, 0, 2), "click": np.array([1, 0, 1], dtype=np.uint8)}
+
 CASES = {
+    "_interleaving.deal": {**DEALT, "scheme": "team_draft", "seed": 0, "tau": 3.0},
+    "_interleaving.balanced_credit": {**DEALT, **CLICKED},
+    "_interleaving.marginal_credit": {**DEALT, **CLICKED, "tau": 3.0},
+    "_interleaving.rank_by_columns": {"scores": f8(N, D), "ptr": PTR, "seed": 0},
+    "_interleaving.draw": {
+        "scores": f8(N),
+        "ptr": PTR,
+        "shown_ptr": DEALT["shown_ptr"],
+        "seed": 0,
+    },
+    "_interleaving.preference_gradient": {
+        "scores": f8(N),
+        "ptr": PTR,
+        "shown_ptr": DEALT["shown_ptr"],
+        **CLICKED,
+    },
+    "_models.click_context": {"click": CLICKS, "ptr": PTR, "n_threads": 1},
+    "_models.number_pairs": {
+        "query": PAIRS_OF_ROWS,
+        "document": PAIRS_OF_ROWS,
+        "n_queries": 3,
+        "n_documents": 3,
+    },
+    "_models.count_cells": {
+        "pair": PAIRS_OF_ROWS,
+        "slot": PAIRS_OF_ROWS - 1,
+        "click": CLICKS,
+        "n_pairs": 3,
+        "n_slots": 2,
+    },
+    "_models.browsing_step": {
+        "ptr": PTR,
+        "slot": PAIRS_OF_ROWS,
+        "clicks": f8(N),
+        "skips": f8(N),
+        "clicked": f8(3),
+        "shown": f8(3),
+        "attraction": f8(Q),
+        "examination": f8(3),
+        "prior": (1.0, 1.0, 1.0),
+        "n_threads": 1,
+    },
+    "_models.browsing_marginals": BROWSED,
+    "_models.draw_browsing": {**BROWSED, "uniform": f8(N)},
+    "_models.chain_marginals": CHAINED,
+    "_models.chain_conditionals": {**CHAINED, "click": CLICKS},
+    "_models.draw_chains": {**CHAINED, "uniform": f8(N)},
+    "_models.chain_posteriors": {**CHAINED, "click": CLICKS, "last": i4(1, 0, 2)},
+    "_models.sums_by_code": {"values": f8(N), "code": PAIRS_OF_ROWS, "n_codes": 3},
+    "_models.posterior_moments": {**POWERS, "nodes": f8(4), "weights": f8(4)},
+    "_models.posterior_grids": {**POWERS, "n_points": 5},
+    "_debiased_pairs.debiased_lambda_loss": {
+        **GRADED,
+        "scores": f8(N),
+        "gain": Y,
+        "discount": f8(LONGEST),
+        "scale": f8(Q),
+        "preferred": f8(N),
+        "other": f8(N),
+        "sigma": 1.0,
+        "truncation": 0,
+        "normalize": False,
+        "damping": 0.0,
+    },
+    "_direct_search.values": {"scores": f8(N), **MEASURED},
+    "_direct_search.values_on_grid": {
+        "scores": f8(N),
+        "direction": f8(N),
+        "order": ORDER,
+        "steps": f8(1) * 0.0,
+        "zero": 0,
+        **MEASURED,
+    },
+    "_direct_search.best_on_line": {
+        "scores": f8(N),
+        "direction": f8(N),
+        "width": 0.0,
+        **MEASURED,
+    },
+    "_direct_search.program_scores": {
+        "columns": f8(D, N),
+        "tokens": i4(0, 2, -1, 3, -4),
+        "constants": f8(1),
+        "n_threads": 1,
+    },
     "_boltzmann.draw": {
         "y": Y,
         "ptr": PTR,
@@ -150,14 +293,20 @@ CASES = {
         "weight": f8(N),
         "n_threads": 1,
     },
-    "_greedy_order.greedy_ranks": {
+    "_rank_correlations.kendall_sums": {
+        "values": f8(D, N),
+        "ptr": PTR,
+        "concordance": False,
+        "n_threads": 1,
+    },
+    "_votes.greedy_ranks": {
         "scores": f8(N, D),
         "ptr": PTR,
         "weight": f8(D),
         "n_threads": 1,
     },
-    "_label_energies.offenders": {"raw": f8(N, 2), "column": np.ones(N, dtype=int)},
-    "_label_energies.scatter": {
+    "_one_pass.offenders": {"raw": f8(N, 2), "column": np.ones(N, dtype=int)},
+    "_one_pass.scatter": {
         "right": f8(N),
         "wrong": f8(N),
         "column": np.ones(N, dtype=int),
@@ -176,6 +325,27 @@ CASES = {
         "normalize": False,
         "damping": 0.0,
         "ranking": f8(N),
+    },
+    "_lambda_losses.lambda_bound": {
+        **RANKED,
+        "each_other": False,
+        "gain": Y,
+        "discount": f8(LONGEST),
+        "apart": f8(LONGEST),
+        "by_discount": 1.0,
+        "scale": f8(Q),
+        "weight": f8(N),
+        "sigma": 1.0,
+        "ranking": f8(N),
+    },
+    "_lambda_losses.neighbour_pairs": {
+        **RANKED,
+        "grade": Y,
+        "gain": Y,
+        "noise": f8(2, N),
+        "by_rank": f8(LONGEST),
+        "scale": f8(Q),
+        "weight": f8(N),
     },
     "_letor.largest_index": {"text": b"1 qid:1 1:1", "n_threads": 1},
     "_letor.parse_letor": {
@@ -200,6 +370,33 @@ CASES = {
     },
     "_linear.matvec": {"X": f8(N, D), "w": f8(D)},
     "_linear.rmatvec": {"X": f8(N, D), "v": f8(N)},
+    "_structured.interleavings": {
+        **RANKED,
+        "relevance": np.array([1.0, 0, 1, 0, 0]),
+        "kind": "average_precision",
+        "discount": f8(LONGEST),
+        "scale": f8(Q),
+        "query_weight": f8(Q),
+    },
+    "_structured.positions": {
+        **RANKED,
+        "gain": Y,
+        "target": f8(N),
+        "weight": f8(N)[::-1].copy(),
+        "discount": f8(N)[::-1].copy(),
+        "scale": f8(Q),
+        "best": f8(Q),
+        "query_weight": f8(Q),
+    },
+    "_structured.paths": {
+        **RANKED,
+        "order": i4(0, 1, 0, 1, 2),
+        "gain": np.array([1.0, 0, 2, 1, 0]),
+        "discount": f8(N)[::-1].copy(),
+        "scale": f8(Q),
+        "best": f8(Q),
+        "query_weight": f8(Q),
+    },
     "_list_losses.softmax_cross_entropy": {
         **RANKED,
         "target": f8(N),
@@ -209,6 +406,13 @@ CASES = {
         **RANKED,
         "order": ORDER,
         "stage_weight": f8(N),
+        "query_weight": f8(Q),
+        "top_k": 0,
+    },
+    "_list_losses.partition_likelihood": {
+        **RANKED,
+        "order": ORDER,
+        "lower": LOWER,
         "query_weight": f8(Q),
         "top_k": 0,
     },
@@ -298,19 +502,15 @@ CASES = {
         "pull": f8(N),
         "n_threads": 1,
     },
-    "_ids.sort_ties_by_id": {
-        "order": np.array([0, 2, 1]),
-        "edges": np.array([1, 3]),
-        "ids": np.array(["a", "b", "c"], dtype=object),
-    },
+    "_ids.IdTable": {"lists": [np.array(["a", "b"], dtype=object)]},
     "_ids.join_ids": {
         "lists": [np.array(["a", "b"], dtype=object)] * 2,
         "ptr": np.array([[0, 1, 2], [0, 0, 2]]),
     },
-    "_majority.copeland": VOTES,
-    "_majority.sort_by_majority": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
-    "_majority.local_kemeny": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
-    "_majority.kendall_distance": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_votes.copeland": VOTES,
+    "_votes.sort_by_majority": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_votes.local_kemeny": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_votes.kendall_distance": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
     "_rank_perceptrons.learn_dense": {**LESSON, "X": f8(N, D)},
     "_rank_perceptrons.learn_sparse": {
         **LESSON,
@@ -319,12 +519,34 @@ CASES = {
         "indptr": np.array([0, 1, 1, 3, 3, 4]),
         "n_features": D,
     },
+    "_one_pass.rectify": {"z": f8(N, D), "bias": f8(D)},
+    "_one_pass.rectified_outer": {"left": f8(N), "right": f8(D), "outputs": f8(N, D)},
+    "_one_pass.adam": {
+        "params": f8(N),
+        "gradient": f8(N),
+        "mean": f8(N),
+        "square": f8(N),
+        "beta_1": 0.9,
+        "beta_2": 0.99,
+        "epsilon": 0.1,
+        "root_scale": 1.0,
+        "rate": 0.1,
+    },
     "_segments.segment_sum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_cumsum": {"x": f8(N), "ptr": PTR},
     "_segments.segment_softmax": {"x": f8(N), "ptr": PTR},
     "_segments.segment_order": {"x": f8(N), "ptr": PTR},
+    "_segments.segment_best_first": {"x": f8(N), "ptr": PTR},
+    "_segments.places_of_order": {"order": np.arange(N), "ptr": PTR},
+    "_segments.sums_over_lists": {
+        "parts": [f8(N), f8(2)],
+        "entries": [None, (np.array([0, N - 1]), np.array([0, 1, 1, 2]))],
+        "ptr": PTR,
+        "fill": f8(len(PTR) - 1, 2),
+    },
     "_segments.segment_ranks": {"x": f8(N), "ptr": PTR},
     "_segments.label_order": {"y": f8(N), "ptr": PTR},
+    "_segments.rows_of_segments": {"ptr": PTR, "chosen": np.array([2, 0])},
     "_segments.sort_ties": {"x": f8(N), "order": ORDER, "lower": LOWER, "ptr": PTR},
     "_binning.find_thresholds": {
         "X": f8(N, D),
@@ -337,8 +559,58 @@ CASES = {
         "X": f8(N, D),
         "thresholds": np.full((D, 255), np.inf),
         "categorical": np.zeros(D, dtype=np.uint8),
+        "order": np.arange(N)[::-1].copy(),
     },
+    "_binning.find_sparse_thresholds": {
+        **ENTRIES,
+        "rows": i4(0, 2, 4),
+        "max_bins": 4,
+        "categorical": np.zeros(D, dtype=np.uint8),
+    },
+    "_binning.bin_entries": {
+        **ENTRIES,
+        "cuts": f8(2),
+        "start": np.array([0, 1, 1, 2]),
+        "n_bins": i4(2, 1, 2),
+        "categorical": np.zeros(D, dtype=np.uint8),
+    },
+    "_binning.hash_rows": {"X": f8(N, D)},
+    "_binning.hash_entries": {**ENTRIES, "d": 3},
+    "_binning.dense_bins": {**PLACED, "n_bins": i4(2, 1, 2)},
     "_forest.add_trees": {"X": f8(N, D), "scores": np.zeros((N, 1)), **NODES},
+    "_forest.add_trees_to_sparse": {
+        "ptr": ENTRIES["ptr"],
+        "features": ENTRIES["feature"],
+        "values": ENTRIES["values"],
+        "column_of": i4(0, -1, -1),
+        "n_columns": 1,
+        "scores": np.zeros((N, 1)),
+        **NODES,
+    },
+    "_forest.contributions": {
+        "X": f8(N, D),
+        "background": f8(2, D),
+        **{k: v for k, v in NODES.items() if not k.endswith("_tree")},
+        "count": np.array([3, 2, 1]),
+        "scale": f8(1),
+    },
+    "_linear_leaves.add_trees": {
+        "X": f8(N, D),
+        "scores": np.zeros((N, 1)),
+        **NODES,
+        "term_start": np.array([0, 0, 1, 2]),
+        "term_feature": i4(1, 2),
+        "terms": f8(4, 2),
+    },
+    "_linear_leaves.fit_tree": {
+        "X": f8(N, D),
+        "gradient": f8(N),
+        "hessian": f8(N),
+        "rows": i4(0, 2, 4),
+        "scale": f8(D),
+        "l2": 1.0,
+        **{k: v for k, v in NODES.items() if not k.endswith("_tree")},
+    },
     "_grower.Grower": {
         "bins": np.zeros(8 * N, dtype=np.uint8),
         "n_rows": N,
@@ -362,6 +634,49 @@ CASES = {
         "first": 0,
         "last": 2,
     },
+    "_smooth_measures.noisy_scores": {
+        **SMOOTH,
+        "variance": f8(N),
+        "discount": f8(LONGEST),
+        "normal": False,
+        "width": 1.0,
+    },
+    "_smooth_measures.sigmoid_ranks": {
+        **SMOOTH,
+        "discount": f8(LONGEST),
+        "slope": f8(LONGEST),
+        "rule": 2,
+        "cut_off": 2.0,
+        "steepness": 1.0,
+        "width": 1.0,
+    },
+    "_smooth_measures.soft_positions": {
+        **SMOOTH,
+        "discount": f8(LONGEST),
+        "kind": 2,
+        "width": 1.0,
+    },
+    "_postings.scan_words": {"texts": ["a b", "b"], "n_threads": 1},
+    "_postings.build_postings": {
+        "words": i4(0, 1, 1, 0, 1),
+        "ptr": PTR,
+        "terms": i4(0, 2, 1),
+        "terms_ptr": np.array([0, 2, 3]),
+        "n_terms": D,
+        "with_positions": True,
+    },
+    "_postings.Lists": {
+        "ptr": np.array([0, 2, 3]),
+        "documents": i4(0, 1, 1),
+        "n_documents": 2,
+    },
+    "_postings.best_of_scores": {"scores": f8(N, D), "k": 2},
+    "_postings.proximities": {
+        "ptr": PTR,
+        "postings": np.array([0, 1, -1, 2, 0]),
+        "positions_ptr": np.array([0, 2, 3, 5]),
+        "positions": i4(0, 3, 1, 2, 4),
+    },
     "_thresholds.sum_ramps": {
         "X": f8(N, D),
         "low": f8(D),
@@ -372,7 +687,11 @@ CASES = {
 
 # Arrays that may have another length, or none: such calls need only not crash.
 FREE = {
-    ("_binning.bin_matrix", "X"): {"shorter", "longer"},
+    ("_binning.bin_matrix", "order"): {"None"},
+    ("_binning.hash_rows", "X"): {"shorter", "longer", "narrower", "wider", "None"},
+    ("_binning.bin_entries", "cuts"): {"longer"},
+    ("_binning.find_sparse_thresholds", "categorical"): {"longer"},  # without entries
+    ("_binning.find_sparse_thresholds", "rows"): {"shorter", "longer", "None"},
     ("_binning.find_thresholds", "X"): {"longer"},
     ("_binning.find_thresholds", "rows"): {"shorter", "longer", "None"},
     ("_boltzmann.draw", "places"): {"longer"},
@@ -381,24 +700,73 @@ FREE = {
     ("_boltzmann.loss", "places"): {"longer"},
     ("_boltzmann.loss", "table"): {"longer"},
     ("_ids.join_ids", "ptr"): {"wider"},  # one more query, without ids
+    # Any columns will do that a formula asks for.
+    ("_direct_search.program_scores", "columns"): {"longer", "narrower", "wider"},
+    ("_direct_search.program_scores", "constants"): {"longer"},
+    ("_direct_search.values_on_grid", "steps"): {"longer"},
     ("_forest.add_trees", "X"): {"narrower", "wider"},  # a tree may not read them all
     ("_forest.add_trees", "categories"): {"shorter"},  # there are none
+    ("_forest.add_trees_to_sparse", "categories"): {"shorter"},  # there are none
+    ("_forest.add_trees_to_sparse", "column_of"): {"longer"},  # without entries
+    ("_forest.add_trees_to_sparse", "scores"): {"wider"},  # of a forest of more outputs
     ("_forest.add_trees", "scores"): {"wider"},  # of a forest of more outputs
-    ("_label_energies.offenders", "raw"): {"wider"},
+    ("_linear_leaves.add_trees", "X"): {"wider"},  # no term reads what is more
+    ("_linear_leaves.add_trees", "categories"): {"shorter"},  # there are none
+    ("_linear_leaves.add_trees", "scores"): {"wider"},  # of a forest of more outputs
+    ("_linear_leaves.fit_tree", "categories"): {"shorter"},
+    ("_linear_leaves.fit_tree", "hessian"): {"None"},
+    ("_linear_leaves.fit_tree", "rows"): {"shorter", "longer", "None"},
+    # Edges of the table of examination stand for what lies beyond.
+    ("_models.browsing_marginals", "examination"): {
+        "shorter",
+        "longer",
+        "narrower",
+        "wider",
+    },
+    ("_models.draw_browsing", "examination"): {
+        "shorter",
+        "longer",
+        "narrower",
+        "wider",
+    },
+    ("_one_pass.offenders", "raw"): {"wider"},
+    ("_interleaving.rank_by_columns", "scores"): {"narrower", "wider"},
+    ("_debiased_pairs.debiased_lambda_loss", "discount"): {"longer"},
+    ("_rank_correlations.kendall_sums", "values"): {"shorter", "longer"},
     ("_lambda_losses.lambda_loss", "discount"): {"longer"},
+    ("_lambda_losses.lambda_bound", "discount"): {"longer"},
+    ("_lambda_losses.lambda_bound", "apart"): {"longer"},
+    ("_lambda_losses.neighbour_pairs", "by_rank"): {"longer"},
+    ("_lambda_losses.neighbour_pairs", "noise"): {"shorter", "longer"},
     ("_lambda_losses.lambda_loss", "ranking"): {"None"},
     ("_letor.format_dense", "X"): {"narrower", "wider"},
+    ("_forest.contributions", "X"): {"shorter", "longer"},
+    ("_forest.contributions", "background"): {"shorter", "longer"},
+    ("_forest.contributions", "categories"): {"shorter"},  # there are none
     ("_thresholds.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
     ("_thresholds.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
     ("_linear.matvec", "X"): {"shorter", "longer"},
     ("_linear.rmatvec", "X"): {"narrower", "wider"},
     ("_pair_losses.owa_hinge", "alpha"): {"longer"},
+    ("_postings.Lists", "ptr"): {"shorter", "longer"},  # a search compares them
+    ("_postings.Lists", "documents"): {"shorter", "longer"},
+    ("_postings.best_of_scores", "scores"): {"shorter", "longer", "wider", "narrower"},
+    ("_postings.build_postings", "terms_ptr"): {"longer"},  # a word without terms
+    ("_postings.proximities", "positions_ptr"): {"longer"},  # a posting without any
+    ("_postings.scan_words", "texts"): {"shorter", "longer"},
+    ("_one_pass.rectify", "z"): {"shorter", "longer"},
     ("_rank_perceptrons.learn_dense", "order"): {"shorter", "longer", "None"},
     ("_rank_perceptrons.learn_dense", "params"): {"shorter", "longer"},
     ("_rank_perceptrons.learn_sparse", "order"): {"shorter", "longer", "None"},
     ("_rank_perceptrons.learn_sparse", "params"): {"shorter", "longer"},
+    ("_segments.rows_of_segments", "chosen"): {"shorter", "longer"},
+    ("_segments.rows_of_segments", "ptr"): {"longer"},  # one more query is not chosen
 }
-OPTIONAL = {"factors", "weight", "second", "stage_weight", "key", "scores"}
+OPTIONAL = {"factors", "variance", "weight", "second", "stage_weight", "key", "scores"}
+OPTIONAL |= {"fill", "ranking"}
+
+# Modules that take a table of discounts of any length.
+COUNTED = ("_measures", "_smooth_measures", "_direct_search")
 
 
 def is_free(name, key, what):
@@ -406,7 +774,7 @@ def is_free(name, key, what):
     return (
         what in FREE.get((name, key), ())
         or key == "text"
-        or (key == "discount" and name.startswith("_measures"))
+        or (key == "discount" and name.startswith(COUNTED))
         or (what == "None" and key in OPTIONAL)
     )
 
@@ -489,11 +857,11 @@ def test_pointer_arrays_that_do_not_fit(ptr):
 
 
 def test_labels_and_rows_that_do_not_exist():
-    arguments = CASES["_label_energies.offenders"]
+    arguments = CASES["_one_pass.offenders"]
     for wrong in (-1, 2, 2**40):
         column = np.array([0, 1, wrong, 0, 0])
         with pytest.raises(ValueError, match=f"column must be below 2, got {wrong}"):
-            FUNCTIONS["_label_energies.offenders"](arguments["raw"], column)
+            FUNCTIONS["_one_pass.offenders"](arguments["raw"], column)
     for wrong in (-1, N):
         arguments = {**CASES["_binning.find_thresholds"], "rows": i4(0, wrong)}
         with pytest.raises(ValueError, match=f"rows must be from 0 to 4, got {wrong}"):
@@ -540,6 +908,53 @@ def test_rows_of_a_tree_ascend():
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "found", "message"),
+    [
+        ("ptr", np.array([0, 2, 1, 3, 3, 4]), "ptr must ascend"),
+        ("ptr", np.array([0, 2, 2, 9, 3, 4]), "ptr must ascend"),
+        ("ptr", np.array([1, 2, 2, 3, 3, 4]), "ptr must run from 0 to 4"),
+        ("ptr", np.array([0, 2, 2, 3, 3, 3]), "ptr must run from 0 to 4"),
+        ("feature", i4(0, 0, 1, 0), "features of a row must ascend from 0 to 2"),
+        ("feature", i4(2, 0, 1, 0), "features of a row must ascend from 0 to 2"),
+        ("feature", i4(0, 3, 1, 0), "features of a row must ascend from 0 to 2"),
+        ("feature", i4(-1, 2, 1, 0), "features of a row must ascend from 0 to 2"),
+        ("place", np.array([1, 3, 1, 0], dtype=np.uint8), "place must be at most"),
+        ("place", np.zeros(3, dtype=np.uint8), "place must have length 4"),
+        ("common", np.zeros(2, dtype=np.uint8), "common must have length 3"),
+    ],
+)
+def test_entries_that_a_tree_grows_on_belong_to_rows(name, found, message):
+    arguments = {**CASES["_grower.Grower"], "n_bins": i4(2, 1, 2)}
+    grower = FUNCTIONS["_grower.Grower"](
+        **{**arguments, "bins": tuple(PLACED.values())}
+    )
+    assert grower.grow(np.ones(N))["feature"].tolist() == [-1]
+    wrong = tuple({**PLACED, name: found}.values())
+    with pytest.raises(ValueError, match=message):
+        FUNCTIONS["_grower.Grower"](**{**arguments, "bins": wrong})
+    if name in ("ptr", "feature"):
+        for function in ("bin_entries", "find_sparse_thresholds", "dense_bins"):
+            case = CASES[f"_binning.{function}"]
+            with pytest.raises(ValueError, match=message):
+                FUNCTIONS[f"_binning.{function}"](**{**case, name: found})
+
+
+def test_columns_of_sparse_scores_exist():
+    case = CASES["_forest.add_trees_to_sparse"]
+    function = FUNCTIONS["_forest.add_trees_to_sparse"]
+    for name, found, message in [
+        ("ptr", np.array([0, 2, 1, 3, 3, 4]), "ptr must ascend"),
+        ("ptr", np.array([0, 2, 2, 3, 3, 5]), "ptr must run from 0 to 4"),
+        ("features", i4(0, 3, 1, 0), "features must be from 0 to 2, got 3"),
+        ("features", i4(0, -1, 1, 0), "features must be from 0 to 2, got -1"),
+        ("column_of", i4(1, -1, -1), "columns must be below 1, got 1"),
+        ("n_columns", 0, "there must be columns, got 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            function(**{**case, name: found})
+
+
 def test_entries_of_sparse_rows_are_within_their_arrays():
     arguments = CASES["_letor.format_sparse"]
     for indptr in ([0, 1, 2, 3, 4, 6], [0, 3, 2, 3, 4, 5], [-1, 1, 2, 3, 4, 5]):
@@ -547,3 +962,31 @@ def test_entries_of_sparse_rows_are_within_their_arrays():
             FUNCTIONS["_letor.format_sparse"](
                 **{**arguments, "indptr": np.array(indptr)}
             )
+
+
+def test_posting_lists_are_searched_with_arrays_that_fit():
+    lists = FUNCTIONS["_postings.Lists"](**CASES["_postings.Lists"])
+    search = {
+        "weights": f8(3),
+        "offsets": f8(2),
+        "query_ptr": np.array([0, 1, 2]),
+        "query_terms": i4(0, 1),
+        "query_weights": f8(2),
+        "totals": f8(2),
+        "constants": f8(2),
+    }
+    calls = {
+        "search": {**search, "k": 2},
+        "score": search,
+        "find": {"terms": np.array([0, 1]), "documents": np.array([1, 0])},
+        "fault": {"counts": f8(3), "most": 1.0},
+    }
+    free = {("offsets", "None"), ("constants", "None")}
+    for method, arguments in calls.items():
+        getattr(lists, method)(**arguments)
+        for key, value in arguments.items():
+            for what, other in other_lengths(value) if np.ndim(value) else ():
+                if (key, what) in free or (key == "query_ptr" and what == "longer"):
+                    continue
+                with pytest.raises((ValueError, TypeError)):
+                    getattr(lists, method)(**{**arguments, key: other})

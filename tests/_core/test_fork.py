@@ -17,6 +17,6 @@ def test_nothing_hangs_after_fork():
         [sys.executable, "-W", "ignore", PROGRAM],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skrank._core._id_arrays import id_array, in_order
+from skrank._core._id_arrays import id_array, in_order, joined_ids, where_among
 from skrank._core._validation import as_ids
 from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run
 from skrank.metrics import compare, ndcg_score
@@ -113,11 +113,24 @@ def test_ordinary_ids_keep_their_type():
         assert as_ids(ids).dtype == np.asarray(ids).dtype
     array = np.array(["q1", "q22"])
     assert as_ids(array) is array
+    # One that is somewhat longer than the others takes little memory, too.
+    assert as_ids(["q"] * 20 + ["q" * 200]).dtype == "<U200"
     assert id_array([]).tolist() == []
     assert id_array([(1, 2), (3, 4)]).tolist() == [(1, 2), (3, 4)]
     repeated = id_array(["a", "bc"], np.array([2, 1]))
     assert repeated.tolist() == ["a", "a", "bc"]
     assert repeated.dtype == "<U2"
+
+
+def test_ids_of_another_type_are_not_among_them():
+    """However many there are: of few, NumPy compares each with each."""
+    numbers = np.arange(30)
+    texts = numbers.astype(str)
+    assert not where_among(numbers, texts).any()
+    assert not where_among(texts, numbers).any()
+    assert where_among(numbers, numbers[::2] * 1.0).tolist() == [True, False] * 15
+    assert joined_ids(numbers, texts).tolist() == [*numbers.tolist(), *texts.tolist()]
+    assert joined_ids(numbers, texts[:0]).dtype == numbers.dtype
 
 
 def test_order_of_ids_that_do_not_compare():

@@ -17,10 +17,14 @@ from skrank._core._inner import (
     accepts,
     allows_missing,
     allows_sparse,
+    as_scores,
+    check_predicts,
     fit_inner,
     name_of,
+    names_of_seeds,
     needs_groups,
     scores_of,
+    without_searches,
 )
 from skrank.datasets import make_ranking
 from skrank.metrics import make_ranking_scorer
@@ -132,6 +136,64 @@ def test_validation_rows_are_scaled_by_their_own_queries():
     assert scores_of(model, X, GROUPS).shape == Y.shape
 
 
+def test_steps_that_a_memory_copies_are_those_of_the_model(tmp_path):
+    model = fit_inner(
+        make_pipeline(
+            StandardScaler(), MaxAbsScaler(), Recorder(), memory=str(tmp_path)
+        ),
+        X,
+        Y,
+        validation={"X_val": X, "y_val": Y},
+    )
+    check_is_fitted(model[0])
+    np.testing.assert_array_equal(scores_of(model, X), np.zeros(len(Y)))
+
+
+def test_validation_rows_may_be_none():
+    absent = {"X_val": None, "y_val": None, "groups_val": None}
+    pipeline = make_pipeline(StandardScaler(), RankSVM())
+    model = fit_inner(pipeline, X, Y, groups=GROUPS, validation=absent)
+    scaled = StandardScaler().fit_transform(X)
+    expected = RankSVM().fit(scaled, Y, GROUPS).predict(scaled)
+    np.testing.assert_array_equal(scores_of(model, X), expected)
+
+
+def test_a_column_of_scores_is_one_score_per_document():
+    column = np.array([[0.5, 9.0], [-1.0, 9.0]])[:, :1]
+    found = as_scores(column, RankSVM(), 2)
+    np.testing.assert_array_equal(found, [0.5, -1.0])
+    assert found.flags.c_contiguous
+
+
+def test_wrong_scores_are_told_with_their_method_and_their_row():
+    name = r"^the result of RankSVM\.decision_function must "
+    for wrong, message in (
+        ([1.0, 2.0, np.nan], r"not hold NaN, found in row 2$"),
+        (np.zeros((3, 2)), r"hold one score for each of 3 documents.*\(3, 2\)$"),
+        (np.zeros((2, 1)), r"hold one score for each of 3 documents.*\(2,\)$"),
+    ):
+        with pytest.raises(ValueError, match=name + message):
+            as_scores(wrong, RankSVM(), 3, "decision_function")
+
+
+class NotANumber(Recorder):
+    """A ranker by name whose decisions are NaN."""
+
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+
+def test_the_method_that_was_asked_for_is_named():
+    with pytest.raises(ValueError, match=r"of NotANumber\.decision_function must not"):
+        scores_of(NotANumber(), X, response_method="decision_function")
+
+
+def test_seeds_are_found_at_any_depth():
+    nested = make_pipeline(StandardScaler(), make_pipeline(ListNet()))
+    assert names_of_seeds(nested) == ["pipeline__listnet__random_state"]
+    assert names_of_seeds(ListNet()) == ["random_state"]
+
+
 def test_seeds_are_set_on_the_clone_and_its_parts():
     rng = np.random.RandomState(0)
     pipeline = make_pipeline(StandardScaler(), ListNet())
@@ -183,11 +245,20 @@ def test_classifiers_rank_by_the_expected_grade():
     model = LogisticRegression().fit(X, Y)
     expected = model.predict_proba(X) @ model.classes_
     np.testing.assert_array_equal(scores_of(model, X), expected)
+    marked = LogisticRegression().fit(X, Y > 1)
+    np.testing.assert_array_equal(scores_of(marked, X), marked.predict_proba(X)[:, 1])
     named = LogisticRegression().fit(X, np.where(Y > 1, "good", "bad"))
     with pytest.raises(ValueError, match="numeric classes"):
         scores_of(named, X)
     with pytest.raises(AttributeError, match="none of the response methods"):
         scores_of(StandardScaler(), X)
+
+
+def test_what_predicts_is_no_class():
+    check_predicts(RankSVM(), "ranker")
+    for wrong in (RankSVM, StandardScaler(), None):
+        with pytest.raises(TypeError, match=r"^ranker must be a fitted estimator with"):
+            check_predicts(wrong, "ranker")
 
 
 def test_names():
@@ -221,6 +292,17 @@ def test_a_search_hands_groups_to_its_best_estimator():
     expected = model.best_estimator_.predict(X, groups=GROUPS)
     np.testing.assert_array_equal(scores_of(model, X, GROUPS), expected)
     assert np.isfinite(make_ranking_scorer("ndcg")(model, X, Y, groups=GROUPS))
+
+
+def test_a_search_within_a_pipeline_stays_there():
+    search = GridSearchCV(PAIRWISE, {"mix": [0.5, 0.9]})
+    search.best_estimator_ = PAIRWISE
+    pipeline = make_pipeline(StandardScaler(), make_pipeline(search))
+    opened = without_searches(pipeline)
+    assert opened[-1][-1] is PAIRWISE
+    assert opened[0] is pipeline[0]
+    assert pipeline[-1][-1] is search
+    assert without_searches(opened) is opened
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pytest
@@ -80,6 +82,94 @@ def test_order_for_any_size(size, levels):
     ptr = np.array([0, size], dtype=np.intp)
     expected = np.argsort(-x, kind="stable")
     np.testing.assert_array_equal(_segments.segment_order(x, ptr), expected)
+
+
+LONG = 1500
+DRAWS = {
+    "uniform": lambda rng: rng.random(LONG),
+    "ties": lambda rng: rng.integers(0, 5, LONG) / 3.0,
+    "equal": lambda rng: np.full(LONG, 0.1),
+    "zeros of both signs": lambda rng: rng.choice([0.0, -0.0, 1e-300, 1.0], LONG),
+    "heavy tails": lambda rng: rng.standard_cauchy(LONG) ** 3,
+    "one outlier": lambda rng: np.append(rng.random(LONG - 1), 1e300),
+    "two close groups": lambda rng: rng.integers(0, 2, LONG) + 1e-12 * rng.random(LONG),
+    "tiny": lambda rng: rng.random(LONG) * 1e-320,
+    "huge": lambda rng: rng.uniform(-1, 1, LONG) * 1.7e308,
+    "infinities": lambda rng: rng.choice([np.inf, -np.inf, 0.0, 1.0, 2.0], LONG),
+    "missing": lambda rng: rng.choice([np.nan, 0.0, 1.0], LONG),
+    "falling": lambda rng: -np.sort(-rng.random(LONG)),
+    "rising": lambda rng: np.sort(rng.random(LONG)),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_order_of_long_queries(draw):
+    x = DRAWS[draw](np.random.default_rng(0))
+    ptr = np.array([0, LONG], dtype=np.intp)
+    keys = np.where(np.isnan(x), -np.inf, x)
+    expected = np.argsort(-keys, kind="stable")
+    np.testing.assert_array_equal(_segments.segment_order(x, ptr), expected)
+
+
+@ragged
+@given(ragged_queries())
+def test_best_first_is_the_stable_sort_with_its_ties(data):
+    _, scores, _, ptr = data
+    order, tied = _segments.segment_best_first(scores, ptr)
+    ranks = _segments.places_of_order(order, ptr)
+    for rows in queries(ptr):
+        own = np.argsort(-scores[rows], kind="stable")
+        ranked = scores[rows][own]
+        np.testing.assert_array_equal(order[rows], rows.start + own)
+        np.testing.assert_array_equal(tied[rows][1:], ranked[1:] == ranked[:-1])
+        assert not tied[rows][:1].any()
+        np.testing.assert_array_equal(ranks[rows][own], np.arange(len(own)) + 1.0)
+
+
+@pytest.mark.parametrize("n_lists", [1, 2, 3, 5, 13])
+@pytest.mark.parametrize("filled", [False, True])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_sums_over_lists_add_the_smallest_first(n_lists, filled, n_threads):
+    rng = np.random.default_rng(n_lists)
+    ptr = np.array([0, 4, 4, 50, 51], dtype=np.intp)
+    dense = rng.normal(size=(n_lists, 51)) * 10.0 ** rng.integers(-9, 9, (n_lists, 51))
+    dense[rng.random(dense.shape) < 0.1] = np.nan
+    held = rng.random(dense.shape) < 0.7
+    fill = rng.normal(size=(4, n_lists)) if filled else None
+    entries, parts = [], []
+    for has, row in zip(held, dense):
+        # The rows of a query in any order.
+        rows = [rng.permutation(np.flatnonzero(has[a:b]) + a) for a, b in pairwise(ptr)]
+        bounds = np.cumsum([0, *map(len, rows)])
+        entries.append((np.concatenate(rows), bounds))
+        parts.append(row[entries[-1][0]])
+    missing = np.zeros((n_lists, 51))
+    if filled:
+        missing = np.repeat(fill, np.diff(ptr), axis=0).T
+    table = np.where(held, dense, missing)
+    table = np.where(np.isnan(table), 0.0, table)
+    # Not `sum`, which compensates for its roundings from CPython 3.12 on.
+    expected = [reduce(add, sorted(column)) for column in table.T.tolist()]
+    found = _segments.sums_over_lists(parts, entries, ptr, fill, n_threads)
+    assert found.tolist() == expected
+    whole = _segments.sums_over_lists(list(table), [None] * n_lists, ptr)
+    assert whole.tolist() == expected
+
+
+def test_sums_over_lists_check_rows():
+    ptr, parts = np.array([0, 2, 3]), [np.ones(2)]
+    for rows, bounds in (
+        ([0, 1], [0, 1, 2]),
+        ([0, 3], [0, 1, 2]),
+        ([-1, 2], [0, 1, 2]),
+        ([0, 2], [0, 3, 2]),
+        ([0, 2], [1, 1, 2]),
+    ):
+        entries = [(np.array(rows), np.array(bounds))]
+        with pytest.raises(ValueError, match="rows of the entries must belong"):
+            _segments.sums_over_lists(parts, entries, ptr)
+    with pytest.raises(ValueError, match="order must hold rows below 3"):
+        _segments.places_of_order(np.array([0, 1, 3]), ptr)
 
 
 def test_order_puts_nan_and_minus_infinity_last():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skrank._core._missing import is_missing
+from skrank._core._missing import is_missing, unmasked
 from skrank._core._validation import (
     as_numbers,
     check_grades,
@@ -60,3 +60,30 @@ def test_scores_keep_the_mask_of_grades():
         for scored in (name, measure):
             scorer = make_ranking_scorer(scored)
             assert scorer(ranker, X, y, groups=groups) == expected
+
+
+def columns_of_polars():
+    """Pairs of a column of polars and what its values are."""
+    polars = pytest.importorskip("polars")
+    big = 2**53
+    return [
+        (polars.Series(["a", "a\0"]), ["a", "a\0"]),
+        (polars.Series(["a", None]), ["a", None]),
+        (polars.Series([1, 2], dtype=polars.UInt8), [1, 2]),
+        (polars.Series([1, None]), [1.0, np.nan]),
+        (polars.Series([big, big + 1, None]), [big, big + 1, None]),
+        (polars.Series([1, 2], dtype=polars.Int128), [1, 2]),
+        (polars.Series([1.5, None]), [1.5, np.nan]),
+        (polars.Series([True, False]), [True, False]),
+        (polars.Series([True, None]), [True, None]),
+        (polars.Series([None, None]), [None, None]),
+        (polars.Series(["u", "v"], dtype=polars.Categorical), ["u", "v"]),
+    ]
+
+
+def test_columns_of_polars_keep_what_they_hold():
+    for column, expected in columns_of_polars():
+        found = unmasked(column)
+        assert isinstance(found, np.ndarray)
+        for value, wanted in zip(found.tolist(), expected, strict=True):
+            assert value == wanted or (value != value and wanted != wanted)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from skrank._core import _label_energies, _pair_losses, _segments
+from skrank._core import _lambda_losses, _one_pass, _pair_losses, _segments
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "weighted"])
@@ -79,7 +79,7 @@ def test_offenders_and_scatter(n_labels):
     column = rng.integers(0, n_labels, 40).astype(np.intp)
     rows = np.arange(40)
     energies = -raw
-    right, wrong, offender = _label_energies.offenders(raw, column)
+    right, wrong, offender = _one_pass.offenders(raw, column)
     np.testing.assert_array_equal(right, energies[rows, column])
     energies[rows, column] = np.inf
     np.testing.assert_array_equal(wrong, energies.min(axis=1))
@@ -88,5 +88,43 @@ def test_offenders_and_scatter(n_labels):
     expected = np.zeros((40, n_labels))
     expected[rows, column] = up
     expected[rows, offender] += down
-    found = _label_energies.scatter(up, down, column, offender, n_labels)
+    found = _one_pass.scatter(up, down, column, offender, n_labels)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_neighbours_of_a_document_beside_equal_ones(place):
+    """One document of another grade, and some at the end that are equal next to it.
+
+    Its neighbours are found without sorting where they are single documents; memory
+    behind the arrays must not be read for those that are not.
+    """
+    scores = np.array([1.0, 0.0, -1.0, 0.5, 0.5])
+    scores[0] = {"first": 1.0, "middle": 0.5, "last": -2.0}[place]
+    y = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    by_rank = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
+    values, gradient, hessian = _lambda_losses.neighbour_pairs(
+        scores,
+        np.array([0, 5], dtype=np.intp),
+        y,
+        y,
+        np.zeros((1, 5)),
+        by_rank,
+        np.ones(1),
+        None,
+        1,
+    )
+    order = np.argsort(-scores, kind="stable")
+    expected, slopes, curvatures = 0.0, np.zeros(5), np.zeros(5)
+    for rank, (a, b) in enumerate(pairwise(order)):
+        if y[a] == y[b]:
+            continue
+        u, v = (a, b) if y[a] > y[b] else (b, a)
+        wrong = expit(scores[v] - scores[u])
+        expected += by_rank[rank] * np.logaddexp(0.0, scores[v] - scores[u])
+        slopes[u] -= by_rank[rank] * wrong
+        slopes[v] += by_rank[rank] * wrong
+        curvatures[[u, v]] += by_rank[rank] * wrong * (1.0 - wrong)
+    np.testing.assert_allclose(values, [expected], rtol=1e-12)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(hessian, curvatures, rtol=1e-12, atol=1e-15)

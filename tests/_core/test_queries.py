@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skrank._core._queries import QueryIndex, rows_of_queries
+from skrank._core._queries import QueryIndex, rows_of_queries, take_rows
 
 
 def reference_groups(groups, canonical):
@@ -86,8 +86,55 @@ def test_rows_of_queries():
     assert chosen.tolist() == [0, 1, 3]
 
 
+def test_rows_of_empty_and_repeated_queries(rng):
+    ptr = np.append(0, np.cumsum(rng.integers(0, 4, size=30)))
+    queries = rng.integers(0, 30, size=50)
+    rows, chosen = rows_of_queries(ptr, queries)
+    each = [np.arange(ptr[q], ptr[q + 1]) for q in queries]
+    assert rows.tolist() == np.concatenate(each).tolist()
+    assert np.diff(chosen).tolist() == [len(own) for own in each]
+    rows, chosen = rows_of_queries(ptr, queries[:0])
+    assert (rows.tolist(), chosen.tolist()) == ([], [0])
+
+
+@pytest.mark.parametrize("query", [-1, 3])
+def test_rows_of_a_query_that_does_not_exist(query):
+    with pytest.raises(ValueError, match=f"below 3 and not below 0, got {query}"):
+        rows_of_queries(np.array([0, 2, 5, 6]), np.array([0, query]))
+
+
+def test_rows_of_queries_of_a_pointer_array_that_descends():
+    with pytest.raises(ValueError, match="ptr must ascend"):
+        rows_of_queries(np.array([0, 2, 1]), np.array([1]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_taken_in_any_order_of_memory(rng, order):
+    X = np.array(rng.normal(size=(6, 3)), order=order)
+    rows = np.array([4, 0, 4])
+    np.testing.assert_array_equal(take_rows(X, rows), [X[4], X[0], X[4]])
+    np.testing.assert_array_equal(take_rows(X[::2], rows[:0]), X[:0])
+
+
 @pytest.mark.parametrize("canonical", [True, False])
 def test_no_rows(canonical):
     index = QueryIndex.from_groups(np.array([]), canonical=canonical)
     assert index.n_queries == 0
     assert index.ptr.tolist() == [0]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, float, str, object])
+@pytest.mark.parametrize("canonical", [True, False])
+def test_mixed_rows_keep_their_order_within_queries(kind, canonical):
+    groups = np.random.default_rng(0).integers(0, 9, 500).astype(kind)
+    index = QueryIndex.from_groups(groups, canonical=canonical)
+    expected = sorted(range(500), key=lambda row: (groups[row], row))
+    np.testing.assert_array_equal(index.order, expected)
+    assert index.order.dtype == np.intp
+
+
+def test_an_id_that_comes_again_after_many_others():
+    groups = np.append(np.arange(20_000), 0)
+    index = QueryIndex.from_groups(groups)
+    assert index.n_queries == 20_000
+    assert index.take(np.arange(20_001))[:3].tolist() == [0, 20_000, 1]

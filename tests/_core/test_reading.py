@@ -17,6 +17,7 @@ from skrank._core._reading import (
     NamedText,
     byte_limit,
     open_bytes,
+    open_lines,
     open_text,
 )
 
@@ -245,3 +246,33 @@ def test_bytes_as_they_are(tmp_path):
         assert bytes(raw) == content
     with pytest.raises(LimitError), open_bytes(content, 10):
         pass
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_lines_are_those_of_the_text(pack, end, tmp_path, monkeypatch):
+    monkeypatch.setattr("skrank._core._reading._PIECE", 7)
+    monkeypatch.setattr("skrank._core._reading._UNPACKED_PIECE", 5)
+    lines = [b"one", b"", b"a line that is longer than a piece", b"two\r", b"end"]
+    path = tmp_path / "lines"
+    path.write_bytes(pack(b"\xef\xbb\xbf" + b"\n".join(lines) + end))
+    for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
+        assert list(open_lines(source)) == list(enumerate(lines, start=1))
+
+
+def test_lines_have_limits(tmp_path):
+    text = b"a" * 50 + b"\n" + b"b" * 10
+    assert len(list(open_lines(text, 61, longest=50))) == 2
+    with pytest.raises(ValueError, match="a line is longer than 49 bytes"):
+        list(open_lines(text, longest=49))
+    with pytest.raises(ValueError, match="holds more than 60 bytes"):
+        list(open_lines(gzip.compress(text), 60))
+    with pytest.raises(ValueError, match="<text> is empty"):
+        list(open_lines(b""))
+    with pytest.raises(ValueError, match="<text> is damaged"):
+        list(open_lines(gzip.compress(text)[:-3]))
+    # Nothing but the first piece is read for the first line.
+    lines = open_lines(gzip.compress(b"first\n" + b"x" * 2**23)[:-9])
+    assert next(lines) == (1, b"first")
+    with pytest.raises(ValueError, match="is damaged"):
+        list(lines)

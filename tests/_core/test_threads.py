@@ -8,11 +8,19 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_info
 
 from skrank._core import _pair_losses, _segments
-from skrank._core._threads import blas_threads, effective_n_threads, n_threads_for
+from skrank._core._threads import (
+    blas_threads,
+    effective_n_threads,
+    jobs_for,
+    n_threads_for,
+)
+from skrank.model_selection import query_learning_curve
 
 
 def test_environment_limits_the_default(monkeypatch):
@@ -92,3 +100,18 @@ def test_long_loops_may_be_called_by_any_thread(n_threads):
         found = pool.submit(_pair_losses.logistic, *arguments).result()
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_no_more_jobs_than_tasks():
+    found = [jobs_for(5, n_jobs) for n_jobs in (None, -1, 3, 30_000)]
+    assert found == [None, -1, 3, 5]
+    assert jobs_for(0, 2) == 1
+    for n_jobs in (0, 10**6, True):
+        with pytest.raises(ValueError, match=f"n_jobs must be .* got {n_jobs}"):
+            jobs_for(5, n_jobs)
+
+
+def test_learning_curves_refuse_more_jobs_than_any_machine_has():
+    y = pd.Series([0.0, 1.0] * 6, pd.Index(np.repeat(range(6), 2), name="qid"))
+    with pytest.raises(ValueError, match=r"n_jobs must be .* got 1000000"):
+        query_learning_curve(Ridge(), np.eye(12), y, train_sizes=[2], n_jobs=10**6)

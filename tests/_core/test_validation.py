@@ -81,7 +81,10 @@ def test_missing_groups_name_both_ways():
 def test_single_query_only_inside_the_context():
     with skrank.config_context(assume_single_query=True):
         assert resolve_groups(None, n_samples=3, caller="x").tolist() == [0, 0, 0]
-    assert skrank.get_config() == {"assume_single_query": False}
+    assert skrank.get_config() == {
+        "assume_single_query": False,
+        "check_leakage": True,
+    }
 
 
 def test_qid_level_of_a_pandas_index():
@@ -167,6 +170,8 @@ def test_arguments_are_checked_against_annotations():
             error, match=r"^read: k must be a whole number >= 1, got 0$"
         ):
             check_arguments(Reader().read, k=0)
+    with pytest.raises(ValueError, match=r"k must be .* >= 1 and below 2\*\*31, got 2"):
+        check_arguments(Reader.read, k=2**31)
     with pytest.raises(ValueError, match="read: kind must be 'a' or 'b', got 'c'"):
         check_arguments(Reader.read, kind="c")
     with pytest.raises(ValueError, match=r"share must be a number in \(0, 1\) or None"):

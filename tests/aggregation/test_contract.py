@@ -13,7 +13,9 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skrank.aggregation import (
+    ISR,
     RRF,
+    Borda,
     CombSUM,
     Kemeny,
     WeightedFusion,
@@ -228,7 +230,9 @@ WEIGHTED = [n for n in AGGREGATORS if "weights" in make(n, {}).get_params(deep=F
     ("weights", "message"),
     [
         ([1.0], "weights must hold one number per run, 2 in all"),
-        ([1.0, -1.0], "weights must be numbers >= 0 that are not all zero"),
+        ([1.0, -1.0], r"weights must be numbers from 0 to 5.6e\+102 that are not all"),
+        ([1e308, 1.0], r"weights must be numbers from 0 to 5.6e\+102 that are not all"),
+        ([1.0, np.nan], "weights must be numbers from 0 to"),
         ([0.0, 0.0], "not all zero"),
         ([1.0, np.inf], "not all zero"),
         ("ab", "weights must be"),
@@ -285,6 +289,19 @@ def test_fused_runs_are_written_and_read(tmp_path):
     np.testing.assert_array_equal(again.scores, fused.scores)
 
 
+def test_the_function_does_what_the_method_does():
+    runs = make_runs()
+    found = aggregate(runs, "isr", depth=3, top_k=4)
+    assert found == ISR().aggregate(runs, depth=3, top_k=4)
+    for limits in ({}, {"depth": 3}, {"top_k": 4}):
+        assert found != ISR().aggregate(runs, **limits)
+    assert aggregate(runs) == RRF().aggregate(runs) != ISR().aggregate(runs)
+    scores, groups = np.random.default_rng(0).random((6, 2)), [0, 0, 0, 1, 1, 1]
+    np.testing.assert_array_equal(
+        aggregate(scores, "rrf", groups), RRF().aggregate(scores, groups)
+    )
+
+
 def test_names():
     names = aggregator_names()
     assert sorted(cls.short_name for cls in AGGREGATORS.values()) == known_aggregators()
@@ -300,8 +317,12 @@ def test_names():
     assert get_aggregator("rrf", k=3).k == 3
     aggregator = RRF()
     assert get_aggregator(aggregator) is aggregator
-    with pytest.raises(ValueError, match="method must be an aggregator or the name of"):
-        get_aggregator("best")
+    assert isinstance(get_aggregator("wsum"), CombSUM)
+    assert isinstance(get_aggregator("W-BordaFuse"), Borda)
+    for wrong in ("best", ["rrf"], {"rrf"}, RRF, None):
+        message = "method must be an aggregator or the name of"
+        with pytest.raises(ValueError, match=message):
+            get_aggregator(wrong)
     with pytest.raises(ValueError, match="k applies to names of methods only"):
         get_aggregator(aggregator, k=3)
     with pytest.raises(TypeError, match="RRF has no parameter 'normalization'"):

@@ -1,17 +1,16 @@
 """Joining runs of every kind into one table."""
 
+import datetime
+import pickle
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from _runs import ranks_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from skrank._core._ids import join_ids, sort_ties_by_id
-from skrank.aggregation import JoinedRuns, join_runs
-from skrank.aggregation._joined import best_first
+from skrank.aggregation import RRF, CombSUM, JoinedRuns, aggregate, join_runs
+from skrank.aggregation._joined import best_first, join_for_now
 from skrank.datasets import Run
 
 
@@ -129,45 +128,6 @@ def test_empty_queries_and_ids_that_are_numbers():
     assert isinstance(joined, JoinedRuns)
 
 
-LISTS = st.lists(st.sampled_from("abcdef"), unique=True)
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    st.lists(
-        st.lists(
-            st.lists(st.sampled_from("abcdef"), unique=True), min_size=3, max_size=3
-        ),
-        min_size=1,
-        max_size=3,
-    )
-)
-def test_joined_ids_are_those_of_a_dictionary(lists):
-    entries = [
-        np.array([d for part in run for d in part] + [None], object)[:-1]
-        for run in lists
-    ]
-    ptr = np.array([np.cumsum([0, *map(len, run)]) for run in lists])
-    rows, bounds, ids, all_strings, duplicate = join_ids(entries, ptr)
-    assert duplicate is None
-    assert all_strings == all(isinstance(docid, str) for docid in ids)
-    expected = [dict.fromkeys(d for run in lists for d in run[q]) for q in range(3)]
-    assert ids.tolist() == [d for table in expected for d in table]
-    assert np.diff(bounds).tolist() == [len(table) for table in expected]
-    for own, entry in zip(rows, entries):
-        assert [ids[row] for row in own] == entry.tolist()
-
-
-@pytest.mark.parametrize("n", [2, 16, 17, 100])
-def test_ties_are_sorted_by_descending_id(n):
-    rng = np.random.default_rng(n)
-    ids = np.array([f"d{i}é" if i % 2 else f"d{i}" for i in rng.permutation(n)], object)
-    order = rng.permutation(n)
-    expected = [order[0], *sorted(order[1:], key=ids.__getitem__, reverse=True)]
-    sort_ties_by_id(order, np.array([1, n]), ids)
-    assert order.tolist() == expected
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_best_first_is_a_sort_by_score_and_id(seed):
     rng = np.random.default_rng(seed)
@@ -204,6 +164,11 @@ def test_best_first_is_a_sort_by_score_and_id(seed):
         (as_run({"q": {"d": 1.0}}), None, "got one Run; put it into a list"),
         ([{"q": {"d": np.nan}}], None, r"runs\[0\] must hold finite scores"),
         ([{"q": {"d": "x"}}], None, r"runs\[0\] must hold numeric scores"),
+        (
+            [{"q": {"d": np.ones(2)}}],
+            None,
+            r"numeric scores, found an array of shape \(2,\) in place of one",
+        ),
         ([{"q": {"d": 1.0}, "r": 3}], None, "found 3 in place of {document: score}"),
         (
             [{"q": {"d": 1.0}}, {"q": None}],
@@ -238,6 +203,82 @@ def test_best_first_is_a_sort_by_score_and_id(seed):
 def test_bad_runs_are_refused(runs, groups, message):
     with pytest.raises((TypeError, ValueError), match=message):
         join_runs(runs, groups)
+
+
+@pytest.mark.parametrize("depth", [None, 2])
+def test_joined_runs_keep_what_was_joined(depth):
+    runs = [
+        as_run({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}),
+        as_run({"q": {"b": 2.0, "d": 1.0}}),
+    ]
+    joined, kept = join_runs(runs, depth=depth), join_runs(runs, depth=depth)
+    assert "scores" in vars(joined)
+    expected = RRF().aggregate(kept), CombSUM().aggregate(kept)
+    runs[0].docids[:], runs[0].scores[:] = ["x", "y", "z"], -1.0
+    found = RRF().aggregate(joined), CombSUM().aggregate(joined)
+    for before, after in zip(expected, found):
+        assert before.docids.tolist() == after.docids.tolist()
+        assert before.scores.tolist() == after.scores.tolist()
+
+
+def test_runs_that_change_are_joined_anew():
+    first = as_run({"q": {"a": 3.0, "b": 2.0}})
+    runs = [first, as_run({"q": {"b": 3.0, "c": 1.0}})]
+    assert RRF().aggregate(runs).docids.tolist() == ["b", "a", "c"]
+    first.docids[:] = ["c", "d"]
+    assert RRF().aggregate(runs).docids.tolist() == ["c", "b", "d"]
+
+
+def test_joined_runs_and_their_ids_can_be_saved(runs):
+    listed = [as_run(run, f"t{i}") for i, run in enumerate(runs)]
+    for joined in (join_runs(listed), join_for_now(listed, None)):
+        copy = pickle.loads(pickle.dumps(joined))
+        np.testing.assert_array_equal(copy.scores, joined.scores)
+        np.testing.assert_array_equal(copy.docids, joined.docids)
+        np.testing.assert_array_equal(copy.ranks, joined.ranks)
+
+
+IDS = {
+    "text": ["a", "b", "é", "d\0", "d"],
+    "bytes": [b"a", b"b", b"c", b"d\0", b"d"],
+    "numbers": [7, 10, 3, -1, 2**70],
+    "dates": [datetime.date(2020, 1, day) for day in range(1, 6)],
+    "mixed": ["a", 7, b"a", (1, 2), "7"],
+    "objects": [np.str_("a"), "b", np.str_("c"), "d", np.int64(5)],
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("method", ["rrf", "combsum", "combmnz", "borda"])
+def test_runs_of_all_ids_are_fused_as_dictionaries(kind, method):
+    ids = IDS[kind]
+    runs = [
+        {"q": dict(zip(ids[:4], [4.0, 4.0, 2.0, 1.0])), "r": {ids[0]: 1.0}},
+        {"q": dict(zip(ids[1:], [1.0, 2.0, 3.0, 3.0])), "s": {ids[4]: 1.0}},
+    ]
+    listed = []
+    for run in runs:
+        docids = np.empty(5, dtype=object)
+        docids[:] = [d for entry in run.values() for d in entry]
+        scores = np.array([s for entry in run.values() for s in entry.values()])
+        groups = np.repeat(list(run), [len(entry) for entry in run.values()])
+        listed.append(Run(groups, docids, scores, "t"))
+    fused = aggregate(listed, method)
+    expected = [
+        (query, docid, score)
+        for query, entry in aggregate(runs, method).items()
+        for docid, score in entry.items()
+    ]
+    found = zip(fused.groups.tolist(), fused.docids.tolist(), fused.scores.tolist())
+    assert list(found) == expected
+
+
+def test_empty_runs_take_part():
+    empty = Run(np.array([], dtype="U1"), np.array([], object), np.array([]), "e")
+    run = as_run({"q": {"a": 3.0, "b": 2.0}})
+    fused = RRF().aggregate([empty, run])
+    assert fused.docids.tolist() == ["a", "b"]
+    assert RRF().aggregate([empty, empty]).docids.tolist() == []
 
 
 def test_bad_depths_are_refused():

@@ -111,6 +111,37 @@ def test_methods_of_positions(runs, method):
     close(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("posfuse", [1, 1, 0, 0]), ("slidefuse", [1, 2 / 3, 1 / 3, 0])],
+)
+def test_ranks_behind_all_training_lists_are_not_relevant(method, expected):
+    params = {"window": 1} if method == "slidefuse" else {}
+    fusion = get_aggregator(method, **params)
+    fusion.fit([{"q": {"a": 2.0, "b": 1.0}}], {"q": {"a": 1, "b": 1}})
+    fused = fusion.aggregate([{"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}])
+    assert [fused["q"][d] for d in "abcd"] == pytest.approx(expected)
+
+
+def test_odds_of_certain_relevance_and_of_ranks_behind_the_last_bound():
+    runs = [{"q": {i: -float(i) for i in range(1, 1003)}}]
+    relevant = {i for i in runs[0]["q"] if i <= 5 or 500 < i <= 1000}
+    fusion = get_aggregator("bayesfuse")
+    fused = fusion.fit(runs, {"q": dict.fromkeys(relevant, 1)}).aggregate(runs)
+    for i, score in fused["q"].items():
+        assert score == pytest.approx(log(1000 if i in relevant else 0.001 / 0.999))
+
+
+def test_segfuse_ends_behind_its_last_segment():
+    end = 10 * 2**9 - 5
+    runs = [{"q": {i: -float(i) for i in range(1, end + 2)}}]
+    fusion = get_aggregator("segfuse").fit(runs, {"q": dict.fromkeys(runs[0]["q"], 1)})
+    assert [len(learned) for learned in fusion.estimates_] == [10]
+    fused = fusion.aggregate(runs)["q"]
+    assert fused[end] == pytest.approx(1 + 1 / end)
+    assert fused[end + 1] == 0
+
+
 def average_precision(entry, grades):
     ranks = ranks_of(entry)
     hits = [grades.get(d, 0) >= 1 for d in sorted(ranks, key=ranks.get)]
@@ -184,6 +215,86 @@ def test_weights_raise_the_measure(runs, aggregator, measure):
     assert value_of(fused, qrels, measure) == pytest.approx(learned.train_value_)
 
 
+def test_runs_that_are_equally_bad_have_equal_weights():
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}]
+    fusion = WeightedFusion(search="none").fit(runs, {"q": {"c": 1}})
+    assert fusion.weights_.tolist() == [0.5, 0.5]
+    assert fusion.train_value_ == 0
+
+
+def test_weights_follow_a_power_of_the_measure():
+    runs = make_runs()
+    qrels = make_qrels(runs)
+    joined = join_runs(runs)
+    values = measured_runs(joined, judgements_of(joined, qrels), get_measure("map"))
+    assert len(set(values)) == len(runs)
+    for power in (0.0, 0.5, 2.0):
+        fusion = WeightedFusion(measure="map", search="none", power=power)
+        expected = values**power / (values**power).sum()
+        np.testing.assert_allclose(fusion.fit(runs, qrels).weights_, expected)
+
+
+def test_a_run_below_zero_starts_at_zero_and_may_come_back():
+    # The first run has the better half on top, and the second one the better document
+    # of each half. Together they sort, where the second one weighs 1/3 to 1 times as
+    # much; alone, four of its six pairs are wrong.
+    X = np.array([[0.9, 0.3], [1.0, 0.0], [0.0, 1.0], [0.1, 0.7]])
+    y, groups = [3, 2, 1, 0], [0] * 4
+    start = WeightedFusion(measure="tau", search="none").fit(X, y, groups)
+    assert start.weights_.tolist() == [1.0, 0.0]
+    assert start.train_value_ == pytest.approx(1 / 3)
+    learned = WeightedFusion(measure="tau").fit(X, y, groups)
+    assert learned.train_value_ == pytest.approx(1.0)
+    assert 1 / 3 < learned.weights_[1] / learned.weights_[0] < 1
+    assert learned.score(X, y, groups) == 1.0
+
+
+def test_a_run_that_breaks_ties_badly_gets_no_weight():
+    # Any weight of the second run puts the relevant document behind another one, with
+    # which it ties in the first run, where it is the first of the two rows.
+    X, y, groups = [[1.0, 0.0], [1.0, 1.0], [0.0, 0.5]], [1, 0, 0], [0, 0, 0]
+    fusion = WeightedFusion(measure="map").fit(X, y, groups)
+    assert fusion.weights_.tolist() == [1.0, 0.0]
+    assert fusion.train_value_ == 1.0
+
+
+def test_weights_are_searched_again_while_it_helps():
+    values = []
+    for seed in range(4):
+        runs = make_runs(seed, n_runs=6)
+        qrels = make_qrels(runs)
+        values.append(
+            [
+                WeightedFusion(max_iter=n).fit(runs, qrels).train_value_
+                for n in (1, 2, 10)
+            ]
+        )
+    assert (np.diff(values) >= 0).all()
+    assert (np.diff(values) > 1e-6).any(axis=0).all()
+
+
+def test_the_aggregator_that_is_weighted_stays_as_it_was(runs):
+    borda = Borda()
+    fusion = WeightedFusion(aggregator=borda).fit(runs, make_qrels(runs))
+    assert borda.weights is None
+    assert fusion.aggregator_.weights == fusion.weights_.tolist()
+
+
+def test_weights_lower_a_measure_that_is_to_be_small():
+    """The better run, which has the smaller value, has the greater weight."""
+    rng = np.random.default_rng(0)
+    y, groups = rng.integers(0, 3, size=60), np.repeat(range(6), 10)
+    X = rng.normal(size=(60, 2)) + np.column_stack([y, -y])
+    start = WeightedFusion(measure="mse", search="none").fit(X, y, groups)
+    errors = measured_runs(
+        join_runs(X, groups), judgements_of(join_runs(X, groups), y), get_measure("mse")
+    )
+    assert errors[0] < errors[1]
+    assert start.weights_[0] > start.weights_[1]
+    learned = WeightedFusion(measure="mse").fit(X, y, groups)
+    assert learned.train_value_ < start.train_value_
+
+
 def test_a_useless_run_gets_no_weight():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, size=400).astype(float)
@@ -217,6 +328,13 @@ def test_features_of_a_document_in_the_runs(runs):
     for row, q, d in zip(fusion._features(joined), joined.groups, joined.docids):
         own = [run.get(q, {}).get(d, np.inf) for run in ranks]
         assert row.tolist() == [*(np.isfinite(own) * 1.0), *(1.0 / np.array(own))]
+
+
+def test_documents_that_no_run_retrieved_need_no_model():
+    table, grades = np.array([[1.0, 2.0], [3.0, 0.5], [2.0, 2.0]]), [0, 2, 1]
+    fusion = LearnedFusion(ranker=Ridge()).fit(table, grades, [1, 1, 1])
+    found = fusion.predict(np.full((3, 2), np.nan), [1, 1, 1])
+    np.testing.assert_array_equal(found, np.full(3, -np.inf))
 
 
 def test_an_initial_order_may_be_learned(runs):
@@ -265,3 +383,15 @@ def test_other_runs_than_those_of_fit_are_refused():
         fusion.aggregate(RUNS[:3])
     with pytest.raises(NotFittedError):
         get_aggregator("mapfuse").aggregate(RUNS)
+
+
+@pytest.mark.parametrize("measure", ["map", "dcg"])  # below 1 and above
+@pytest.mark.parametrize("power", [300.0, 1e5])
+def test_powers_beyond_the_range_of_numbers_favour_the_best_run(measure, power):
+    # The relevant documents are second and third in one run, and last in the other.
+    worse = {"q": {f"d{k}": float(k) for k in range(20)}}
+    better = {"q": {f"d{k}": float(20 - k) for k in range(20)}}
+    qrels = {"q": {"d1": 3, "d2": 1}}
+    fusion = WeightedFusion(measure=measure, search="none", power=power)
+    fusion.fit([worse, better], qrels)
+    np.testing.assert_allclose(fusion.weights_, [0.0, 1.0], atol=1e-9)

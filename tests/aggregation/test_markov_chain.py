@@ -77,5 +77,17 @@ def test_documents_that_no_run_retrieved_are_no_states():
 
 @pytest.mark.parametrize("teleport", [0, 1.5, "x"])
 def test_bad_probabilities_are_refused(runs, teleport):
-    with pytest.raises(ValueError, match=r"MC4: teleport must be a number in \(0, 1\]"):
+    with pytest.raises(
+        ValueError, match=r"MC4: teleport must be a number in \[1e-09, 1\]"
+    ):
         MC4(teleport=teleport).aggregate(runs)
+
+
+def test_a_teleport_lost_in_rounding_is_refused():
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}] * 2
+    for chain in (MC1, MC4):
+        with pytest.raises(
+            ValueError, match=r"teleport must be a number in \[1e-09, 1\]"
+        ):
+            chain(teleport=1e-17).aggregate(runs)
+    assert list(MC4(teleport=1e-9).aggregate(runs)["q"]) == ["a", "b", "c"]

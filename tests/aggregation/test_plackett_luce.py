@@ -95,16 +95,44 @@ def test_two_documents_have_the_odds_of_their_votes():
     np.testing.assert_allclose(model.log_likelihood_, [expected])
 
 
-def test_too_few_iterations_warn(runs):
-    with pytest.warns(ConvergenceWarning, match="raise max_iter, tol or alpha"):
+def test_the_tolerance_is_relative_to_a_worth():
+    """A document that loses 99 of 100 times has the worth 2 / 100."""
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}]
+    model = PlackettLuce(alpha=0.0, tol=1e-4, weights=[99.0, 1.0]).fit(runs)
+    np.testing.assert_allclose(model.worths_, [1.98, 0.02], rtol=0.015)
+
+
+def test_too_few_iterations_warn():
+    runs = [{"q": {"a": 2.0, "b": 1.0}, "final at once": {"c": 1.0}}]
+    message = "worths of 1 queries are not final after 1 iter.*raise max_iter, tol or"
+    with pytest.warns(ConvergenceWarning, match=message):
         PlackettLuce(max_iter=1).fit(runs)
 
 
 def test_worths_of_an_array_stand_in_the_order_of_its_rows():
-    scores = np.array([[1.0, 2.0], [5.0, 1.0], [2.0, np.nan], [np.nan, np.nan]])
+    scores = np.array([[3.0, 2.0], [5.0, 1.0], [2.0, np.nan], [np.nan, np.nan]])
     groups = ["b", "a", "b", "b"]
     model = PlackettLuce().fit(scores, groups=groups)
     found = model.predict(scores, groups)
+    assert len(set(found.round(6))) == 4  # each row can be told from the others
     np.testing.assert_allclose(np.log(model.worths_[:3]), found[:3])
     assert model.worths_[3] == 0
     assert found[3] == -np.inf
+
+
+def test_rows_that_no_run_retrieved_have_no_worth():
+    nothing = [np.nan] * 3
+    scores = np.array([[1.0, 2.0, 2.0], [2.0, 1.0, 1.0], nothing, nothing])
+    groups = ["a", "a", "a", "b"]
+    model = PlackettLuce(alpha=0.0).fit(scores, groups=groups)
+    np.testing.assert_allclose(model.worths_, [4 / 3, 2 / 3, 0.0, 0.0], rtol=1e-4)
+    assert model.predict(scores, groups)[2:].tolist() == [-np.inf] * 2
+
+
+def test_documents_of_a_run_without_weight_have_no_worth():
+    orders = [{"a": 2.0, "b": 1.0}] * 2 + [{"a": 1.0, "b": 2.0}, {"c": 1.0}]
+    model = PlackettLuce(alpha=0.0, missing="skip", weights=[1.0, 1.0, 1.0, 0.0])
+    model.fit([{"q": order} for order in orders])
+    np.testing.assert_allclose(model.worths_, [2.0, 1.0, 0.0], rtol=1e-4)
+    expected = 2 * np.log(2 / 3) + np.log(1 / 3)
+    np.testing.assert_allclose(model.log_likelihood_, [expected], rtol=1e-4)

@@ -8,8 +8,8 @@ import pytest
 from _runs import close, make_runs, queries_of, ranks_of
 
 from skrank.aggregation import MAPFuse, aggregate, get_aggregator
-from skrank.aggregation._base import sum_of_runs
 from skrank.aggregation._comb import median_of_runs
+from skrank.aggregation._sums import sum_of_runs
 
 WEIGHTS = [1.0, 0.5, 2.0, 3.0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skrank.datasets import load_letor
-from skrank.metrics import compare
+from skrank.metrics import compare, evaluate
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_runs_are_compared_by_what_evaluate_prints(ok, tmp_path):
     found = json.loads(out)["systems"]
     for system, name in (("a", "a"), ("second", "b")):
         evaluated = ok(
-            "evaluate", tmp_path / f"{name}.run", tmp_path / "qrels", "-c",
+            "evaluate", tmp_path / "qrels", tmp_path / f"{name}.run", "-c",
             "-m", "map", "-m", "P.10", "-m", "ndcg_cut.5", "--json", "-",
         )  # fmt: skip
         expected = json.loads(evaluated)["measures"]
@@ -89,6 +89,15 @@ def test_runs_are_compared_by_what_evaluate_prints(ok, tmp_path):
         assert found[system]["p@10"]["mean"] == pytest.approx(expected["P_10"])
         ndcg = expected["ndcg_cut_5"]
         assert found[system]["ndcg@5"]["mean"] == pytest.approx(ndcg)
+
+
+def test_the_run_without_judged_queries_is_named(fails, tmp_path):
+    (tmp_path / "qrels").write_text("q 0 d 1\n")
+    write_run(tmp_path / "good", [("q", "d", 1.0)])
+    write_run(tmp_path / "other", [("p", "d", 1.0)])
+    paths = [tmp_path / "good", tmp_path / "other"]
+    message = fails("compare", *paths, "--qrels", tmp_path / "qrels")
+    assert message.startswith(f"{tmp_path / 'other'}: no query is both in the qrels")
 
 
 def test_mistakes(fails, letor, scores, tmp_path):
@@ -143,10 +152,12 @@ def test_demo_prints_a_table_with_times(run, few_documents):
     head = next(i for i, line in enumerate(lines) if line.split()[:1] == ["system"])
     assert lines[head].split()[-1] == "fit"
     assert lines[head + 2].split()[1] == "BM25"
-    rows = lines[head + 3 : head + 11]
+    rows = lines[head + 3 : head + 14]
     assert all(row.endswith(" s") for row in rows)
     assert len({len(row) for row in rows}) == 1
-    assert {row.split()[1] for row in rows} >= {"RankSVM", "RankNet", "ListNet"}
+    families = {"RankSVM", "RankNet", "ListNet", "EnergyPairwise", "YetiRank"}
+    assert {row.split()[1] for row in rows} >= families
+    assert sum("32 units" in row for row in rows) == 2
 
 
 def test_demo_as_json(run, few_documents):
@@ -163,7 +174,7 @@ def test_demo_as_markdown_is_the_table_and_the_times(run, few_documents):
     first, *_, last = out.splitlines()
     assert first.startswith("|")
     assert last.startswith("Training times: ")
-    assert last.count(" s,") == 7  # of eight rankers; the baseline is not trained
+    assert last.count(" s,") == 10  # of eleven rankers; the baseline is not trained
 
 
 def test_the_embedded_data_has_the_baseline():
@@ -176,3 +187,23 @@ def test_the_embedded_data_has_the_baseline():
 
 def test_demo_needs_some_queries(fails, few_documents):
     assert "--queries must be at least 8, got 5" in fails("demo", "--queries", 5)
+
+
+@pytest.mark.parametrize("preset", ["skrank", "mslr"])
+def test_equal_scores_of_runs_follow_the_preset(ok, tmp_path, preset):
+    qrels = {"q": {"a": 2, "b": 0, "c": 1}, "p": {"a": 0, "b": 1}}
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}, "p": {"a": 2.0, "b": 2.0}}
+    (tmp_path / "qrels").write_text(
+        "".join(f"{q} 0 {d} {y}\n" for q in qrels for d, y in qrels[q].items())
+    )
+    pairs = [(q, d, score) for q in run for d, score in run[q].items()]
+    write_run(tmp_path / "a", pairs)
+    write_run(tmp_path / "b", pairs[::-1])
+    out = ok(
+        "compare", tmp_path / "a", tmp_path / "b", "--qrels", tmp_path / "qrels",
+        "--metrics", "ndcg", "--preset", preset, "--format", "json",
+    )  # fmt: skip
+    found = json.loads(out)["systems"]
+    for name in "ab":
+        expected = evaluate(qrels, tmp_path / name, "ndcg", preset=preset)["ndcg"]
+        assert found[name]["ndcg"]["mean"] == pytest.approx(expected)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skrank.datasets import load_letor
-from skrank.metrics import evaluate_measure
+from skrank.metrics import evaluate, evaluate_measure
 
 # The options with which trec_eval's authors made their expected files.
 META_PARAMS = [
@@ -53,7 +53,7 @@ def test_the_lines_are_those_of_trec_eval(
 ):
     folder = data_dir / "trec_eval"
     monkeypatch.chdir(folder)
-    out = ok("evaluate", run_file, qrels, *options.split())
+    out = ok("evaluate", qrels, run_file, *options.split())
     assert out == (folder / expected).read_text()
 
 
@@ -63,7 +63,7 @@ def files(tmp_path):
     run, qrels = tmp_path / "run", tmp_path / "qrels"
     run.write_text("1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n1 Q0 c 3 1 r\n2 Q0 a 1 1 r\n")
     qrels.write_text("1 0 a 1\n1 0 c 2\n1 0 d 0\n2 0 b 1\n3 0 a 1\n")
-    return run, qrels
+    return qrels, run
 
 
 def test_by_hand(ok, files):
@@ -116,11 +116,12 @@ def test_letor_scores(ok, letor, tmp_path):
         evaluate_measure(name, y, scores, groups=groups, preset="letor4")
         for name in ("ndcg@5", "rbp(p=0.5,rel=2)")
     ]
-    assert [line.split("\t")[2] for line in out.splitlines()] == [
-        f"{value:.4f}" for value in expected
-    ]
+    told, *found = [line.split("\t")[2] for line in out.splitlines()]
+    assert told.startswith("preset letor4: gain 2^y - 1; discount 1 at ranks 1 and 2, ")
+    assert found == [f"{value:.4f}" for value in expected]
     out = ok("evaluate", *options, "--metrics", "map", "-q", "--json", "-")
     document = json.loads(out)
+    assert document["conventions"].startswith("Conventions: relevant above 0; expected")
     per_query = evaluate_measure("map", y, scores, groups=groups, per_query=True)
     assert list(document["queries"]) == [str(q) for q in np.unique(groups)]
     found = [value["map"] for value in document["queries"].values()]
@@ -141,7 +142,7 @@ def test_the_figures_of_the_official_letor_script(ok, data_dir):
         "--metrics", ",".join(expected),
     )  # fmt: skip
     assert len(expected) == 22
-    found = [line.split("\t") for line in out.splitlines()]
+    _, *found = [line.split("\t") for line in out.splitlines()]
     assert {name.strip(): value for name, _, value in found} == expected
 
 
@@ -153,6 +154,100 @@ def test_the_preset_of_trec_eval_breaks_ties_by_document(ok, letor, tmp_path):
         "--metrics", "map", "--preset", "trec_eval",
     )  # fmt: skip
     assert out.split()[-1] == "0.5000"  # b comes first
+
+
+def test_measures_of_the_package_on_runs(ok, files):
+    names = ["err@20", "ndcg@10", "ndcg(gain=exp2)@5"]
+    options = [option for name in names for option in ("-m", name)]
+    expected = evaluate(*map(str, files), names)
+    out = ok("evaluate", *files, *options, "-m", "map", "-q", "-c")
+    lines = [line.split("\t") for line in out.splitlines()]
+    told = lines.pop(-1 - 4)
+    complete = evaluate(*map(str, files), ["map", *names], complete=True)
+    assert [told[0].strip(), told[1]] == ["conventions", "all"]
+    assert f"Conventions: {told[2]}" == expected.conventions
+    assert [(name.strip(), query, value) for name, query, value in lines] == [
+        *(
+            (name, query, f"{complete.per_query[name][i]:.4f}")
+            for i, query in enumerate(complete.query_ids)
+            for name in ["map", *names]
+        ),
+        *((name, "all", f"{complete[name]:.4f}") for name in ["map", *names]),
+    ]
+    found = json.loads(ok("evaluate", *files, *options, "--json", "-"))
+    assert found["measures"] == {"num_q": 2, **{m: expected[m] for m in names}}
+    assert found["conventions"] == expected.conventions
+    listed = ok("evaluate", *files, "--metrics", ",".join(names))
+    assert listed == ok("evaluate", *files, *options)
+    assert [line.split()[0] for line in listed.splitlines()] == ["conventions", *names]
+    bare = ok("evaluate", *files, *options, "-n", "-q")
+    assert "conventions" not in bare
+
+
+def test_names_of_ranx_on_runs(ok, fails, files):
+    names = ["ndcg_burges@2", "map-l2", "hit_rate@1", "precision@2-l2"]
+    options = [option for name in names for option in ("-m", name)]
+    _, *lines = ok("evaluate", *files, *options).splitlines()
+    expected = evaluate(*map(str, files), names)
+    assert [line.split() for line in lines] == [
+        [name, "all", f"{expected[name]:.4f}"] for name in names
+    ]
+    assert "'rbp.95' of ranx adds up" in fails("evaluate", *files, "-m", "rbp.95")
+    assert "counts relevant" in fails("evaluate", *files, "-m", "hits@5")
+
+
+@pytest.mark.parametrize("option", [[], ["-m", "ndcg@10", "-m", "map"], ["--metrics"]])
+def test_presets_on_runs(ok, files, option):
+    names = ["ndcg@10", "map"]
+    if option == ["--metrics"]:
+        names = ["map", "p@2", "P_3"]
+        option = ["--metrics", ",".join(names)]
+    out = ok("evaluate", *files, *option, "--preset", "mslr", "-M", "2")
+    expected = evaluate(*map(str, files), names, preset="mslr", depth=2)
+    told, *lines = out.splitlines()
+    assert told.split("\t")[2].startswith("preset mslr: ")
+    assert [line.split() for line in lines] == [
+        [name, "all", f"{expected[name]:.4f}"] for name in names
+    ]
+
+
+def test_comments_and_further_fields_mean_nothing(ok, files, tmp_path):
+    qrels, run = files
+    options = ["-m", "all", "-q", "-R", "qrels_prefs"]
+    plain = ok("evaluate", qrels, run, *options)
+    lines = [f"{line} more fields" for line in qrels.read_text().splitlines()]
+    qrels.write_text("\n".join(["#query group", "  # x", *lines]) + "\n")
+    assert ok("evaluate", qrels, run, *options) == plain
+    reference = tmp_path / "reference"
+    reference.write_text("#1\n1 map 0.5 0.25 more\n2 map 0.5 0.25 more\n")
+    files[0].write_text("1 0 a 1\n1 0 c 2\n2 0 b 1\n")
+    out = ok("evaluate", qrels, run, "-m", "map", "-q", "-Z", reference)
+    values = [line.split()[2] for line in out.splitlines()]
+    assert values == ["1.3333", "-2.0000", "-0.3333"]  # (map - 0.5) / 0.25
+
+
+def test_a_file_of_comments_has_no_judgements(fails, files):
+    qrels, run = files
+    qrels = qrels.with_name("a\nb")
+    qrels.write_text("# 1 0 a 1\n")
+    message = fails("evaluate", qrels, run, "-R", "qrels_jg")
+    assert message.endswith(r"/a\nb has no lines 'query group document grade'")
+
+
+def test_means_and_deviations_are_finite(fails, files, tmp_path):
+    for deviation, found in ((b"inf", "inf"), (b"\xff", "\ufffd")):
+        (tmp_path / "reference").write_bytes(b"1 map 0.5 " + deviation + b"\n")
+        message = fails("evaluate", *files, "-Z", tmp_path / "reference")
+        assert f"line 1: expected a number as deviation, found '{found}'" in message
+
+
+def test_ids_of_judgements_need_not_be_text(ok, files):
+    qrels, run = files
+    options = ["-m", "all", "-R", "qrels_prefs"]
+    plain = ok("evaluate", qrels, run, *options)
+    for path in files:
+        path.write_bytes(path.read_bytes().replace(b" a ", b" \xff "))
+    assert ok("evaluate", qrels, run, *options) == plain
 
 
 def test_scores_of_ranklib(ok, tmp_path):
@@ -169,7 +264,13 @@ def test_scores_of_ranklib(ok, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-m", "mapp"], "unknown trec_eval measure 'mapp'; known are runid"),
+        (["-m", "mapp"], "unknown measure 'mapp'; did you mean map, gm_map? There"),
+        (["-m", "errr@20"], "unknown measure 'errr@20'; did you mean err"),
+        (["-m", "ndcg(x=1)@5"], "measure 'ndcg(x=1)@5' takes no option 'x'"),
+        (["-m", "err@20", "-l", "2"], "-l has no effect on err@20, which states it"),
+        (["-m", "err@20", "-R", "prefs"], "-R is for measures of trec_eval"),
+        (["-m", "num_rel", "--preset", "letor4"], "is a measure of trec_eval only"),
+        (["--preset", "letor9"], "letor9"),
         (["-m", "map.5"], "measure 'map.5' takes no parameters"),
         (["-m", "P.x"], "parameters of measure 'P.x' must be of the form trec_eval"),
         (["-m", "P.0"], "parameters of measure 'P.0' must be positive cut-offs"),
@@ -187,15 +288,15 @@ def test_mistakes(fails, files, options, message, monkeypatch):
 
 
 def test_mistakes_in_files(fails, files, tmp_path, letor):
-    run, qrels = files
-    assert "evaluate takes a run and judgements" in fails("evaluate", run)
-    assert "absent: No such file" in fails("evaluate", run, tmp_path / "absent")
+    qrels, run = files
+    assert "evaluate takes judgements and a run" in fails("evaluate", qrels)
+    assert "absent: No such file" in fails("evaluate", qrels, tmp_path / "absent")
     qrels.write_text("9 0 a 1\n")
     assert "no query in common: the run has '1', '2', the qrels have '9'" in fails(
-        "evaluate", run, qrels
+        "evaluate", qrels, run
     )
     qrels.write_text("1 0 a\n")
-    assert "line 1: expected 4 fields" in fails("evaluate", run, qrels)
+    assert "line 1: expected 4 fields" in fails("evaluate", qrels, run)
     scores = tmp_path / "scores"
     options = ["evaluate", "--letor", letor / "test.txt", "--scores", scores]
     n_rows = len(load_letor(letor / "test.txt").y)
@@ -206,3 +307,16 @@ def test_mistakes_in_files(fails, files, tmp_path, letor):
     scores.write_text("1\nx\n")
     assert "line 2: expected a score, found 'x'" in fails(*options)
     assert "belong to the other form" in fails(*options, "-m", "map")
+
+
+@pytest.mark.parametrize("form", ["qrels", "qrels_jg", "qrels_prefs", "prefs"])
+def test_a_run_in_place_of_judgements_is_one_line(fails, files, form):
+    qrels, run = files
+    order = "; the order is: evaluate QRELS RUN"
+    message = fails("evaluate", run, qrels, "-R", form)
+    assert message.startswith(f"{run} holds a run, ")
+    assert message.endswith(order)
+    if form != "prefs":
+        message = fails("evaluate", qrels, qrels, "-R", form)
+        assert message.startswith(f"{qrels} holds judgements, ")
+        assert message.endswith(order)

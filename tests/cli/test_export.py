@@ -6,6 +6,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank.cli import main
 from skrank.datasets import load_letor
 from skrank.export import (
     from_json,
@@ -76,20 +77,24 @@ def test_check_compares_with_predict(ok, models, letor, tmp_path, model, options
     assert (tmp_path / "out").stat().st_size > 100
 
 
-def test_check_sees_what_single_precision_loses(ok, tmp_path):
+def test_check_fails_over_what_single_precision_loses(capsys, tmp_path):
     data = tmp_path / "data"
     data.write_text("0 qid:1 1:1 2:0\n1 qid:1 1:1 2:1\n1 qid:2 1:0 2:0\n")
     ranker = RankSVM().fit(*load_letor(data))
     ranker.params_[:] = ranker.coef_[:] = [1.0, 2.0**-30]  # 1 + 2^-30 rounds to 1
     save_model(ranker, tmp_path / "model")
-    out = ok(
-        "export", tmp_path / "model", "--format", "ranklib", "-o", tmp_path / "out",
-        "--check", data,
-    )  # fmt: skip
-    assert out == (
-        f"3 documents of 2 queries: differences of scores are off by at most "
-        f"{2.0**-30:.2g}, 2 documents change their rank\n"
-    )
+    for format_, expected in [("ranklib", 3), ("json", 0)]:
+        out = tmp_path / f"out.{format_}"
+        command = ["export", tmp_path / "model", "--format", format_, "-o", out]
+        assert main([*map(str, command), "--check", str(data)]) == expected
+        found = capsys.readouterr()
+        off, moved = (2.0**-30, 2) if expected else (0.0, 0)
+        assert found.out == (
+            f"3 documents of 2 queries: differences of scores are off by at most "
+            f"{off:.2g}, {moved} documents change their rank\n"
+        )
+        assert found.err == ""
+        assert out.stat().st_size > 0
 
 
 @pytest.mark.parametrize(

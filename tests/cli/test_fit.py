@@ -1,6 +1,8 @@
 """``skrank fit``, ``predict`` and ``rank``."""
 
 import json
+import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,9 +40,12 @@ def test_fit_reports_what_the_library_computes(ok, letor, tmp_path):
         assert f"{expected:.4f}" in text
     assert set(document) == {
         "command", "version", "ranker", "params", "normalize", "preset", "metrics",
-        "runs", "mean", "model",
+        "runs", "mean", "model", "left_out", "conventions",
     }  # fmt: skip
     assert document["command"] == "fit"
+    told = document["conventions"]
+    assert told.startswith("Conventions: gain 2^y - 1; ")
+    assert f"{told}." in " ".join(text.split())
     assert document["params"]["alpha"] == "0.01"
     assert document["mean"]["test"] == document["runs"][0]["sets"]["test"]["metrics"]
 
@@ -59,6 +64,79 @@ def test_validation_stops_early_as_in_the_library(ok, letor, tmp_path):
     X, y, groups = load_letor(letor / "vali.txt")
     expected = fitted(ListNet(), letor, X_val=X, y_val=y, groups_val=groups)
     assert load_model(model).coef_.tolist() == expected.coef_.tolist()
+
+
+def test_several_validation_files_and_measures(ok, letor, tmp_path, capsys):
+    """The model is that of the library; the last file decides, the text shows both."""
+    model, former, latter = tmp_path / "model", letor / "test.txt", letor / "vali.txt"
+    out = ok(
+        "fit", letor / "train.txt", "--validation", former, "--vali", latter,
+        "--ranker", "ListNet", "--validation-measures", "map,ndcg@5",
+        "--save", model, "--normalize", "standard",
+    )  # fmt: skip
+    sets = [line.split()[0] for line in out.splitlines()[5:8]]
+    assert sets == ["train", "validation_0", "validation_1"]
+
+    train = load_letor(letor / "train.txt")
+    scaler = StandardScaler().fit(train.X)
+    held = [load_letor(path) for path in (former, latter)]
+    expected = ListNet(validation_measure=["map", "ndcg@5"]).fit(
+        scaler.transform(train.X),
+        train.y,
+        train.groups,
+        X_val=[scaler.transform(each.X) for each in held],
+        y_val=[each.y for each in held],
+        groups_val=[each.groups for each in held],
+    )
+    pipe: Any = load_model(model)
+    loaded = pipe[-1]
+    assert loaded.coef_.tolist() == expected.coef_.tolist()
+    last = expected.evals_result_["validation_1"]["map"]
+    np.testing.assert_array_equal(loaded.validation_curve_, last)
+
+
+def test_progress_shows_every_set_and_measure(run, letor):
+    code, _, err = run(
+        "fit", letor / "train.txt", "-v", "--vali", letor / "test.txt",
+        "--vali", letor / "vali.txt", "--ranker", "LambdaMART", "--set",
+        "n_estimators=2", "--validation-measures", "map,ndcg@5",
+    )  # fmt: skip
+    lines = [line for line in err.splitlines() if "iteration" in line]
+    assert (code, len(lines)) == (0, 2)
+    for line in lines:  # the objective of lambdas may rise, and the measure is shown
+        words = re.sub(r"(?<= )[.\d]+(?= |$)", "?", line.split("iteration")[1]).split()
+        two = ["map", "?", "ndcg@5", "?"]
+        names = ("training", "validation_0", "validation_1")
+        assert words == ["?", *(word for name in names for word in (name, *two))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--ranker", "MART", "--validation-measures", "map"),
+            "--validation-measures has no effect without validation queries: add "
+            "--validation FILE, or --set early_stopping=True",
+        ),
+        (
+            ("--ranker", "SubsetRegression", "--validation-measures", "map"),
+            "--validation-measures: SubsetRegression does not stop early",
+        ),
+        (
+            ("--ranker", "ListNet", "--validation-measures", ","),
+            "--validation-measures is empty; name measures, as in ndcg@10,map",
+        ),
+        (
+            (
+                "--ranker", "ListNet", "--validation-measures", "map",
+                "--set", "validation_measure=map",
+            ),
+            "--validation-measures and --set validation_measure exclude each other",
+        ),
+    ],
+)  # fmt: skip
+def test_validation_measures_that_cannot_be(fails, letor, arguments, message):
+    assert fails("fit", letor / "train.txt", *arguments) == message
 
 
 @pytest.mark.parametrize(
@@ -142,6 +220,24 @@ def test_rank_names_documents_by_their_line(ok, tmp_path, letor):
     assert names[1] == "line3"
 
 
+def test_rank_of_queries_in_any_order_and_of_ties(ok, tmp_path):
+    """The larger name first, as in trec_eval; names belong to their query."""
+    save_model(RankSVM().fit(np.eye(2), [1, 0], [1, 1]), tmp_path / "model")
+    names = ["b x 1", "a x 2", "b y 1", "a w 1", "b v 2"]
+    lines = [
+        f"0 qid:{query} {feature}:1 #docid = {name}"
+        for query, name, feature in map(str.split, names)
+    ]
+    (tmp_path / "data").write_text("\n".join(lines) + "\n")
+    rows = ok("rank", tmp_path / "model", tmp_path / "data").splitlines()
+    fields = [row.split() for row in rows]
+    assert sorted((query, rank, name) for query, _, name, rank, *_ in fields) == [
+        ("a", "1", "w"), ("a", "2", "x"), ("b", "1", "y"), ("b", "2", "x"),
+        ("b", "3", "v"),
+    ]  # fmt: skip
+    assert {tag for *_, tag in fields} == {"skrank"}
+
+
 def test_cross_validation_reports_every_fold_and_the_mean(ok, letor):
     out = ok(
         "fit", letor / "train.txt", "--ranker", "RankSVM", "--folds", 3,
@@ -178,7 +274,7 @@ def test_letor_folds(ok, letor, tmp_path):
             (fold / f"{part}.txt").write_bytes((letor / f"{part}.txt").read_bytes())
     out = ok("fit", "--letor-folds", tmp_path / "data", "--ranker", "SubsetRegression")
     lines = out.splitlines()
-    starts = [" ".join(line.split()[:2]) for line in lines[5:]]
+    starts = [" ".join(line.split()[:2]) for line in lines[5:14]]
     sets = ("train", "validation", "test")
     assert starts == [f"{name} {part}" for name in ("Fold1", "Fold2") for part in sets
                       ] + [f"mean {part}" for part in sets]  # fmt: skip
@@ -217,7 +313,7 @@ def test_verbose_goes_to_the_error_output_and_not_into_the_model(run, letor, tmp
     )
     assert code == 0
     assert "iteration" not in out
-    assert "skrank: RankSVM: iteration 1, objective " in err
+    assert "skrank: RankSVM: iteration     1  objective " in err
     assert load_model(model).callback is None
 
 
@@ -251,7 +347,7 @@ def test_lists(ok):
             ["TRAIN", "--set", "max_iter=many"],
             "RankSVM: max_iter must be a whole number >= 1 or None, got 'many'",
         ),
-        (["TRAIN", "--set", "solver__tol=1"], "--set solver__tol: solver is None"),
+        (["TRAIN", "--set", "solver__tol=1"], "parameter solver__tol: solver is None"),
         (["TRAIN", "--metrics", "ndgc@10"], "unknown measure 'ndgc@10'"),
         (["TRAIN", "--metrics", ","], "--metrics is empty"),
         (["TRAIN", "--preset", "letor5"], "preset must be one of"),
@@ -321,6 +417,8 @@ def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
     save_model(SubsetRegression().fit([[1.0], [2.0]], [0, 1], [1, 1]), model)
     message = f"{wide}: document 'a' occurs twice in query 1"
     assert message in fails("rank", model, wide)
+    (tmp_path / "a\nb").write_text(wide.read_text())
+    assert r"/a\nb: document 'a' occurs" in fails("rank", model, tmp_path / "a\nb")
     assert "-k must be at least 1" in fails("rank", model, wide, "-k", "0")
     for tag in ("a b", "", "a\x1b[31m"):
         assert "--tag must be a word" in fails("rank", model, wide, "--tag", tag)
@@ -372,6 +470,8 @@ def test_files_with_faults_are_named(fails, letor, faulty):
     tree = ("fit", "--ranker", "MART", good)
     validation = fails("fit", "--ranker", "RankNet", good, "--validation", nan)
     assert validation == f"{nan}: Input X_val contains NaN."
+    both = ("--validation", good, "--validation", nan)
+    assert fails("fit", "--ranker", "RankNet", good, *both) == validation
     assert fails(*fit, negative).startswith(f"{negative}: y must hold grades >= 0; row")
     for part in ("--validation", "--test"):
         message = fails(*tree, part, negative)
@@ -412,3 +512,20 @@ def test_a_file_without_features_is_refused(ok, fails, letor, faulty):
     assert fails(*fit, bare, "--sparse") == message
     assert fails(*fit, good, "--test", bare) == message
     assert ok("predict", model, faulty / "zeros") == "0.0\n0.0\n"
+
+
+def test_names_of_validation_queries(ok, fails, letor):
+    options = ["fit", letor / "train.txt", "--ranker", "LambdaMART", "--json", "-"]
+    options += ["--set", "n_estimators=2", "--seed", "0"]
+    named = ["--validation", f"old={letor / 'test.txt'}"]
+    both = [*named, "--validation", letor / "vali.txt"]
+    sets = json.loads(ok(*options, *both))["runs"][0]["sets"]
+    assert list(sets) == ["train", "old", "validation_1"]
+    plain = ["--validation", letor / "test.txt", "--validation", letor / "vali.txt"]
+    unnamed = json.loads(ok(*options, *plain))["runs"][0]["sets"]
+    assert list(sets.values()) == list(unnamed.values())
+    for wrong in (["train=a"], ["=a"], ["a b=c"], ["a=b", "a=c"]):
+        given = [each for text in wrong for each in ("--validation", text)]
+        message = fails(*options, *given)
+        assert message.startswith("--validation takes [NAME=]FILE with different names")
+        assert message.endswith(f"got {wrong[-1]!r}")

@@ -131,7 +131,7 @@ def test_list(ok):
         (["a", "--tag", "\x1b[31mx"], r"characters, got '\x1b[31mx'"),
         (["a", "--set", "q=1"], "RRF has no parameter 'q'"),
         (["a", "--norm", "x"], "invalid choice: 'x'"),
-        (["qrels"], "expected 6 fields"),
+        (["qrels"], "qrels holds judgements, lines 'query iteration"),
         (["absent"], "absent: No such file"),
         (["a", "--list"], "--list reads no runs"),
     ],

@@ -10,12 +10,14 @@ import skrank
 from skrank.cli import main
 
 COMMANDS = (
-    "fit", "predict", "rank", "evaluate", "compare", "fuse", "export", "demo"
+    "fit", "predict", "rank", "evaluate", "compare", "experiment", "fuse", "explain",
+    "export", "demo",
 )  # fmt: skip
 
 
-def test_version(run):
-    assert run("--version") == (0, f"skrank {skrank.__version__}\n", "")
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_version(run, option):
+    assert run(option) == (0, f"skrank {skrank.__version__}\n", "")
 
 
 def test_help_names_all_commands_with_examples(ok):
@@ -82,8 +84,12 @@ def stop(error):
 def test_errors_of_every_command(run, monkeypatch, command, error, expected):
     monkeypatch.setattr(f"skrank.cli._{command}.run", stop(error))
     arguments = {"predict": "ab", "rank": "ab", "compare": "a"}.get(command, "")
+    if command == "experiment":
+        arguments = ["-o", "a"]
     if command == "export":
         arguments = ["a", "--format", "json"]
+    if command == "explain":
+        arguments = ["a", "b", "--query", "q"]
     code, out, err = run(command, *arguments)
     assert (code, out) == expected[:2]
     assert expected[2] in err

@@ -11,7 +11,7 @@ from skrank.cli._io import Progress
 from skrank.energies import BaseEnergy, MLPEnergy
 from skrank.export import load_model
 from skrank.losses import BaseLoss, ListNetLoss
-from skrank.rankers import EnergyRanker, SubsetRegression
+from skrank.rankers import AdaRank, EnergyRanker, RankSVM, SubsetRegression
 from skrank.solvers import SGD, Adam, BaseSolver
 
 
@@ -120,10 +120,18 @@ def test_progress_begins_with_the_first_iteration(capsys):
     for number in range(4):
         show({"iteration": number, "objective": float("nan") if not number else 1.0})
     lines = capsys.readouterr().err.splitlines()
-    assert [line.partition(",")[0] for line in lines] == [
-        "skrank: RankNet: iteration 1",
-        "skrank: RankNet: iteration 2",
+    assert [line.split()[:4] for line in lines] == [
+        ["skrank:", "RankNet:", "iteration", "1"],
+        ["skrank:", "RankNet:", "iteration", "2"],
     ]
+
+
+def test_progress_without_an_objective_shows_none(capsys):
+    show = Progress(verbose=True).iteration("RandomForestRanker")
+    evals = {"validation": {"ndcg@10": 0.5}}
+    show({"iteration": 1, "objective": float("nan"), "evals": evals})
+    line = "skrank: RandomForestRanker: iteration     1  validation ndcg@10 0.5000\n"
+    assert capsys.readouterr().err == line
 
 
 @pytest.mark.parametrize("normalize", ["none", "query-standard"])
@@ -139,3 +147,15 @@ def test_rankers_that_need_groups_are_given_them(ok, letor, tmp_path, normalize)
     ranker = load_model(model)
     assert hasattr(ranker, "steps") == (normalize != "none")
     assert len(set(scores)) > 1
+
+
+def test_settings_may_be_written_as_in_json():
+    settings = ["a=true", "b=false", "c=null", "d=[1, 2]", "e=True"]
+    expected = {"a": True, "b": False, "c": None, "d": [1, 2], "e": True}
+    assert _names._parse_settings(settings) == expected
+
+
+def test_a_ranker_inside_another_one_has_its_name():
+    ranker = AdaRank()
+    _names._set_params(ranker, {"estimator": _names._Word("RankSVM")})
+    assert type(ranker.estimator) is RankSVM

@@ -17,8 +17,10 @@ from skrank.rankers import RankSVM
 # A value for each option, others for some commands and modes, and the arguments with
 # which the runs of a mode begin.
 VALUES = {
+    "against": "d6", "background": "all", "document": "d7", "query": "1", "top": "1",
     "check": "LETOR", "correction": "none", "depth": "3", "features": "NAMES",
-    "folds": "2",
+    "folds": "2", "categorical": "shop", "docid": "page", "label": "grade",
+    "qid": "query",
     "format": "markdown", "jobs": "1", "json": "OUT", "judgement_format": "qrels",
     "k": "3", "letor": "LETOR", "letor_folds": "FOLDS", "level": "1", "max_bytes": "1M",
     "max_docs": "3", "measure": "map", "method": "combsum", "metrics": "map",
@@ -27,17 +29,36 @@ VALUES = {
     "qrels": "QRELS", "queries": "9", "ranker": "RankSVM", "reference": "run",
     "save": "OUT3", "scores": "SCORES", "seed": "1", "settings": "alpha=1",
     "store": "s", "tag": "t", "test": "t", "type": "model/linear",
-    "validation": "LETOR", "weights": "1,2", "zscores": "ZSCORES",
+    "validation": "LETOR", "validation_measures": "map", "weights": "1,2",
+    "zscores": "ZSCORES",
+    "config": "TOML", "dtype": "float64", "grids": "RankSVM", "rankers": "RankSVM",
+    "seeds": "2", "select": "map", "shuffle": "1",
 }  # fmt: skip
 OTHER_VALUES = {
     "fit": {"test": "LETOR"},
+    "fit table": {
+        "test": "TABLE",
+        "validation": "TABLE",
+        "features": "1,2",
+        "categorical": "2",
+    },
+    "predict table": {"docid": "query"},
     "compare": {"level": "0.1"},
+    "experiment": {
+        "features": "2",
+        "folds": "3",
+        "json": "OUT3",
+        "level": "0.1",
+        "reference": "SubsetRegression",
+    },
+    "experiment table": {"categorical": "2"},
     "export": {"format": "json"},
     "evaluate -R prefs": {"measure": "prefs_simp"},
     "fuse": {"settings": "missing=0.0"},
     "fuse rrf": {"settings": "k=3"},
     "fuse mapfuse": {"settings": "relevance_level=2"},
 }
+EXPERIMENT = ["experiment", "-q", "-o", "OUT", "--ranker", "SubsetRegression"]
 FIT = ["fit", "--ranker", "SubsetRegression"]
 MODES = {
     "fit --list": ["fit", "--list"],
@@ -45,11 +66,13 @@ MODES = {
     "fit --folds": [*FIT, "LETOR", "--folds", "2"],
     "fit --letor-folds": [*FIT, "--letor-folds", "FOLDS"],
     "fit --json -": [*FIT, "LETOR", "--json", "-"],
+    "fit table": [*FIT, "TABLE", "--label", "grade", "--qid", "query"],
     "predict": ["predict", "MODEL", "LETOR"],
+    "predict table": ["predict", "MODEL", "BARE", "--qid", "query"],
     "rank": ["rank", "MODEL", "LETOR"],
-    "evaluate run": ["evaluate", "RUN", "QRELS"],
-    "evaluate run --json -": ["evaluate", "RUN", "QRELS", "--json", "-"],
-    "evaluate -R prefs": ["evaluate", "RUN", "PREFS", "-R", "qrels_prefs"],
+    "evaluate run": ["evaluate", "QRELS", "RUN"],
+    "evaluate run --json -": ["evaluate", "QRELS", "RUN", "--json", "-"],
+    "evaluate -R prefs": ["evaluate", "PREFS", "RUN", "-R", "qrels_prefs"],
     "evaluate --letor": ["evaluate", "--letor", "LETOR", "--scores", "SCORES"],
     "compare --qrels": ["compare", "RUN", "RUN2", "--qrels", "QRELS"],
     "compare --letor": ["compare", "run=SCORES", "b=SCORES", "--letor", "LETOR"],
@@ -58,11 +81,20 @@ MODES = {
     ],
     "compare --test t": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--test", "t"],
     "compare --json -": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--json", "-"],
+    "experiment folds": [*EXPERIMENT, "FOLDS"],
+    "experiment file": [*EXPERIMENT, "LETOR"],
+    "experiment table": [*EXPERIMENT, "TABLE", "--label", "grade", "--qid", "query"],
+    "experiment --json -": [*EXPERIMENT, "FOLDS", "--json", "-"],
     "fuse --list": ["fuse", "--list"],
     "fuse rrf": ["fuse", "RUN", "RUN2"],
     "fuse combsum": ["fuse", "RUN", "RUN2", "--method", "combsum"],
     "fuse mapfuse": [
         "fuse", "RUN", "RUN2", "--method", "mapfuse", "--qrels", "QRELS",
+    ],
+    "explain": ["explain", "MODEL", "LETOR", "--query", "1"],
+    "explain --json -": ["explain", "MODEL", "LETOR", "--query", "1", "--json", "-"],
+    "explain --against": [
+        "explain", "MODEL", "LETOR", "--query", "1", "--against", "d5",
     ],
     "export json": ["export", "MODEL", "--format", "json"],
     "export ranklib": ["export", "MODEL", "--format", "ranklib"],
@@ -73,10 +105,19 @@ MODES = {
         "export", "MODEL", "--format", "json", "-o", "OUT2", "--check", "LETOR",
     ],
 }  # fmt: skip
+OF_TABLES = {"categorical", "docid", "features", "label", "qid"}
 NO_EFFECT = {
+    "fit file": OF_TABLES,
+    "fit --folds": OF_TABLES,
+    "fit --letor-folds": OF_TABLES,
+    "fit --json -": OF_TABLES,
+    "fit table": {"sparse"},
+    "predict": OF_TABLES,
+    "predict table": {"jobs"},
+    "rank": OF_TABLES,
     "fit --list": set(VALUES) - {"ranker"} | {"sparse", "verbose"},
-    "evaluate run": {"metrics", "preset", "jobs"},
-    "evaluate run --json -": {"metrics", "preset", "jobs", "no_summary"},
+    "evaluate run": {"jobs"},
+    "evaluate run --json -": {"jobs", "no_summary"},
     "evaluate -R prefs": {"metrics", "preset", "jobs", "level"},
     "evaluate --letor": {
         "complete", "level", "max_docs", "judgement_format", "zscores",
@@ -84,10 +125,16 @@ NO_EFFECT = {
     "compare --test tukey": {"correction"},
     "compare --test t": {"seed"},
     "compare --json -": {"format"},
+    "experiment folds": OF_TABLES - {"features"} | {"folds", "shuffle"},
+    "experiment file": OF_TABLES - {"features"},
+    "experiment table": {"sparse", "dtype"},
+    "experiment --json -": OF_TABLES - {"features"} | {"folds", "shuffle", "format"},
     "fuse --list": set(VALUES),
     "fuse rrf": {"norm", "qrels"},
     "fuse combsum": {"qrels"},
     "fuse mapfuse": {"norm", "weights"},
+    "explain --json -": {"top"},
+    "explain --against": {"background"},
     "export json": {"jobs"},
     "export ranklib": {"jobs"},
     "export solr": {"jobs"},
@@ -112,10 +159,16 @@ def files(tmp_path_factory):
         "PREFS": [f"{i // 5} 0 d{i} {i % 3}" for i in range(40)],
         "ZSCORES": [f"{i} map .5 .1" for i in range(8)],
         "NAMES": ["a", "b"],
+        "TOML": ["seeds = 1"],
     }
     paths = {"FOLDS": folder / "folds", "MODEL": folder / "model"}
+    rows = [f"{i // 5},{i % 5},{i % 4}" for i in range(40)]
+    contents["BARE"] = ["query,1,2", *rows]
+    graded = [f"{row},{i % 3},{i}" for i, row in enumerate(rows)]
+    contents["TABLE"] = ["query,1,2,grade,page", *graded]
     for name, text in contents.items():
-        paths[name] = folder / name.lower()
+        is_table = name in ("BARE", "TABLE")
+        paths[name] = folder / (name.lower() + ".csv" * is_table)
         paths[name].write_text("\n".join(text) + "\n")
     for part in ("train", "vali", "test"):
         path = paths["FOLDS"] / "Fold1" / f"{part}.txt"
@@ -205,13 +258,19 @@ def test_an_option_is_used_or_refused(run, recorded, files, tmp_path, mode, opti
 
 
 def test_the_modes_of_all_commands_are_walked():
-    assert {arguments[0] for arguments in MODES.values()} | {"demo"} == set(commands())
+    # The actions of clicks have options of their own, which its tests walk.
+    walked = {arguments[0] for arguments in MODES.values()} | {"clicks", "demo"}
+    assert walked == set(commands())
+
+
+SEVERAL_TIMES = ("settings", "measure", "validation", "rankers", "grids")
 
 
 @pytest.mark.parametrize("command", commands())
 def test_no_option_is_given_twice(fails, files, command):
     for option, action in options_of(command).items():
-        if action.nargs == 0 or option in ("settings", "measure"):
+        of_rows = (command, option) == ("experiment", "features")
+        if action.nargs == 0 or option in SEVERAL_TIMES or of_rows:
             continue
         value = value_of(option, command)
         for flag in action.option_strings:

@@ -9,18 +9,32 @@ from skrank.datasets import (
     dump_letor,
     dump_qrels,
     dump_run,
+    iter_jsonl_documents,
+    iter_trec_documents,
     judge_run,
+    load_cranfield,
+    load_jsonl_documents,
+    load_jsonl_queries,
     load_letor,
     load_letor_folds,
     load_qrels,
     load_run,
     load_see_also,
     load_table,
+    load_trec_documents,
+    load_trec_topics,
+    load_tsv_queries,
 )
 from skrank.export import load_model
 from skrank.metrics import trec_measures
 
 LETOR, QRELS, RUN = b"1 qid:1 1:.5\n", b"q1 0 a 1\n", b"q1 Q0 a 1 .5 t\n"
+DOC = b"<DOC><DOCNO>1</DOCNO></DOC>"
+TEXT_READERS = (
+    *(load_jsonl_documents, load_jsonl_queries, load_trec_documents),
+    *(load_trec_topics, load_tsv_queries),
+)
+ENCODINGS = [None, 3, "no such", "utf-16", "", b"utf-8", "\ud800", "base64"]
 NEITHER = [None, 3, 1.5, object(), [], b"x", Exception]
 FLAGS = ["yes", 1, None, np.array([1, 2]), object()]
 COLUMNS = [None, 3, object(), "a", {1}, iter("a"), np.array(5), [b"a"]]
@@ -42,6 +56,14 @@ def valid(tmp_path):
         load_letor: {"source": LETOR},
         load_qrels: {"source": QRELS},
         load_run: {"source": RUN},
+        load_cranfield: {"folder": tmp_path},
+        iter_jsonl_documents: {"source": b'{"id": 1}'},
+        load_jsonl_documents: {"source": b'{"id": 1}'},
+        load_jsonl_queries: {"source": b'{"id": 1}'},
+        iter_trec_documents: {"source": DOC},
+        load_trec_documents: {"source": DOC},
+        load_trec_topics: {"source": b"<top><num>1</top>"},
+        load_tsv_queries: {"source": b"1\ta"},
         load_table: {"path": table, "label": "g", "qid": "q"},
         load_letor_folds: {"folder": tmp_path},
         load_see_also: {"packages": ("joblib",)},
@@ -58,6 +80,17 @@ CASES = [
     *((f, "source", ["\ud800", "", "\0"]) for f in (load_letor, load_run)),
     *((f, "path", ["\ud800", "", "\0"]) for f in (load_table, dump_letor, dump_run)),
     (load_letor_folds, "folder", [*NEITHER, "\ud800", ""]),
+    (load_cranfield, "folder", [*NEITHER, "\ud800", ""]),
+    *((f, "source", [*NEITHER[:5], "\ud800", "", "\0"]) for f in TEXT_READERS),
+    *((f, "max_bytes", ["a", 0, -1, 1.5]) for f in (load_cranfield, *TEXT_READERS)),
+    *((f, "encoding", ENCODINGS) for f in (load_trec_topics, load_tsv_queries)),
+    *((f, "encoding", ENCODINGS) for f in (load_trec_documents, iter_trec_documents)),
+    *((f, "id_key", [3, b"id", ["id"]]) for f in (load_jsonl_documents,)),
+    *((f, "fields", [3, "a", [], [3], object()]) for f in (iter_jsonl_documents,)),
+    *(
+        (f, "fields", [3, "a", ["a"], {}, {"a": []}, {"a": 3}, {3: "a"}, {"a": [3]}])
+        for f in (load_trec_documents, iter_trec_documents)
+    ),
     (load_see_also, "data_home", [3, b"x", ""]),
     *((f, "dtype", ["inf", 3, (), [1], "\ud800"]) for f in (load_letor, load_table)),
     *((load_letor, flag, FLAGS) for flag in ("sparse", "clip", "as_frame")),
@@ -65,8 +98,7 @@ CASES = [
     (load_see_also, "as_frame", FLAGS),
     (dump_letor, "skip_zeros", FLAGS),
     (judge_run, "complete", FLAGS),
-    *((load_table, name, NAMES) for name in ("label", "qid")),
-    (load_table, "docid", NAMES[1:]),
+    *((load_table, name, NAMES[1:]) for name in ("label", "qid", "docid")),
     (load_table, "features", [3, "f", b"f", [None], [[1]], object(), ["x"]]),
     (load_letor_folds, "folds", [3, "1", ["a"], object(), [1.0]]),
     (load_letor_folds, "bogus", [1]),
@@ -119,11 +151,26 @@ def test_paths_with_line_ends_take_one_line(tmp_path):
             load(path)
 
 
-def test_the_path_of_a_run_is_no_run():
-    with pytest.raises(TypeError, match=r"got 'run\.txt'; load it with .*\.load_run$"):
-        trec_measures("run.txt", {"q": {"a": 1}})
-    with pytest.raises(TypeError, match=r"load it with skrank\.datasets\.load_qrels$"):
-        trec_measures({"q": {"a": 1.0}}, "qrels.txt")
+def test_paths_in_place_of_tables_are_read(tmp_path):
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_bytes(QRELS)
+    run.write_bytes(RUN)
+    expected = judge_run(load_qrels(QRELS), load_run(RUN))
+    judged = judge_run(qrels, str(run))
+    assert judged.docids.tolist() == expected.docids.tolist()
+    with pytest.raises(FileNotFoundError, match=r"run: cannot read .*absent'"):
+        judge_run(qrels, tmp_path / "absent")
+    for one, other, found in (
+        (run, qrels, "run holds a run, lines 'query Q0 "),
+        (qrels, qrels, "qrels holds judgements, lines 'query iteration"),
+    ):
+        order = r"judge_run takes judgements first and then a run, judge_run\(qrels"
+        with pytest.raises(ValueError, match=f"{order}.*, but .*{found}"):
+            judge_run(one, other)
+    with pytest.raises(
+        TypeError, match=r"qrels must be a mapping \{query: \{group: \{do"
+    ):
+        trec_measures(str(qrels), run, "all", judgement_format="qrels_jg")
 
 
 def test_a_model_in_a_pipe_is_limited(tmp_path, monkeypatch):

@@ -183,6 +183,10 @@ BAD_LINES = [
         "expected a finite value (or NULL or nan for a missing one), f",
     ),
     (b"1 qid:1 1:1\rx", "expected the end of the line after a carriage return, found"),
+    (
+        b"1 qid:1 1:1 # a\r0 qid:1 1:2 # b\r",  # lines of old Macs
+        "expected the end of the line after a carriage return, found '0'",
+    ),
     (b"1 qid:1 1:1 \x00", "expected a feature 'index:value', found '\\x00'"),
 ]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skrank.datasets import load_table
+from skrank.rankers import MART
 
 pd = pytest.importorskip("pandas")
 
@@ -237,3 +238,183 @@ def test_damaged_parquet_is_told_in_one_line(tmp_path):
             messages.append(str(error))
     assert messages
     assert [message for message in messages if not message.isprintable()] == []
+
+
+SITES = """query,grade,site,shop,bm25
+1,2,news,007,0.5
+1,0,,NA,0.25
+2,1,blog,7,1
+"""
+
+
+def test_columns_of_names(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(SITES)
+    named = {"label": "grade", "qid": "query", "as_frame": True}
+    data = load_table(path, categorical_features=["shop", "site"], **named)
+    assert data.X.columns.tolist() == data.feature_names.tolist()
+    assert data.X.columns.tolist() == ["site", "shop", "bm25"]
+    assert data.X["shop"].tolist() == ["007", "NA", "7"]
+    assert data.X["site"].isna().tolist() == [False, True, False]
+    assert data.X.dtypes.map(str).tolist() == ["category", "category", "float32"]
+    assert data.X.index.equals(data.y.index)
+    MART(n_estimators=2, min_samples_leaf=1).fit(data.X, data.y)
+    by_dtype = load_table(path, categorical_features="from_dtype", **named).X
+    assert by_dtype.dtypes.map(str).tolist() == ["category", "float32", "float32"]
+    pd.testing.assert_series_equal(by_dtype["site"], data.X["site"])
+
+
+def test_columns_of_names_in_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = FRAME.assign(site=["x", None, "y"])
+    frame["kind"] = frame["query"].astype("category")
+    path, options = tmp_path / "t.parquet", NAMES | {"as_frame": True}
+    frame.to_parquet(path)
+    names = ["length", "site", "kind"]
+    X = load_table(path, categorical_features=names, **options).X
+    assert X.dtypes.map(str).tolist() == ["float32", *["category"] * 3]
+    assert X["length"].tolist() == [10, 20, 30]
+    X = load_table(path, categorical_features="from_dtype", **options).X
+    assert X.dtypes.map(str).tolist() == ["float32", "float32", "category", "category"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"categorical_features": ["zoo"]}, r"categorical_features\[0\]: .* no column"),
+        ({"categorical_features": "site"}, "categorical_features must be a sequence"),
+        ({"features": ["bm25"]}, "categorical_features: 'site' is no feature"),
+        ({"as_frame": False}, "categorical_features need as_frame=True"),
+        ({"categorical_features": ["shop"]}, "'site' must be numeric, found dtype"),
+    ],
+)
+def test_unfit_columns_of_names(tmp_path, change, message):
+    path = tmp_path / "t.csv"
+    path.write_text(SITES)
+    named = {"label": "grade", "qid": "query", "as_frame": True}
+    with pytest.raises(ValueError, match=message):
+        load_table(path, **{**named, "categorical_features": ["site"]} | change)
+
+
+def test_documents_without_grades(tmp_path):
+    FRAME.drop(columns="grade").to_csv(tmp_path / "t.csv", index=False)
+    for as_frame in (False, True):
+        data = load_table(
+            tmp_path / "t.csv", label=None, qid="query", docid="doc", as_frame=as_frame
+        )
+        assert data.y is None
+        assert data.feature_names.tolist() == ["bm25", "length"]
+
+
+def test_ids_of_text_stand_as_they_are(tmp_path):
+    rows = ["01,007", "1,7", "1.0,1e5", "NA,100000", "01,NA", "1,"]
+    path = tmp_path / "ids.csv"
+    path.write_text("q,id,y,a\n" + "".join(f"{row},1,0.5\n" for row in rows))
+    data = load_table(path, label="y", qid="q", docid="id")
+    assert data.groups.tolist() == ["01", "1", "1.0", "NA", "01", "1"]
+    assert data.docids.tolist() == ["007", "7", "1e5", "100000", "NA", ""]
+    large = 2**53 + 1
+    path.write_text(f"q,id,y,a\n{large},1,1,2\n{large - 1},2,0,3\n-5,3,0,3\n")
+    data = load_table(path, label="y", qid="q", docid="id")
+    assert data.groups.tolist() == [large, large - 1, -5]
+    assert data.groups.dtype == np.int64
+
+
+def test_document_numbers_of_parquet_with_a_gap(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"q": [1, 1], "id": [2**60 + 1, None], "y": [1.0, 0.0], "a": [1.0, 2.0]}
+    parquet.write_table(pa.table(columns), tmp_path / "ids.parquet")
+    data = load_table(tmp_path / "ids.parquet", label="y", qid="q", docid="id")
+    assert data.docids.tolist() == [str(2**60 + 1), ""]
+
+
+TYPES = {"query": "Int64", "page": "Int32", "grade": "UInt8", "old": "boolean"}
+
+
+@pytest.fixture
+def nullable(tmp_path):
+    """A Parquet file of the types of pandas that know missing values, and its frame."""
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {
+            "query": [1, 1, 2, 2],
+            "page": [7, 8, 9, None],
+            "grade": [1, 0, 1, 0],
+            "old": [True, None, False, True],
+            "shop": pd.array([2**60, 2**60 + 1, None, 5], dtype="Int64"),
+            "f": [0.1, 0.2, 0.3, 0.4],
+        }
+    ).astype(TYPES)
+    return tmp_path / "t.parquet", frame
+
+
+GIVEN = {"label": "grade", "qid": "query", "docid": "page"}
+
+
+def test_parquet_of_nullable_numbers(nullable):
+    path, frame = nullable
+    frame.to_parquet(path)
+    data = load_table(path, **GIVEN, features=["old", "f"], dtype=np.float64)
+    assert data.docids.tolist() == ["7", "8", "9", ""]
+    assert data.groups.tolist() == [1, 1, 2, 2]
+    assert data.y.tolist() == [1, 0, 1, 0]
+    np.testing.assert_array_equal(data.X[:, 0], [1, np.nan, 0, 1])
+    names = {"categorical_features": ["shop"], "as_frame": True}
+    shops = load_table(path, **GIVEN, **names).X["shop"]
+    assert shops.cat.categories.tolist() == [5, 2**60, 2**60 + 1]
+    assert shops.isna().tolist() == [False, False, True, False]
+
+
+def test_parquet_with_an_index(nullable):
+    path, frame = nullable
+    frame = frame.drop(columns=["shop", "old"])
+    frame.set_index(["query", "page"]).to_parquet(path)
+    data = load_table(path, label="grade", qid="query", docid="page")
+    assert data.groups.tolist() == [1, 1, 2, 2]
+    assert data.docids.tolist() == ["7", "8", "9", ""]
+    assert data.feature_names.tolist() == ["f"]
+    # Unless it is asked for, an index is no feature.
+    assert load_table(path, label="grade", qid="query").feature_names.tolist() == ["f"]
+    chosen = load_table(path, label="grade", qid="query", features=["page"])
+    np.testing.assert_array_equal(chosen.X[:, 0], [7, 8, 9, np.nan])
+    frame.set_index(np.array([5, 3, 1, 0])).to_parquet(path)
+    assert load_table(path, **GIVEN).feature_names.tolist() == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([["a"], ["b"], [], ["a"]], "found lists or the like; turn"),
+        ([{"a": 1}, {"a": 2}, None, {"a": 1}], "found lists or the like; turn"),
+        ([b"a", b"b", None, b"a"], "found b'a'; turn"),
+    ],
+)
+def test_what_cannot_be_a_name_is_told_with_its_file(nullable, values, found):
+    path, frame = nullable
+    frame.assign(tags=values).to_parquet(path)
+    message = rf"t\.parquet: column 'tags' is categorical and must hold .*{found}"
+    with pytest.raises(ValueError, match=message):
+        load_table(path, **GIVEN, categorical_features=["tags"], as_frame=True)
+
+
+def test_a_line_of_names_alone(tmp_path):
+    (tmp_path / "t.csv").write_text("query,page,grade,f\n")
+    with pytest.raises(ValueError, match=r"t\.csv has no rows"):
+        load_table(tmp_path / "t.csv", **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"features": ["a", "b", "a"]}, "features must name each column once, got 'a'"),
+        ({"categorical_features": ["a", "a"]}, "categorical_features must name each"),
+        ({"features": ["grade", "a"]}, "features must not hold the label 'grade'"),
+    ],
+)
+def test_features_are_named_once_and_are_no_labels(tmp_path, columns, message):
+    path = tmp_path / "t.csv"
+    path.write_text("qid,grade,a,b\n1,0,3,1\n1,1,2,2\n")
+    for as_frame in (False, True):
+        with pytest.raises(ValueError, match=message):
+            load_table(path, label="grade", qid="qid", as_frame=as_frame, **columns)

@@ -154,14 +154,14 @@ def test_ties_and_depth():
     assert shallow.missing_docids.tolist() == ["a"]
 
 
-def test_qrels_and_run_in_either_order():
+def test_a_run_in_place_of_judgements_is_an_error():
     qrels, run = load_qrels(QRELS), load_run(RUN)
-    one, other = judge_run(qrels, run), judge_run(run, qrels)
-    assert one.docids.tolist() == other.docids.tolist()
-    assert one.y.tolist() == other.y.tolist()
-    with pytest.raises(TypeError, match="run must be a Run, as load_run returns it"):
+    order = r"judge_run takes judgements first and then a run, judge_run\(qrels, run\)"
+    with pytest.raises(TypeError, match=f"{order}, got a run as qrels and judgements"):
+        judge_run(run, qrels)
+    with pytest.raises(TypeError, match=f"{order}, got judgements as run$"):
         judge_run(qrels, qrels)
-    with pytest.raises(TypeError, match=r"qrels must be a Qrels, .* got \[1\]"):
+    with pytest.raises(TypeError, match=r"qrels must be a Qrels, a mapping .* \[1\]"):
         judge_run([1], run)
 
 
@@ -422,3 +422,22 @@ def test_limits_of_trec_files():
     assert load_qrels(text).y.tolist() == [1]
     with pytest.raises(ValueError, match="load_run: max_bytes must be"):
         load_run(text, max_bytes=-1)
+
+
+@pytest.mark.parametrize(
+    ("load", "line"), [(load_run, "q Q0 {} 1 3 t"), (load_qrels, "q 0 {} 1")]
+)
+def test_a_carriage_return_alone_ends_no_line(load, line, tmp_path):
+    first, second = line.format("a"), line.format("é")
+    for end in ("\r\n", "\r\r\n"):
+        text = first + end + second + end
+        assert load(text.encode()).docids.tolist() == ["a", "é"]
+        assert load((first + end + second + "\r").encode()).docids.tolist()[1:] == ["é"]
+    text = f"{first}\n{second}\r{first}\n".encode()
+    (tmp_path / "file").write_bytes(text)
+    for source, name in [(text, "<text>"), (tmp_path / "file", "file")]:
+        message = (
+            f"{name}, line 2: expected the end of the line after a carr.* found 'q'"
+        )
+        with pytest.raises(ValueError, match=message):
+            load(source)

@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -50,11 +51,16 @@ from skrank.datasets import make_ranking
 from skrank.energies import MLPEnergy
 from skrank.export import load_model, save_model
 from skrank.export._allowed import SKLEARN_CLASSES
-from skrank.losses import ListNetLoss
+from skrank.losses import ListNetLoss, LogLoss
 from skrank.preprocessing import QueryMinMaxScaler
 from skrank.rankers import (
+    MART,
+    BoostedRanker,
     EnergyRanker,
+    LambdaMART,
+    LambdaRank,
     LogisticRanker,
+    RandomForestRanker,
     RankNet,
     RankSVM,
     StructRank,
@@ -252,8 +258,6 @@ def test_a_generator_goes_on_with_the_same_numbers(tmp_path):
 
 
 def test_metadata_requests_are_kept(tmp_path):
-    import sklearn
-
     with sklearn.config_context(enable_metadata_routing=True):
         model = StandardScaler().set_fit_request(sample_weight=True)
         loaded = round_trip(model, tmp_path)
@@ -553,3 +557,110 @@ def test_an_interrupt_in_the_middle_of_a_member_is_what_is_raised(
     with pytest.raises(KeyboardInterrupt):
         save_model(ranker, tmp_path / "m")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_models_of_poor_data_are_loaded(ranker, data, tmp_path):
+    X, y, groups = data
+    X = X.copy()
+    X[:, 3:] = [3.0, 0.0]  # features that are constant
+    for variant in ranker._variants():
+        for grades in (y, (y > 1).astype(float)):
+            model = ranker(**variant)
+            if "random_state" in model.get_params():
+                model.set_params(random_state=0)
+            try:
+                model.fit(X, grades, groups)
+                save_model(model, tmp_path / "model.skrank")
+            except (TypeError, ValueError):
+                continue  # two grades are too few, or an option has no safe form
+            loaded = load_model(tmp_path / "model.skrank")
+            expected = model.predict(X, groups)
+            assert loaded.predict(X, groups).tobytes() == expected.tobytes()
+
+
+def test_parameters_that_loading_would_refuse_are_not_saved(data, tmp_path):
+    ranker = MART(n_estimators=2).fit(*data).set_params(min_samples_leaf=None)
+    with pytest.raises(ValueError, match="min_samples_leaf must be a whole number"):
+        save_model(ranker, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def top_is_relevant(y_true, y_score):
+    return float(y_true[np.argmax(y_score)] > 0)
+
+
+class OwnLoss(LogLoss):
+    """A loss of the user's own."""
+
+
+class OwnScores(LogLoss):
+    """A loss that predictions go through."""
+
+    def to_scores(self, raw):
+        return -np.asarray(raw)
+
+
+OPTIONS = {"n_estimators": 3, "min_samples_leaf": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value"),
+    [
+        (LambdaMART(top_is_relevant, **OPTIONS), "measure", "ndcg@10"),
+        (BoostedRanker(OwnLoss(), **OPTIONS), "loss", LogLoss()),
+        (RandomForestRanker(loss=OwnLoss(), **OPTIONS), "loss", None),
+        (LambdaRank(top_is_relevant, max_iter=2, random_state=0), "measure", "map"),
+        (EnergyRanker(loss=OwnLoss(), max_iter=2), "loss", None),
+        (
+            MART(validation_measure=["map", top_is_relevant], **OPTIONS),
+            "validation_measure",
+            "map",
+        ),
+        (make_pipeline(PCA(2), MART(callback=lambda _: False)), "mart__callback", None),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_models_that_learned_from_own_functions_are_saved_without_them(
+    model, name, value, data, tmp_path
+):
+    model = clone(model)
+    if hasattr(model, "steps"):
+        with sklearn.config_context(enable_metadata_routing=True):
+            model.fit(data[0], data[1], groups=data[2])
+    else:
+        fit(model, data)
+    expected = model.predict(data[0])
+    short = name.rpartition("__")[2]
+    path = tmp_path / "m"
+    with pytest.raises(TypeError, match=rf"{short}.* set_params\({short}=.* before"):
+        save_model(model, path)
+    loaded = round_trip(model.set_params(**{name: value}), tmp_path)
+    np.testing.assert_array_equal(loaded.predict(data[0]), expected)
+    if "warm_start" in model.get_params():
+        for ranker in (model, loaded):
+            ranker.set_params(warm_start=True)
+            if "n_estimators" in ranker.get_params():
+                ranker.set_params(n_estimators=5)
+            fit(ranker, data)
+        np.testing.assert_array_equal(loaded.predict(data[0]), model.predict(data[0]))
+
+
+def test_what_messages_advise_is_accepted(data, tmp_path):
+    ranker = LambdaMART(top_is_relevant, **OPTIONS).fit(*data)
+    refuse_to_save(ranker, r"call set_params\(measure='ndcg@30'\) of Lamb", tmp_path)
+    round_trip(ranker.set_params(measure="ndcg@30"), tmp_path)
+    ranker = MART(learning_rate=lambda i: 0.1, **OPTIONS)
+    path = tmp_path / "model.skrank"
+    path.unlink()
+    refuse_to_save(ranker, r"call set_params\(learning_rate='auto'\)", tmp_path)
+    ranker.fit(*data)
+    told = r"set_params\(learning_rate=ranker\.learning_rates_\) before"
+    refuse_to_save(ranker, told, tmp_path)
+    round_trip(ranker.set_params(learning_rate=ranker.learning_rates_), tmp_path)
+
+
+def test_losses_that_predictions_go_through_stay(data, tmp_path):
+    ranker = BoostedRanker(OwnScores(), **OPTIONS).fit(*data).set_params(loss=None)
+    refuse_to_save(ranker, r"BoostedRanker\.loss_ cannot be saved: .*OwnSc", tmp_path)

@@ -123,6 +123,21 @@ def test_stored_files_predict_as_they_did(name):
     np.testing.assert_allclose(model.predict(ROWS), PREDICTED[name], rtol=1e-12)
 
 
+def test_boosting_goes_on_from_stored_files(rng):
+    names = [name for name in sorted(PREDICTED) if name in ("lambdamart", "mart")]
+    assert names
+    for name in names:
+        model = load(FOLDER / f"{name}.skrank")
+        X = rng.normal(size=(100, model.n_features_in_))
+        y, groups = rng.integers(0, 3, 100), np.repeat(np.arange(10), 10)
+        n_trees = model.ensemble_.n_trees
+        model.set_params(warm_start=True, n_estimators=model.n_estimators + 2)
+        model.fit(X, y, groups)
+        assert model.ensemble_.n_trees == n_trees + 2
+        assert model.hessian_unit_ == 1.0
+        assert model.learning_rate_ == model.learning_rate
+
+
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_parameters_of_the_loss_survive(name):
     model = load(FOLDER / f"{name}.skrank")

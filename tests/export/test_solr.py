@@ -13,9 +13,11 @@ from _exported import (
     hard_rows,
     sums_by_hand,
 )
+from numpy.testing import assert_allclose
 
 from skrank.export import score_solr, to_solr
 from skrank.export._solr import before_slack
+from skrank.rankers import MART
 
 SLACK = np.float32(1e-6)
 
@@ -91,6 +93,24 @@ def test_small_features_are_multiplied_by_a_power_of_two():
     assert float(first["norm"]["params"]["avg"]) == 0.0
     mantissa, _ = np.frexp(float(first["norm"]["params"]["std"]))
     assert mantissa == 0.5
+
+
+def test_values_that_overflow_when_multiplied_do_not_join_the_missing_ones():
+    rng = np.random.default_rng(0)
+    x = (rng.uniform(1, 2, 400) * 1e-10).astype(np.float32)
+    absent = rng.random(400) < 0.3
+    x[absent] = np.nan
+    y = np.where(absent, 0.0, 2.0 - (rng.random(400) < 0.1))
+    ranker = MART(
+        n_estimators=5, min_samples_leaf=2, max_leaf_nodes=3, random_strength=0.0
+    )
+    ranker.fit(x[:, None], y, np.repeat(np.arange(20), 20))
+    text = to_solr(ranker, "small", feature_names=["a"])
+    assert '"norm"' in text
+    assert '"Infinity"' in text
+    rows = np.array([[-3e38], [-1e30], [1e10], [1e30], [3e38], [np.nan]], np.float32)
+    served = score_solr(text, rows, feature_names=["a"])
+    assert_allclose(served, ranker.predict(rows), rtol=1e-6)
 
 
 def test_the_form_of_a_tree():

@@ -42,6 +42,7 @@ from skrank.export import load_model, save_model
 from skrank.rankers import (
     MART,
     BoltzRank,
+    FRank,
     GERank,
     LargeMarginOrdinal,
     LogisticRanker,
@@ -49,6 +50,7 @@ from skrank.rankers import (
     PRank,
     PreferenceOrdering,
     RandomForestRanker,
+    RankBoost,
     RankSVM,
     RobustSparseRanker,
     Rocchio,
@@ -106,7 +108,7 @@ def test_parameters_of_pairwise_potentials_must_fit(n, data, tmp_path):
 def test_the_energy_of_pairs_checks_the_parameters_of_its_output():
     energy = PairwisePotentialEnergy(n_hidden=2).setup(X)
     params = np.zeros(energy.n_params(X.shape[1]) + 500)
-    with pytest.raises(ValueError, match="output of 2 hidden units has 3 parameters"):
+    with pytest.raises(ValueError, match="params must hold the 42 parameters"):
         energy.scores(params, X, np.array([0, len(X)]))
 
 
@@ -142,6 +144,18 @@ def test_missing_attributes_are_named(name, data, tmp_path):
         load_model(path)
 
 
+@pytest.mark.parametrize("ranker", [RankBoost(n_estimators=3), FRank(n_estimators=3)])
+def test_thresholded_features_need_bins(ranker, data, tmp_path):
+    """A prediction does not, and a warm start would raise an AttributeError."""
+    path = edited(
+        clone(ranker).fit(*data),
+        tmp_path / "m",
+        lambda document: document["model"]["state"].pop("bin_mapper_"),
+    )
+    with pytest.raises(ValueError, match="the attribute bin_mapper_ is missing"):
+        load_model(path)
+
+
 def test_children_of_nodes_stay_in_their_tree(data, tmp_path):
     ranker = MART(n_estimators=3, min_samples_leaf=5).fit(*data)
     trees = ranker.ensemble_
@@ -154,6 +168,46 @@ def test_children_of_nodes_stay_in_their_tree(data, tmp_path):
         write(tmp_path / "m", document, {**members, member: npy(left)})
         with pytest.raises(ValueError, match="left_ must be later nodes"):
             load_model(tmp_path / "m")
+
+
+def test_leaves_have_no_category(data, tmp_path):
+    ranker = MART(n_estimators=3, min_samples_leaf=5).fit(*data)
+    trees = ranker.ensemble_
+    trees.category_ = np.where(trees.feature_ < 0, 1, trees.category_).astype(np.int32)
+    save_model(ranker, tmp_path / "m")
+    with pytest.raises(ValueError, match="category_ must be -1 for leaves"):
+        load_model(tmp_path / "m")
+
+
+def test_leaves_have_no_feature(data, tmp_path):
+    trees = MART(n_estimators=3, min_samples_leaf=5).fit(*data).ensemble_
+    other = np.where(trees.feature_ < 0, -6, trees.feature_).astype(np.int32)
+    path = edited(trees, tmp_path / "m", array=("feature_", other))
+    with pytest.raises(ValueError, match="feature_ must be numbers of features, or -1"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["learning_rate_", "hessian_unit_", "leaf_unit_"])
+@pytest.mark.parametrize("odd", [None, "a", [1], -1.0])
+def test_what_a_warm_start_goes_on_with_is_a_number(name, odd, data, tmp_path):
+    path = edited(MART(n_estimators=2).fit(*data), tmp_path / "m", **{name: odd})
+    with pytest.raises(ValueError, match=f"MART: {name} must be"):
+        load_model(path)
+
+
+def test_a_learning_rate_is_above_zero(data, tmp_path):
+    ranker = MART(n_estimators=2).fit(*data)
+    path = edited(ranker, tmp_path / "m", learning_rate_=0)
+    with pytest.raises(ValueError, match="learning_rate_ must be a number > 0"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("odd", [np.zeros(7, dtype=np.int8), np.full(3, 2, np.int8)])
+def test_constraints_are_signs_of_the_features(odd, data, tmp_path):
+    ranker = MART(n_estimators=2).fit(*data)
+    path = edited(ranker, tmp_path / "m", array=("monotonic_cst_", odd))
+    with pytest.raises(ValueError, match="MART: monotonic_cst_ must"):
+        load_model(path)
 
 
 @pytest.mark.parametrize("gain", ["exp2", "linear", np.arange(5.0)])

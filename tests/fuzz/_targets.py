@@ -13,6 +13,7 @@ from fuzz._models import SavedModels
 from fuzz._mutate import mutate
 from scipy.sparse import issparse
 
+from skrank.click import Sessions, iter_sessions, load_sessions, save_sessions
 from skrank.datasets import dump_letor, load_letor, load_qrels, load_run
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -140,6 +141,67 @@ class Fields(Target):
             assert not np.isnan(numbers).any()
 
 
+class Logs(Target):
+    """The readers of logs of sessions."""
+
+    name = "logs"
+    words = (
+        *(b"\t", b",", b":", b";", b"\n", b"\r\n", b"\0", b" ", b" : ", b"\xc3", b"-1"),
+        *(b"q1\ta,b : a;", b"s1\tq\ta\t1\t0\n", b"s1\tq\tb\t2\t1\n", b"1.0", b"True"),
+        *(b"session\tquery\tdocument\tclick\n", b"9" * 30, b"1_0", b"\xff\xfe", b"s1"),
+    )
+
+    def run(self, data):
+        for kind in ("yandex", "tsv", "auto"):
+            for stray in ("raise", "drop"):
+                self._read(data, {"format": kind, "stray_clicks": stray})
+
+    def _read(self, data, options):
+        try:
+            whole = load_sessions(data, **options)
+        except ValueError as error:
+            if len(str(error).split()) <= 2:
+                raise TypeError(f"no sentence: {error!r}") from error
+            return
+        assert len(whole) > 0
+        assert set(whole.click.tolist()) <= {0, 1}
+        try:
+            parts = list(iter_sessions(data, 3, **options))
+        except ValueError as error:
+            # Rows of a session may stand apart in a whole file only.
+            if "load_sessions" in str(error):
+                return
+            raise TypeError(f"read as a whole, not in pieces: {error}") from error
+        assert all(len(p) == 1 or p.n_impressions <= 3 for p in parts)
+        _assert_same_log(whole, Sessions.concat(parts))
+        self._round_trip(whole)
+
+    def _round_trip(self, sessions):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "log.tsv"
+            try:
+                save_sessions(sessions, path)
+            except ValueError as error:
+                # An id of the one format may hold what parts fields in the other.
+                if "separates fields" not in str(error):
+                    raise TypeError(str(error)) from error
+                return
+            _assert_same_log(sessions, load_sessions(path))
+
+
+def _assert_same_log(one, other):
+    left, right = (
+        (
+            s.query_ids[s.query].tolist(),
+            s.document_ids[s.document].tolist(),
+            s.click.tolist(),
+            s.ptr.tolist(),
+        )
+        for s in (one, other)
+    )
+    assert left == right
+
+
 class Model(Target):
     """The loader of model files, and the models that it returns."""
 
@@ -167,4 +229,4 @@ class Model(Target):
         self._saved.use(index, io.BytesIO(data[2:]))
 
 
-TARGETS: dict[str, Target] = {t.name: t for t in (Letor(), Fields(), Model())}
+TARGETS: dict[str, Target] = {t.name: t for t in (Letor(), Fields(), Logs(), Model())}

@@ -12,7 +12,7 @@ from fuzz._targets import TARGETS, Target, problem_of
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["letor", "fields"])
+@pytest.mark.parametrize("name", ["letor", "fields", "logs"])
 def test_mutated_text_is_read_or_refused(name):
     target = TARGETS[name]
     for number in range(150):

@@ -1,6 +1,7 @@
 """Training curves: what is drawn is what the ranker kept."""
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.inspection import TrainingCurveDisplay
 from skrank.metrics import NDCG
-from skrank.rankers import RankNet, SubsetRegression
+from skrank.rankers import LambdaMART, RankNet, SubsetRegression
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -82,6 +83,86 @@ def test_without_validation_there_is_one_curve(ragged):
     assert len(display.figure_.axes) == 1
 
 
+@pytest.fixture
+def two_sets(ragged):
+    """Arguments of `fit`: training queries and two sets of validation queries."""
+    X, y, groups = ragged
+    parts = [np.isin(groups, np.unique(groups)[k::3]) for k in range(3)]
+    (X, A, B), (y, a, b), (groups, g, h) = (
+        [rows[part] for part in parts] for rows in ragged
+    )
+    sets = {"X_val": {"old": A, "new": B}, "y_val": {"old": a, "new": b}}
+    return {
+        "X": X,
+        "y": y,
+        "groups": groups,
+        **sets,
+        "groups_val": {"old": g, "new": h},
+    }
+
+
+def test_all_measures_of_all_sets_are_drawn(two_sets):
+    ranker = RankNet(
+        (4,),
+        max_iter=6,
+        validation_measure=["map", "mrr"],
+        evaluate_training=True,
+        random_state=0,
+    ).fit(**two_sets)
+    display = TrainingCurveDisplay.from_estimator(ranker)
+    logs = ranker.evals_result_
+    assert display.validation_name == "new map"
+    np.testing.assert_array_equal(
+        display.validation_line_.get_ydata(), logs["new"]["map"]
+    )
+    drawn = {line.get_label(): line.get_ydata() for line in display.other_lines_}
+    names = [(s, m) for s in ("training", "old", "new") for m in ("map", "mrr")]
+    assert list(drawn) == [f"{s} {m}" for s, m in names if (s, m) != ("new", "map")]
+    for label, values in drawn.items():
+        of_set, measure = label.split()
+        np.testing.assert_array_equal(values, logs[of_set][measure])
+    assert len({line.get_color() for line in display.other_lines_}) == len(drawn)
+
+
+def test_the_rule_is_named(two_sets):
+    ranker = RankNet((4,), max_iter=4, validation_rule="mean", random_state=0)
+    display = TrainingCurveDisplay.from_estimator(ranker.fit(**two_sets))
+    assert display.validation_name == "mean of the validation sets, ndcg@10"
+    labels = [line.get_label() for line in display.other_lines_]
+    assert labels == ["old ndcg@10", "new ndcg@10"]
+    means = np.mean([line.get_ydata() for line in display.other_lines_], axis=0)
+    np.testing.assert_allclose(display.validation_line_.get_ydata(), means)
+
+
+def test_an_objective_that_may_rise_is_shown_as_the_measure(ragged):
+    ranker = LambdaMART(n_estimators=4, evaluate_training=True, random_state=0)
+    display = TrainingCurveDisplay.from_estimator(ranker.fit(*ragged))
+    assert display.loss_line_ is None
+    assert display.validation_ax_ is display.ax_
+    (line,) = display.other_lines_
+    assert line.get_label() == "training ndcg@10"
+    np.testing.assert_array_equal(
+        line.get_ydata(), ranker.evals_result_["training"]["ndcg@10"]
+    )
+
+
+def test_an_objective_that_may_rise_is_labelled_where_nothing_was_measured(ragged):
+    ranker = LambdaMART(n_estimators=4, random_state=0).fit(*ragged)
+    display = TrainingCurveDisplay.from_estimator(ranker)
+    assert display.ax_.get_ylabel() == "Objective, which may rise"
+    np.testing.assert_array_equal(display.loss_line_.get_ydata(), ranker.loss_curve_)
+
+
+def test_curves_that_cannot_be_drawn_are_refused():
+    with pytest.raises(ValueError, match="there is nothing to draw; pass loss_curve"):
+        TrainingCurveDisplay().plot()
+    with pytest.raises(ValueError, match=r"other_curves\['a'\] must be an array"):
+        TrainingCurveDisplay(other_curves={"a": [[1.0]]}).plot()
+    odd: Any = {1: [1.0]}
+    with pytest.raises(TypeError, match="strings as labels, got 1"):
+        TrainingCurveDisplay(other_curves=odd).plot()
+
+
 def test_a_pipeline_shows_its_last_step(ragged):
     import sklearn
 
@@ -113,3 +194,9 @@ def test_missing_matplotlib_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"skrank\[plot\]"):
         TrainingCurveDisplay(loss_curve=[1.0]).plot()
+
+
+def test_numbers_that_cannot_be_drawn_are_named():
+    display = TrainingCurveDisplay(loss_curve=[1e308, -1e308])
+    with pytest.raises(ValueError, match=r"loss_curve must hold numbers of at most"):
+        display.plot()

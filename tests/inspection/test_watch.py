@@ -175,14 +175,13 @@ def test_the_start_is_what_iteration_0_reports(ragged):
 
 
 def test_a_callback_may_stop_the_training(ragged):
-    """What the user's callback returns reaches the ranker."""
-    ranker = RankNet((4,), max_iter=3, random_state=0)
-    ranker.callback = lambda info: "an answer"
-    watch = TrainingWatch(ranker, "a test")
-    answer = watch._after_iteration(ranker.callback)(
-        {"iteration": 0, "objective": np.nan, "params": np.zeros(2)}
-    )
-    assert answer == "an answer"
+    """What the callbacks of the user return reaches the ranker."""
+    told = []
+    callbacks = [lambda info: info["iteration"] == 2, told.append]
+    ranker = RankNet((4,), max_iter=5, random_state=0, callback=callbacks)
+    watch = TrainingWatch(ranker, "a test").fit(*ragged)
+    assert watch.ranker.n_iter_ == 2
+    assert [info["iteration"] for info in told] == [0, 1, 2]
 
 
 def test_a_callback_of_the_user_is_told_as_well(ragged):

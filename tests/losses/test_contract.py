@@ -2,8 +2,6 @@
 
 import contextlib
 import inspect
-import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,10 +12,26 @@ from skrank import losses
 from skrank._objective import Objective
 from skrank._rows import GroupedRows
 from skrank.energies import BaseEnergy
-from skrank.exceptions import NotFiniteError
+from skrank.exceptions import NotFiniteError, TrainingDataWarning
 from skrank.losses import BaseLoss
+from skrank.metrics import NDCG
+from skrank.testing import contract_checks
+from skrank.testing._losses import (
+    GradedScores,
+    draws,
+    is_convex,
+    is_shift_invariant,
+    reads_labels_alone,
+)
 
-PUBLIC = [getattr(losses, name) for name in losses.__all__]
+# Few documents may well be alike to a measure.
+pytestmark = pytest.mark.filterwarnings("ignore:.*tells no documents of a query apart")
+
+PUBLIC = [
+    public
+    for public in (getattr(losses, name) for name in losses.__all__)
+    if inspect.isclass(public)
+]
 CONCRETE = [
     cls
     for cls in PUBLIC
@@ -31,24 +45,9 @@ WRAPPERS = [losses.ExplicitPairsLoss, losses.SampledPairsLoss]
 each_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 
 
-def is_pointwise(loss):
-    return getattr(loss, "reading", None) == "pointwise"
-
-
 def columns(loss):
     """Number of scores of a document."""
-    return len(LABELS) if is_pointwise(loss) else loss.n_outputs
-
-
-def draws(loss):
-    """Whether what is drawn, or given, depends on the rows that are prepared."""
-    if isinstance(loss, losses.ListNetLoss):
-        return loss.top_k > 2 and isinstance(loss.n_samples, int)
-    random_kinds = (losses.BPRLoss, losses.SampledPairsLoss, losses.BoltzmannLoss)
-    return isinstance(loss, random_kinds) or "random" in (
-        getattr(loss, "ties", None),
-        getattr(loss, "topology", None),
-    )
+    return len(LABELS) if reads_labels_alone(loss) else loss.n_outputs
 
 
 def overflows(loss):
@@ -59,56 +58,9 @@ def overflows(loss):
     return exponential or getattr(loss, "penalty", None) == "exponential"
 
 
-def reads_row_numbers(loss):
-    return (
-        draws(loss)
-        or isinstance(loss, losses.ExplicitPairsLoss)
-        or getattr(loss, "ties", None) == "stable"
-    )
-
-
-class Data:
-    """Ragged queries: without a tie in the scores, with equal grades, of one row."""
-
-    def __init__(self, seed=0, sizes=(5, 1, 7, 3, 9, 2)):
-        rng = np.random.default_rng(seed)
-        n = sum(sizes)
-        self.ptr = np.concatenate(([0], np.cumsum(sizes)))
-        self.y = rng.integers(0, 4, n).astype(float)
-        self.y[:3] = [0.0, 1.0, 2.0]
-        self.y[6:13] = 1.0
-        self.scores = rng.permutation(n) * 0.21 + rng.uniform(0, 0.1, n) - 2.0
-        self.weight = rng.uniform(0.2, 2.0, n)
-        self.labels_raw = rng.normal(size=(n, 4))
-        self.columns_raw = rng.normal(size=(n, 9))
-
-    def raw(self, loss):
-        if is_pointwise(loss):
-            return self.labels_raw
-        n_outputs = loss.n_outputs
-        return self.scores if n_outputs == 1 else self.columns_raw[:, :n_outputs].copy()
-
-    def prepare(self, loss, weight=None, **options):
-        if is_pointwise(loss):
-            options["labels"] = LABELS
-        return loss.prepare(self.y, self.ptr, weight, **options)
-
-
 @pytest.fixture
 def data():
-    return Data()
-
-
-def finite_differences(function, x, step=1e-4):
-    """Fourth-order central differences of a scalar function."""
-    gradient = np.empty_like(x)
-    for i in np.ndindex(x.shape):
-        e = np.zeros_like(x)
-        e[i] = step
-        near = function(x + e) - function(x - e)
-        far = function(x + 2.0 * e) - function(x - 2.0 * e)
-        gradient[i] = (8.0 * near - far) / (12.0 * step)
-    return gradient
+    return GradedScores()
 
 
 def both(found, expected, **tolerances):
@@ -144,39 +96,19 @@ def test_variants_name_every_choice(cls):
             assert any(field in variant for variant in variants), field
 
 
-@each_loss
-@pytest.mark.parametrize("weighted", [False, True])
-def test_gradient_is_the_derivative_of_the_value(loss, weighted, data):
-    if getattr(loss, "normalize", False) or getattr(loss, "damping", None):
-        pytest.skip("factors are held fixed, as the deltas are")
-    prepared = data.prepare(loss, data.weight if weighted else None)
-    raw = data.raw(loss)
-    values, gradient = prepared.value_gradient(raw)
-    assert gradient.shape == raw.shape
-    expected = finite_differences(lambda s: prepared.value_gradient(s)[0].sum(), raw)
-    rounding = 1e-11 * np.abs(values).sum()  # of a large value, over a small step
-    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8 + rounding)
+@pytest.mark.parametrize(
+    ("loss", "check"),
+    [case for loss in LOSSES for case in contract_checks(loss)],
+    ids=lambda value: getattr(value, "__name__", None) or label(value),
+)
+def test_contract(loss, check):
+    check(loss)
 
 
 @each_loss
-def test_hessian_is_offered_exactly_where_announced_and_true(loss, data):
-    prepared = data.prepare(loss, data.weight)
-    assert hasattr(prepared, "gradient_hessian") == loss.has_hessian
-    if not loss.has_hessian:
-        return
-    raw = data.raw(loss)
-    values, gradient, hessian = prepared.gradient_hessian(raw)
-    both((values, gradient), prepared.value_gradient(raw), rtol=1e-14)
-    if getattr(loss, "normalize", False) or getattr(loss, "damping", None):
-        return
-    for i in np.ndindex(raw.shape):
-        e = np.zeros_like(raw)
-        e[i] = 1e-4
-        up, down, far_up, far_down = (
-            prepared.value_gradient(raw + k * e)[1][i] for k in (1, -1, 2, -2)
-        )
-        expected = (8 * (up - down) - (far_up - far_down)) / 12e-4
-        np.testing.assert_allclose(hessian[i], expected, rtol=1e-6, atol=1e-7)
+def test_flags_about_the_shape_are_told_truthfully(loss):
+    assert is_shift_invariant(loss) == loss.shift_invariant
+    assert is_convex(loss) == loss.convex
 
 
 @each_loss
@@ -194,81 +126,6 @@ def test_queries_without_preference_count_nothing(loss):
     without = loss.prepare(y[2:], [0, 3, 4])
     assert without.total_weight == 0.0
     assert not np.any(without.value_gradient(np.arange(4.0))[1])
-
-
-@each_loss
-def test_a_constant_weight_of_a_query_is_its_repetition(loss, data):
-    if reads_row_numbers(loss) and getattr(loss, "ties", None) != "stable":
-        return
-    if getattr(loss, "normalize", False):
-        return  # not linear in the weight of a query
-    query = np.repeat(np.arange(6), np.diff(data.ptr))
-    twice = np.flatnonzero(query == 0)
-    rows = np.concatenate((np.arange(len(data.y)), twice))
-    weighted = data.prepare(loss, np.where(query == 0, 2.0, 1.0))
-    repeated = loss.prepare(
-        data.y[rows],
-        np.append(data.ptr, data.ptr[-1] + len(twice)),
-        **({"labels": LABELS} if is_pointwise(loss) else {}),
-    )
-    raw = data.raw(loss)
-    values, gradient = weighted.value_gradient(raw)
-    again, slopes = repeated.value_gradient(raw[rows])
-    summed = np.zeros_like(gradient)
-    np.add.at(summed, rows, slopes)
-    np.testing.assert_allclose(weighted.total_weight, repeated.total_weight)
-    np.testing.assert_allclose(values.sum(), again.sum(), rtol=1e-12)
-    np.testing.assert_allclose(gradient, summed, rtol=1e-11, atol=1e-13)
-
-
-@each_loss
-def test_rows_of_a_query_may_come_in_any_order(loss, data):
-    if reads_row_numbers(loss):
-        return
-    query = np.repeat(np.arange(6), np.diff(data.ptr))
-    moved = np.lexsort((np.random.default_rng(1).random(len(query)), query))
-    values, gradient = data.prepare(loss, data.weight).value_gradient(data.raw(loss))
-    other = Data()
-    other.y = data.y[moved]
-    found = other.prepare(loss, data.weight[moved]).value_gradient(
-        data.raw(loss)[moved]
-    )
-    both(found, (values, gradient[moved]), rtol=1e-10, atol=1e-12)
-
-
-@each_loss
-def test_queries_do_not_see_each_other(loss, data):
-    raw = data.raw(loss)
-    values, gradient = data.prepare(loss, data.weight).value_gradient(raw)
-    if reads_row_numbers(loss) and getattr(loss, "ties", None) != "stable":
-        return
-    for q, (a, b) in enumerate(pairwise(data.ptr)):
-        options = {"labels": LABELS} if is_pointwise(loss) else {}
-        one = loss.prepare(data.y[a:b], [0, b - a], data.weight[a:b], **options)
-        value, slope = one.value_gradient(raw[a:b])
-        np.testing.assert_allclose(value[0], values[q], rtol=1e-12, atol=1e-13)
-        np.testing.assert_allclose(slope, gradient[a:b], rtol=1e-12, atol=1e-13)
-
-
-@each_loss
-def test_subsets_of_queries_are_parts_of_the_whole(loss, data):
-    prepared = data.prepare(loss, data.weight)
-    if not hasattr(prepared, "subset"):
-        return
-    raw = data.raw(loss)
-    values, gradient = prepared.value_gradient(raw)
-    total = 0.0
-    for queries in ([2, 0], [1], [5, 3, 4]):
-        part = prepared.subset(np.array(queries))
-        total += part.total_weight
-        rows = np.concatenate([np.arange(*data.ptr[q : q + 2]) for q in queries])
-        both(
-            part.value_gradient(raw[rows]),
-            (values[queries], gradient[rows]),
-            rtol=1e-12,
-            atol=1e-14,
-        )
-    np.testing.assert_allclose(total, prepared.total_weight)
 
 
 class RawScores(BaseEnergy):
@@ -299,7 +156,7 @@ N_ROWS = sum(BATCHED_SIZES)
 
 
 def batched_data():
-    data = Data(sizes=BATCHED_SIZES)
+    data = GradedScores(sizes=BATCHED_SIZES)
     data.y[8:28] = 2.0
     return data
 
@@ -308,7 +165,9 @@ def batched_data():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("labelled", [False, True])
 def test_batches_average_to_the_whole(loss, weighted, labelled):
-    if (labelled and not loss.reads_labels) or (is_pointwise(loss) and not labelled):
+    if (labelled and not loss.reads_labels) or (
+        reads_labels_alone(loss) and not labelled
+    ):
         return
     data = batched_data()
     rows = GroupedRows(
@@ -374,48 +233,6 @@ def test_gradients_without_pairs_are_of_floating_point(wrap, inner):
 
 
 @each_loss
-@pytest.mark.parametrize("n_threads", [2, 3])
-def test_threads_do_not_change_a_bit(loss, n_threads):
-    many = Data(sizes=np.random.default_rng(0).integers(3, 90, 100))
-    raw = (0.01 if overflows(loss) else 1.0) * many.raw(loss)
-    if getattr(loss, "n_samples", None) == "exact":
-        return  # refused for such long lists
-    one = many.prepare(loss).value_gradient(raw)
-    other = many.prepare(loss, n_threads=n_threads).value_gradient(raw)
-    for a, b in zip(one, other):
-        np.testing.assert_array_equal(a, b)
-
-
-@each_loss
-def test_shift_invariance_is_told_truthfully(loss, data):
-    prepared = data.prepare(loss, data.weight)
-    is_same = True
-    for scale in (1.0, 0.1, -0.1):  # small ones are within all caps
-        raw = scale * data.raw(loss)
-        expected = prepared.value_gradient(raw)[0]
-        moved = prepared.value_gradient(raw + 0.83 * scale)[0]
-        is_same &= np.allclose(expected, moved, rtol=1e-9, atol=1e-9)
-    assert is_same == loss.shift_invariant
-
-
-@each_loss
-def test_convexity_is_told_truthfully(loss):
-    rng = np.random.default_rng(1)
-    bent = []
-    for seed in range(3):
-        data = Data(seed)
-        prepared = data.prepare(loss, data.weight)
-        for scale in (0.3, 1.0, 3.0, 9.0):
-            ends = rng.normal(size=(2, 15, *data.raw(loss).shape)) * scale
-            for a, b in zip(*ends):
-                low, middle, high = (
-                    prepared.value_gradient(x)[0].sum() for x in (a, (a + b) / 2, b)
-                )
-                bent.append((middle - (low + high) / 2) / (1 + abs(middle)))
-    assert (max(bent) <= 1e-9) == loss.convex
-
-
-@each_loss
 def test_smoothed_and_relaxed_are_what_they_say(loss, data):
     prepared = data.prepare(loss)
     raw = data.raw(loss)
@@ -445,19 +262,6 @@ def test_labels_are_read_or_refused(loss, data):
 
 
 @each_loss
-def test_clone_and_pickle_evaluate_to_the_same(loss, data):
-    raw = data.raw(loss)
-    prepared = data.prepare(loss, data.weight)
-    expected = prepared.value_gradient(raw)
-    for copy in (clone(loss), pickle.loads(pickle.dumps(loss))):
-        for a, b in zip(data.prepare(copy, data.weight).value_gradient(raw), expected):
-            np.testing.assert_array_equal(a, b)
-    again = pickle.loads(pickle.dumps(prepared)).value_gradient(raw)
-    for a, b in zip(again, expected):
-        np.testing.assert_array_equal(a, b)
-
-
-@each_loss
 def test_parameters_are_checked_once_and_not_per_batch(loss, data, monkeypatch):
     checks = []
     monkeypatch.setattr(
@@ -465,7 +269,7 @@ def test_parameters_are_checked_once_and_not_per_batch(loss, data, monkeypatch):
     )
     data.prepare(loss)
     assert checks == [loss]
-    loss._bind(data.y, data.ptr, None, LABELS if is_pointwise(loss) else None)
+    loss._bind(data.y, data.ptr, None, LABELS if reads_labels_alone(loss) else None)
     assert checks == [loss]
 
 
@@ -483,7 +287,7 @@ def test_a_query_has_its_value_whatever_scores_stand_beside_it(loss, huge):
         loss = clone(loss).set_params(pairs=[[0, 1], [5, 6], [14, 15]])
         if loss.pair_weight is not None:
             loss.set_params(pair_weight=[1.0, 2.0, 3.0])
-    options = {"labels": LABELS} if is_pointwise(loss) else {}
+    options = {"labels": LABELS} if reads_labels_alone(loss) else {}
     prepared = loss.prepare(y, ptr, None, **options)
     values, gradient = prepared.value_gradient(raw)
     large = np.where(
@@ -510,7 +314,7 @@ def long_query(loss):
     ptr = np.array([0, 45, 50, 50, 51])
     if isinstance(loss, losses.ExplicitPairsLoss):
         loss = losses.ExplicitPairsLoss(loss.loss, pairs=[[0, 1], [45, 46]])
-    options = {"labels": LABELS} if is_pointwise(loss) else {}
+    options = {"labels": LABELS} if reads_labels_alone(loss) else {}
     prepared = loss.prepare(rng.integers(0, 4, 51).astype(float), ptr, **options)
     return prepared, rng.normal(size=51 if columns(loss) == 1 else (51, columns(loss)))
 
@@ -553,3 +357,58 @@ def test_weights_and_grades_are_checked_by_name(loss, bad, data):
         data.y[4] = bad
         with pytest.raises(ValueError, match=rf"y must hold .*; found {bad} in row 4"):
             data.prepare(loss)
+
+
+@pytest.mark.parametrize(
+    "labels", [[2, 1, 0], [0, np.nan], [np.inf, 0], [0, 0, 1, 2], [], [[0, 1, 2]]]
+)
+@pytest.mark.parametrize("reading", ["pairwise", "pointwise"])
+def test_labels_that_do_not_ascend_name_no_columns(labels, reading):
+    loss = losses.HingeLoss(reading=reading)
+    with pytest.raises(ValueError, match=r"^labels must hold distinct finite numbers"):
+        loss.prepare([2, 0, 1, 0], [0, 4], labels=labels)
+
+
+def test_what_a_mask_hides_is_not_read():
+    y, raw = np.array([2.0, 0, 1, 0]), np.zeros(4)
+    hidden = [True, False, False, False]
+    with pytest.raises(ValueError, match="y must hold finite grades; found nan in row"):
+        LOG.value_gradient(np.ma.masked_array(y, hidden), raw, [0, 4])
+    with pytest.raises(ValueError, match="sample_weight must hold finite numbers"):
+        LOG.value_gradient(y, raw, [0, 4], np.ma.masked_array(np.ones(4), hidden))
+    for mask in (hidden, True):
+        with pytest.raises(NotFiniteError, match="raw must hold finite numbers; found"):
+            LOG.value_gradient(y, np.ma.masked_array(raw, mask), [0, 4])
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=label)
+@pytest.mark.parametrize("ptr", [[0], [0, 0]], ids=["no query", "an empty query"])
+def test_no_rows_have_no_loss(loss, ptr):
+    if type(loss) in WRAPPERS:
+        pytest.skip("a wrapper has parameters that depend on the rows")
+    labels = LABELS if getattr(loss, "reading", None) == "pointwise" else None
+    prepared = loss.prepare([], ptr, labels=labels)
+    n_columns = loss.n_outputs if labels is None else len(labels)
+    shape = (0,) if n_columns == 1 else (0, n_columns)
+    values, gradient = prepared.value_gradient(np.zeros(shape))
+    assert values.tolist() == [0.0] * (len(ptr) - 1)
+    assert gradient.shape == shape
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.LambdaLoss("map(relevance_level=5)"),
+        losses.SmoothMeasureLoss("map(relevance_level=5)"),
+        losses.SmoothMeasureLoss(NDCG(gain={0: 1, 1: 1, 2: 1})),
+        losses.StructuredHingeLoss("mrr(relevance_level=5)"),
+        losses.StructuredHingeLoss(NDCG(gain={0: 1, 1: 1, 2: 1})),
+        losses.PermutationHingeLoss("map(relevance_level=5)"),
+    ],
+    ids=label,
+)
+def test_documents_that_are_alike_to_a_loss_are_told(loss):
+    message = f"{type(loss).__name__} tells no documents of a query apart, although"
+    with pytest.warns(TrainingDataWarning, match=message):
+        loss.prepare([2, 1, 0, 1], [0, 2, 4])
+    loss.prepare([1, 1, 0, 0], [0, 2, 4])  # of equal grades, the ranker warns

@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import unicodedata
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from skrank.metrics import (
+    FunctionMeasure,
     bootstrap_interval,
     compare,
     count_wins,
@@ -249,8 +251,42 @@ def test_notes_say_what_was_done(table):
         "Means over 40 queries with 95 % bootstrap intervals; letters name the systems "
         "that a system beats, at p < 0.05; Fisher's randomisation test with Holm's "
         "correction; ndcg@5, map on the 39 with a value; lower is better for mse; "
-        "* best."
+        "* best. Conventions: gain 2^y - 1; discount 1/log2(1 + rank); "
+        "expected value of equal scores; queries without relevant documents left out; "
+        "relevant above 0."
     )
+
+
+PRESET_WORDS = {
+    "skrank": "gain 2^y - 1; discount 1/log2(1 + rank); expected value of equal scores",
+    "letor4": "discount 1 at ranks 1 and 2, 1/log2(rank) after; 0 for queries shorter "
+    "than the cut-off; equal scores in the order of the rows; 0 for queries",
+    "sklearn": "linear gain y; discount 1/log2(1 + rank)",
+    "lightgbm": "equal scores in the order of the rows; 1 for queries without relevant",
+}
+
+
+@pytest.mark.parametrize("preset", PRESET_WORDS)
+def test_every_rendering_names_the_conventions(preset, collection):
+    table = compare(*collection, measures=["ndcg@3", "map@3"], preset=preset)
+    plain = " ".join(table.to_text().split())
+    words = f"Conventions of preset {preset}: "
+    for text in (plain, table.to_markdown(), table.to_html(), table.conventions):
+        assert words in text
+        assert PRESET_WORDS[preset] in text
+    assert words in table.to_latex()
+    assert table.to_dict()["conventions"] == table.conventions
+
+
+def test_conventions_say_whose_they_are_where_measures_differ(collection):
+    measures = ["ndcg(gain=linear)@3", "dcg@3", "p(rel=2)@3", "map", "mse"]
+    found = compare(*collection, measures=measures, preset="mslr").conventions
+    assert found.startswith("Conventions: linear gain y (ndcg@3); gain 2^y - 1 (dcg@3)")
+    assert "relevant from grade 2 (p(rel=2)@3); relevant above 0 (map)" in found
+    own = FunctionMeasure(lambda y, s: y[np.argmax(s)], label="top")
+    found = compare(*collection, measures=[own]).conventions
+    assert found.endswith("queries for which <lambda> returns NaN left out")
+    assert compare(*collection, measures=["mse"]).conventions == ""
 
 
 def test_markdown(table):
@@ -350,6 +386,10 @@ def test_unknown_names_of_a_table(table):
         table.p_value("x", "RankSVM")
     with pytest.raises(ValueError, match="unknown measure 'err'"):
         table.marks("RankSVM", "err")
+    odd = replace(table, systems=("a\nb", *["long" * 99] * 9))
+    with pytest.raises(ValueError, match=r"the table has a\\nb, longlong.*…") as error:
+        odd.p_value("x", "y")
+    assert len(str(error.value)) < 600
 
 
 def test_documents_that_nobody_judged_count_nowhere_in_bpref():

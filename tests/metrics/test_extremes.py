@@ -4,6 +4,7 @@ Expected values come from invariances: only the order of scores counts, only rat
 weights and of linear gains, and relevance is a matter of a level.
 """
 
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -232,13 +233,13 @@ def test_scorers_tables_curves_and_importances_of_huge_scores():
 
 def test_trec_measures_of_huge_numbers():
     run = {"q": {"a": 1e300, "b": 1e299, "c": -1e300}}
-    assert trec_measures(run, {"q": {"c": 1}}, "recip_rank").summary["recip_rank"] == (
+    assert trec_measures({"q": {"c": 1}}, run, "recip_rank").summary["recip_rank"] == (
         pytest.approx(1 / 3)
     )
     with pytest.raises(
         ValueError, match=r"qrels holds a grade beyond 1e\+100, whose su"
     ):
-        trec_measures(run, {"q": {"a": 1e300}}, "ndcg")
+        trec_measures({"q": {"a": 1e300}}, run, "ndcg")
 
 
 # Nothing to measure -------------------------------------------------------------------
@@ -276,6 +277,42 @@ def test_a_level_that_no_grade_reaches_is_reported():
             n_resamples=20,
         )
     assert table.means[0, 0] == 0
+
+
+RATINGS = np.array([1.0, 5, 3, 2, 4])
+OF_RATINGS = np.array([7, 7, 7, 8, 8])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["map", "mrr", "p@2", "recall@2", "f@2", "success@1", "rbp", "rprec", "bpref"],
+)
+def test_measures_that_find_every_document_relevant(name):
+    warned = r" finds every document of every query relevant, .* as in 'map\(rel=4\)'$"
+    measure = get_measure(name)
+    scores = -RATINGS
+    with pytest.warns(UndefinedMetricWarning, match=re.escape(measure.name) + warned):
+        evaluate_measure(name, RATINGS, scores, groups=OF_RATINGS)
+    # No warning where the level tells documents apart, grades do not differ, there is
+    # one query, lists have one document, or a ranking lacks some documents.
+    for y, run, groups in [
+        (np.append(RATINGS, 0), np.append(scores, 0), np.append(OF_RATINGS, 8)),
+        (np.ones(5), scores, OF_RATINGS),
+        (RATINGS, scores, np.ones(5)),
+        (RATINGS, scores, np.arange(5)),
+        (RATINGS, np.where(RATINGS == 2, -np.inf, scores), OF_RATINGS),
+    ]:
+        evaluate_measure(measure, y, run, groups=groups)
+    evaluate_measure(
+        measure.set_params(relevance_level=4), RATINGS, scores, groups=OF_RATINGS
+    )
+    evaluate_measure("ndcg", RATINGS, scores, groups=OF_RATINGS)
+
+
+def test_every_document_counts_for_whether_all_are_relevant():
+    y = np.append(np.full(2000, 2.0), [1.0, 0.0])
+    groups = np.arange(len(y)) // 2
+    assert 0 < evaluate_measure("map", y, np.arange(len(y)), groups=groups) < 1
 
 
 def test_one_query_that_carries_information_is_enough():

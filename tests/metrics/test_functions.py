@@ -31,6 +31,7 @@ FUNCTIONS = {
 def test_function_equals_measure_on_rows_in_any_order(name, ragged):
     _, y, groups = ragged
     y = y + np.arange(len(y)) * 1e-3  # a total order, for every variant
+    y[0] = 0.0  # or else all documents were relevant
     scores = np.cos(np.arange(len(y)))
     function = FUNCTIONS[name]
     order = np.argsort(groups, kind="stable")
@@ -200,6 +201,14 @@ def test_rank_biased_overlap_equals_its_definition(rng):
         ("F1@5", "f@5"),
         ("kendall(variant='set')", "kendall(variant=set)"),
         ("nDCG(dcg='exp-log2')@5", "ndcg@5"),
+        ("hit_rate@5", "success@5"),
+        ("r-precision", "rprec"),
+        ("ndcg_burges@5", "ndcg@5"),
+        ("dcg_burges", "dcg"),
+        ("map-l2", "map(rel=2)"),
+        ("precision@5-l3", "p(rel=3)@5"),
+        ("MRR@10-L2", "mrr(rel=2)@10"),
+        ("r-precision-l2", "rprec(rel=2)"),
     ],
 )
 def test_names_are_parsed_and_round_trip(name, canonical):
@@ -211,7 +220,25 @@ def test_names_are_parsed_and_round_trip(name, canonical):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ndgc@10", r"unknown measure 'ndgc@10'; known are bpref, dcg, .*ndcg"),
+        (
+            "ndgc@10",
+            r"'ndgc@10' \(did you mean 'ndcg@10'\?\); known are bpref, dcg, .*ndcg",
+        ),
+        ("hits@5", "'hits@5': ranx counts relevant documents, which is k times 'p@k'"),
+        ("hits-l2", "'hits-l2': ranx counts relevant documents"),
+        ("ndcg@10-l2", r"lower grades; say so by the gain, as in NDCG\(gain={0: 0, 1"),
+        ("err-l2", "'err-l2' ends in a relevance level, which err does not have"),
+        ("map-l0", "'map-l0': the level after -l must be at least 1, got 0"),
+        ("map(rel=1)-l2", r"'map\(rel=1\)-l2' has two relevance levels"),
+        ("mapp-l2", r"unknown measure 'mapp-l2' \(did you mean 'map'\?\)"),
+        ("map@x-l2", "must have a whole number after @, as in 'ndcg@10', got 'x'"),
+        ("Recal(rel=2)@5", r"\(did you mean 'recall\(rel=2\)@5'\?\); known are"),
+        (
+            "rbp.80",
+            r"of ranx adds up grades, .*'rbp\(p=0.80\)', which is the same",
+        ),
+        ("xyz@5", "unknown measure 'xyz@5'; known are"),
+        ("ndcg_burges(gain=linear)", "has the option 'gain' twice"),
         ("ndcg@", "must have a whole number after @, as in 'ndcg@10', got ''"),
         ("ndcg@ten", "must have a whole number after @"),
         ("", "unknown measure"),
@@ -233,12 +260,58 @@ def test_unknown_names(name, message):
         get_measure(name)
 
 
+def test_the_gain_of_a_name_precedes_that_of_a_preset():
+    assert get_measure("ndcg@5", "trec_eval").gain == "linear"
+    assert get_measure("ndcg_burges@5", "trec_eval").gain == "exp2"
+
+
+def foreign(text, **params):
+    """Stand in for a measure of ir_measures, which shows itself as text."""
+    base = type("Measure", (), {"__module__": "ir_measures.measures.base"})
+    own = {"__str__": lambda self: text, "params": params, "__call__": None}
+    return type("_Own", (base,), own)()
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [
+        (foreign("nDCG@10", cutoff=10), "ndcg@10"),
+        (foreign("AP(rel=2)", rel=2), "map(rel=2)"),
+        (foreign("RBP(rel=1)", rel=1), "rbp(p=0.8,rel=1)"),
+        (foreign("RBP(rel=1,p=0.5)@3", rel=1, p=0.5, cutoff=3), "rbp(p=0.5,rel=1)@3"),
+    ],
+    ids=str,
+)
+def test_measures_of_ir_measures_stand_for_their_names(measure, name):
+    assert get_measure(measure, "trec_eval").name == name
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (foreign("Judged@5"), "unknown measure 'Judged@5'; known are"),
+        (
+            foreign("P(judged_only=True)@5"),
+            "measure 'P.*' takes no option 'judged_only",
+        ),
+        (
+            foreign("RBP(p=0.8)", p=0.8),
+            r"measure RBP\(p=0.8\) of ir_measures adds up g",
+        ),
+    ],
+    ids=lambda value: str(value)[:6],
+)
+def test_measures_of_ir_measures_that_are_unknown(measure, message):
+    with pytest.raises(ValueError, match=message):
+        get_measure(measure)
+
+
 def test_get_measure_takes_objects_without_preset():
     measure = get_measure("map")
     assert get_measure(measure) is measure
     with pytest.raises(ValueError, match="preset applies to names"):
         get_measure(measure, preset="mslr")
-    with pytest.raises(TypeError, match="got int"):
+    with pytest.raises(TypeError, match="got 5"):
         get_measure(5)
 
 

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from skrank.metrics import evaluate_measure
+from skrank.metrics import evaluate, evaluate_measure
 
 N_QUERIES = 60
 
@@ -259,3 +259,6 @@ def test_ir_measures(sample, request):
             preset="trec_eval",
         )
         assert ours == pytest.approx(theirs[measure], abs=1e-9), name
+    together = evaluate(grades, run, measures, complete=True)
+    values = [theirs[measure] for measure in measures]
+    assert list(together.summary.values()) == pytest.approx(values, abs=1e-9)

@@ -84,8 +84,8 @@ def trec_dir(data_dir):
 def test_output_equals_trec_eval_line_by_line(trec_dir, expected):
     run, qrels, measures, options = CASES[expected]
     result = trec_measures(
-        read_run(trec_dir / run),
         read_qrels(trec_dir / qrels, options.get("judgement_format", "qrels")),
+        read_run(trec_dir / run),
         measures,
         run_id="STANDARD",
         **options,
@@ -103,7 +103,7 @@ def test_standardized_values_equal_those_of_trec_eval(trec_dir):
         reference.setdefault(topic, {})[name] = (float(mean), float(deviation))
     run, qrels = trec_dir / "results.test", trec_dir / "qrels.test"
     result = trec_measures(
-        read_run(run), read_qrels(qrels), "all", run_id="STANDARD"
+        read_qrels(qrels), read_run(run), "all", run_id="STANDARD"
     ).standardized(reference)
     printed = [line.split("\t") for line in result.lines(True)]
     printed = [(name.strip(), topic, value) for name, topic, value in printed]

@@ -121,7 +121,7 @@ def test_metric_functions(model, ragged):
     X, y, groups = ragged
     scores = model.predict(X)
     with_groups = make_ranking_scorer(ndcg_score, k=3)
-    assert repr(with_groups) == "make_ranking_scorer('ndcg_score')"
+    assert repr(with_groups) == "make_ranking_scorer('ndcg@3')"
     expected = ndcg_score(y, scores, groups=groups, k=3)
     assert with_groups(model, X, y, groups) == pytest.approx(expected)
 
@@ -222,7 +222,7 @@ def test_bad_input(model, ragged):
         assert 0 < scorer(model, X, y) <= 1
     with pytest.raises(ValueError, match="groups must hold one query id per row"):
         scorer(model, X, y, groups[:-1])
-    with pytest.raises(ValueError, match="predicted scores contains NaN"):
+    with pytest.raises(ValueError, match="must not hold NaN, found in row 0"):
         scorer(Recorder(np.nan), X, y, groups)
     with pytest.raises(ValueError, match="unknown measure 'ndgc'"):
         make_ranking_scorer("ndgc")
@@ -245,7 +245,11 @@ def test_missing_groups_in_a_search_say_what_to_do(ragged):
 def test_routing_request_and_its_change(ragged):
     scorer = make_ranking_scorer("map")
     request = get_routing_for_object(scorer)
-    assert request.score.requests == {"groups": True, "sample_weight": True}
+    assert request.score.requests == {
+        "groups": True,
+        "sample_weight": True,
+        "times": True,
+    }
     changed = clone(scorer).set_score_request(sample_weight=False)
     assert get_routing_for_object(changed).score.requests["sample_weight"] is False
     assert changed != scorer

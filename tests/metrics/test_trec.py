@@ -17,43 +17,43 @@ def arrays(table):
 
 
 def test_arrays_and_mappings_give_the_same_result():
-    by_mapping = trec_measures(RUN, QRELS, "all_trec")
-    by_arrays = trec_measures(arrays(RUN), arrays(QRELS), "all_trec")
+    by_mapping = trec_measures(QRELS, RUN, "all_trec")
+    by_arrays = trec_measures(arrays(QRELS), arrays(RUN), "all_trec")
     assert by_mapping.topics == by_arrays.topics == ["a", "b"]
     assert list(by_mapping.lines(True)) == list(by_arrays.lines(True))
 
 
 def test_equal_scores_come_by_decreasing_document_id():
-    result = trec_measures(RUN, QRELS, ["recip_rank", "num_rel"])
+    result = trec_measures(QRELS, RUN, ["recip_rank", "num_rel"])
     np.testing.assert_array_equal(result.per_query["recip_rank"], [1 / 2, 1 / 3])
     assert result.summary["num_rel"] == 3
 
 
 def test_complete_counts_missing_queries_as_zero():
-    result = trec_measures(RUN, QRELS, "recip_rank", complete=True)
+    result = trec_measures(QRELS, RUN, "recip_rank", complete=True)
     np.testing.assert_array_equal(result.per_query["recip_rank"], [1 / 2, 1 / 3, 0])
 
 
 def test_judged_only_closes_the_gaps():
-    result = trec_measures(RUN, QRELS, "recip_rank", judged_only=True)
+    result = trec_measures(QRELS, RUN, "recip_rank", judged_only=True)
     np.testing.assert_array_equal(result.per_query["recip_rank"], [1, 1 / 2])
 
 
 def test_max_results_and_relevance_level():
-    result = trec_measures(RUN, QRELS, "num_rel_ret", max_results=2)
+    result = trec_measures(QRELS, RUN, "num_rel_ret", max_results=2)
     np.testing.assert_array_equal(result.per_query["num_rel_ret"], [1, 0])
-    result = trec_measures(RUN, QRELS, "num_rel_ret", relevance_level=2)
+    result = trec_measures(QRELS, RUN, "num_rel_ret", relevance_level=2)
     np.testing.assert_array_equal(result.per_query["num_rel_ret"], [0, 1])
 
 
 def test_utility_counts_the_collection():
-    result = trec_measures(RUN, QRELS, "utility.0,0,0,1", n_collection=100)
+    result = trec_measures(QRELS, RUN, "utility.0,0,0,1", n_collection=100)
     # not retrieved, not relevant: 100 - 2 - 2 + 1 and 100 - 3 - 1 + 1
     np.testing.assert_array_equal(result.per_query["utility_0,0,0,1"], [97, 97])
 
 
 def test_printed_names_are_understood():
-    result = trec_measures(RUN, QRELS, ["ndcg_cut_10", "P_5", "ndcg_cut.10"])
+    result = trec_measures(QRELS, RUN, ["ndcg_cut_10", "P_5", "ndcg_cut.10"])
     assert list(result.summary) == ["P_5", "ndcg_cut_10"]
 
 
@@ -68,7 +68,7 @@ PREFERENCES = {
 
 def test_preferences_by_hand():
     run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}  # c and d are not retrieved
-    result = trec_measures(run, PREFERENCES, "all", judgement_format="prefs")
+    result = trec_measures(PREFERENCES, run, "all", judgement_format="prefs")
     found = {name: values[0] for name, values in result.per_query.items()}
     # ann: a > b, a > c, b > c, all fulfilled.
     # bob: b > a is not, a > d is, and so is b > d, which follows from the two.
@@ -85,7 +85,7 @@ def test_preferences_by_hand():
 
 def test_preferences_between_documents_that_were_not_retrieved():
     run = {"q": {"c": 1.0}}
-    result = trec_measures(run, PREFERENCES, "all", judgement_format="prefs")
+    result = trec_measures(PREFERENCES, run, "all", judgement_format="prefs")
     found = {name: values[0] for name, values in result.per_query.items()}
     assert found["prefs_simp"] == 0  # a > c and b > c fail, the rest is not retrieved
     assert found["prefs_num_prefs_poss"] == 6
@@ -101,8 +101,8 @@ def test_preferences_from_arrays_equal_those_from_mappings():
     ]
     run = {"q": {"a": 3.0, "b": 1.0}}
     options = {"measures": "all_prefs", "judgement_format": "prefs"}
-    by_arrays = trec_measures(run, list(zip(*rows)), **options)
-    by_mapping = trec_measures(run, PREFERENCES, **options)
+    by_arrays = trec_measures(list(zip(*rows)), run, **options)
+    by_mapping = trec_measures(PREFERENCES, run, **options)
     assert list(by_arrays.lines(True)) == list(by_mapping.lines(True))
 
 
@@ -114,7 +114,7 @@ def test_contradictions_within_a_group_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             trec_measures(
-                run, {"q": {"g": group}}, "prefs_simp", judgement_format="prefs"
+                {"q": {"g": group}}, run, "prefs_simp", judgement_format="prefs"
             )
 
 
@@ -122,14 +122,14 @@ def test_groups_of_judges_are_averaged():
     run = {"q": {"a": 2.0, "b": 1.0}}
     qrels = {"q": {"ann": {"a": 1}, "bob": {"b": 1}, "eve": {"c": 1}}}
     result = trec_measures(
-        run, qrels, ["map_avgjg", "P_avgjg.1"], judgement_format="qrels_jg"
+        qrels, run, ["map_avgjg", "P_avgjg.1"], judgement_format="qrels_jg"
     )
     assert result.per_query["map_avgjg"] == pytest.approx([(1 + 1 / 2 + 0) / 3])
     assert result.per_query["P_avgjg_1"] == pytest.approx([1 / 3])
 
 
 def test_standardized_values_by_hand():
-    result = trec_measures(RUN, QRELS, ["num_ret", "map", "gm_map", "relstring"])
+    result = trec_measures(QRELS, RUN, ["num_ret", "map", "gm_map", "relstring"])
     reference = {
         "a": {"num_ret": (3.0, 0.5), "map": (0.25, 0.0)},
         "b": {"num_ret": (3.0, 0.0), "gm_map": (0.0, 1.0)},
@@ -146,12 +146,12 @@ def test_scores_that_single_precision_cannot_tell_apart_are_tied():
     qrels = {"q": {"a": 1}}
     near = {"q": {"a": 1.0 + 1e-12, "b": 1.0}}
     far = {"q": {"a": 1.0 + 1e-3, "b": 1.0}}
-    assert trec_measures(near, qrels, "recip_rank").summary["recip_rank"] == 0.5
-    assert trec_measures(far, qrels, "recip_rank").summary["recip_rank"] == 1.0
+    assert trec_measures(qrels, near, "recip_rank").summary["recip_rank"] == 0.5
+    assert trec_measures(qrels, far, "recip_rank").summary["recip_rank"] == 1.0
 
 
 def test_lines_look_like_trec_eval():
-    lines = list(trec_measures(RUN, QRELS, ["map", "num_ret"], run_id="x").lines())
+    lines = list(trec_measures(QRELS, RUN, ["map", "num_ret"], run_id="x").lines())
     assert lines == [f"{'num_ret':<22}\tall\t5", f"{'map':<22}\tall\t0.2917"]
 
 
@@ -182,7 +182,7 @@ def test_lines_look_like_trec_eval():
 )
 def test_bad_input(run, qrels, measures, message):
     with pytest.raises(ValueError, match=message):
-        trec_measures(run, qrels, measures)
+        trec_measures(qrels, run, measures)
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_bad_input(run, qrels, measures, message):
 )
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
-        trec_measures(RUN, QRELS, **options)
+        trec_measures(QRELS, RUN, **options)
 
 
 def test_tables_of_another_form_are_refused():
-    with pytest.raises(TypeError, match="run must be a mapping"):
-        trec_measures(3, QRELS)
+    with pytest.raises(TypeError, match="run must be a Run, a mapping"):
+        trec_measures(QRELS, 3)
 
 
 # The package's own objects ------------------------------------------------------------
@@ -258,7 +258,7 @@ def random_run(seed, *, tied, highest=3):
 @pytest.mark.parametrize("depth", [None, 7])
 def test_measures_of_judged_runs_are_those_of_trec_eval(seed, tied, depth):
     run, qrels = random_run(seed, tied=tied)
-    expected = trec_measures(run, qrels, SHARED, max_results=depth)
+    expected = trec_measures(qrels, run, SHARED, max_results=depth)
     judged = judge_run(qrels, run, depth=depth)
     assert judged.queries.tolist() == expected.topics
     data = {"groups": judged.groups, "per_query": True}
@@ -288,7 +288,7 @@ def test_rbp_of_binary_judgements(p):
         groups=judged.groups,
         per_query=True,
     )
-    expected = trec_measures(run, qrels, f"rbp.{p}", complete=True)
+    expected = trec_measures(qrels, run, f"rbp.{p}", complete=True)
     np.testing.assert_allclose(values, expected.per_query[f"rbp_{p}"], atol=1e-14)
 
 
@@ -306,19 +306,49 @@ def test_the_order_of_rows_and_queries_does_not_matter(rng):
         assert one == pytest.approx(other, abs=1e-14)
 
 
-def test_runs_and_judgements_in_either_order():
+def test_objects_mappings_and_files_are_the_same_tables(tmp_path):
     run = load_run(b"a Q0 d1 1 3 t\na Q0 d2 2 2 t\n")
     qrels = load_qrels(b"a 0 d2 1\na 0 d3 1\n")
-    by_hand = trec_measures({"a": {"d1": 3, "d2": 2}}, {"a": {"d2": 1, "d3": 1}})
-    for pair in ((run, qrels), (qrels, run), (run, {"a": {"d2": 1, "d3": 1}})):
+    (tmp_path / "run").write_text("a Q0 d1 1 3 t\na Q0 d2 2 2 t\n")
+    (tmp_path / "qrels").write_text("a 0 d2 1\na 0 d3 1\n")
+    by_hand = trec_measures({"a": {"d2": 1, "d3": 1}}, {"a": {"d1": 3, "d2": 2}})
+    for pair in (
+        (qrels, run),
+        ({"a": {"d2": 1, "d3": 1}}, run),
+        (str(tmp_path / "qrels"), tmp_path / "run"),
+        (qrels.to_pandas(), run.to_pandas("pyterrier")),
+    ):
         assert list(trec_measures(*pair).lines(True)) == list(by_hand.lines(True))
-    assert list(trec_measures({"a": {"d2": 1, "d3": 1}}, run).lines(True)) == list(
-        by_hand.lines(True)
-    )
-    with pytest.raises(TypeError, match=r"qrels must be a mapping .* got Run"):
-        trec_measures(run, run)
-    with pytest.raises(TypeError, match=r"run must be a mapping .* got Qrels"):
-        trec_measures(qrels, qrels)
+
+
+def test_judgements_come_before_the_run():
+    run = load_run(b"a Q0 d1 1 3 t\na Q0 d2 2 2 t\n")
+    qrels = load_qrels(b"a 0 d2 1\na 0 d3 1\n")
+    order = r"trec_measures takes judgements first and then a run, trec_measures\(qrels"
+    for pair, found in (
+        ((run, qrels), "a run as qrels and judgements as run"),
+        ((run, run), "a run as qrels$"),
+        ((qrels, qrels), "judgements as run$"),
+        ((run, {"a": {"d2": 1}}), "a run as qrels$"),
+    ):
+        with pytest.raises(TypeError, match=f"{order}.*, got {found}"):
+            trec_measures(*pair)
+    with pytest.raises(ValueError, match=f"{order}.*; here qrels holds fractions and"):
+        trec_measures({"a": {"d2": 0.5}}, {"a": {"d2": 1}})
+    # Numbers say nothing of tables whose kind is known.
+    summary = trec_measures(Qrels.from_dict({"a": {"d2": 0.5}}), {"a": {"d2": 1}})
+    assert summary.summary["num_rel"] == 0
+
+
+def test_ids_that_are_no_text_are_ordered_as_text():
+    run = {"q": {20: 1.0, 100: 1.0, 3: 1.0}}  # 3, 20, 100
+    assert trec_measures({"q": {20: 1}}, run, "recip_rank").summary == {
+        "recip_rank": 0.5
+    }
+    mixed = {"q": {20: 1.0, "100": 1.0, 3: 1.0}}
+    assert trec_measures({"q": {"100": 1}}, mixed, "recip_rank").summary == {
+        "recip_rank": pytest.approx(1 / 3)
+    }
 
 
 HOLES = [None, np.nan, pd.NA]
@@ -338,17 +368,17 @@ def test_missing_ids_and_numbers_are_named(hole):
         kept = part[field]
         part[field] = [kept[0], hole]
         with pytest.raises(ValueError, match=message):
-            trec_measures(run, qrels)
+            trec_measures(qrels, run)
         part[field] = kept
     with pytest.raises(ValueError, match="qrels holds a NaN grade"):
-        trec_measures(run, [*qrels[:2], [1, hole]])
+        trec_measures([*qrels[:2], [1, hole]], run)
     with pytest.raises(ValueError, match="qrels holds a NaN grade for query 'q'"):
-        trec_measures({"q": {"a": 1.0}}, {"q": {"a": hole}})
+        trec_measures({"q": {"a": hole}}, {"q": {"a": 1.0}})
     with pytest.raises(ValueError, match="run holds a NaN score for query 'q'"):
-        trec_measures({"q": {"a": hole}}, {"q": {"a": 1}})
+        trec_measures({"q": {"a": 1}}, {"q": {"a": hole}})
     levels = {"q": {"ann": {"1": {"a": 1, "b": hole}}}}
     with pytest.raises(ValueError, match="qrels holds a NaN level for query 'q'"):
-        trec_measures({"q": {"a": 1.0}}, levels, "prefs", judgement_format="prefs")
+        trec_measures(levels, {"q": {"a": 1.0}}, "prefs", judgement_format="prefs")
 
 
 @pytest.mark.parametrize("hole", HOLES)
@@ -426,4 +456,4 @@ def test_spellings_that_name_no_measure(name):
 )
 def test_mappings_of_too_few_levels(form, run, qrels, message):
     with pytest.raises(TypeError, match=message.replace(" .* ", " must be a .* ")):
-        trec_measures(run, qrels, judgement_format=form)
+        trec_measures(qrels, run, judgement_format=form)

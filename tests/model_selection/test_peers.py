@@ -391,8 +391,11 @@ def test_classes_and_odd_predictions_of_other_libraries_are_named():
         PeerRanker(FakeLightGBM).fit(X, y, groups=groups)
     ranker = PeerRanker(FakeLightGBM()).fit(X, y, groups=groups)
     for found, message in (
-        (np.ones(3), "predict must return one score for each of 4 rows, got 3"),
-        (np.ones((4, 2)), r"1d array.* got an array of shape \(4, 2\)"),
+        (np.ones(3), r"must hold one score for each of 4 documents, .* shape \(3,\)"),
+        (
+            np.ones((4, 2)),
+            r"one score for each of 4 documents, got an array of shape \(4, 2\)",
+        ),
     ):
         ranker.estimator_.predict = lambda X, found=found: found
         with pytest.raises(ValueError, match=message):

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
+from skrank.datasets import make_ranking
 from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
+from skrank.rankers import RankNet
 
 PAIRS = [
     (QueryMinMaxScaler(), MinMaxScaler()),
@@ -288,3 +290,19 @@ def test_what_is_no_table_of_numbers_is_named(X, message):
     for scaler in (QueryMinMaxScaler(), QueryStandardScaler()):
         with pytest.raises((TypeError, ValueError), match=message):
             scaler.fit_transform(X, groups=[0])
+
+
+def test_validation_rows_of_a_pipeline_are_named():
+    """Groups of the training rows reach the scaler with the rows of X_val."""
+    X, y, groups = make_ranking(n_queries=12, random_state=0)
+    held = groups >= 8
+    steps = [("scale", QueryStandardScaler()), ("rank", RankNet())]
+    told = "X_val of a pipeline.*RankingRegressor"
+    with (
+        sklearn.config_context(enable_metadata_routing=True),
+        pytest.raises(ValueError, match=rf"found \d+ ids for \d+ rows.*{told}"),
+    ):
+        Pipeline(steps, transform_input=["X_val"]).fit(
+            X[~held], y[~held], groups=groups[~held],
+            X_val=X[held], y_val=y[held], groups_val=groups[held],
+        )  # fmt: skip

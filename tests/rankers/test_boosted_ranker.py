@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from _leaves import as_trees_see_them
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank._core._inner import needs_groups, scores_of
 from skrank.datasets import make_ranking
-from skrank.exceptions import TrainingDataWarning
+from skrank.exceptions import NotFiniteError, TrainingDataWarning
 from skrank.export import load_model, save_model
 from skrank.losses import (
     LambdaLoss,
@@ -88,8 +89,8 @@ def test_squared_loss_gives_the_trees_of_scikit_learn(rng, options, missing):
     peer = HistGradientBoostingRegressor(
         max_iter=10, early_stopping=False, random_state=0, **options
     )
-    # The loss there is half of ours, and so are its gradients and hessians.
-    ours = dict(options, l2_regularization=2 * options.get("l2_regularization", 0))
+    # The loss there is half of ours, but the penalty is in units of the Hessian here.
+    ours = dict(options, learning_rate=0.1, random_strength=0.0)
     ranker = MART(n_estimators=10, stochastic_rounding=False, **ours)
     expected = peer.fit(X, y).predict(X)
     np.testing.assert_allclose(
@@ -161,23 +162,25 @@ def leaves_of(forest, X, tree):
     "loss", [LogisticLoss(), LogLoss(), LambdaLoss(), ListNetLoss()]
 )
 def test_leaves_of_all_iterations_are_newton_steps(loss, l2, least, data):
-    """The whole training, repeated: -η G / (H + λ) in every leaf of every tree."""
-    X, y, groups = data
+    """The whole training, repeated: -η G / (H + λ h) in every leaf of every tree."""
+    X, y, groups = as_trees_see_them(*data)
     options = dict(FAST, n_estimators=4, learning_rate=0.3, l2_regularization=l2)
+    options["max_leaf_nodes"] = 31
     ranker = BoostedRanker(loss, **options, **least).fit(X, y, groups)
     forest, raw = ranker.ensemble_, np.full(len(y), ranker.baseline_[0])
     ptr = np.concatenate([[0], np.flatnonzero(np.diff(groups)) + 1, [len(y)]])
-    prepared = loss.prepare(y, ptr)
+    prepared, unit = loss.prepare(y, ptr), None
     for tree in range(forest.n_trees):
         if loss.has_hessian:
             _, gradient, hessian = prepared.gradient_hessian(raw)
         else:
             gradient, hessian = prepared.value_gradient(raw)[1], np.ones(len(y))
+        unit = hessian.mean() if unit is None else unit
         leaf = leaves_of(forest, X, tree)
         for k in np.unique(leaf):
             rows = leaf == k
             weight = hessian[rows].sum()
-            step = -0.3 * gradient[rows].sum() / (weight + l2)
+            step = -0.3 * gradient[rows].sum() / (weight + l2 * unit)
             np.testing.assert_allclose(forest.value_[k], step, rtol=1e-9)
             np.testing.assert_allclose(forest.weight_[k], weight, rtol=1e-9)
             assert forest.count_[k] == rows.sum() >= FAST["min_samples_leaf"]
@@ -260,6 +263,27 @@ def test_a_warm_start_keeps_bins_and_categories(data):
     assert ranker.bin_mapper_ is mapper
     *_, old, _, _ = ranker.staged_predict(X)
     np.testing.assert_array_equal(old, before)
+
+
+def test_a_warm_start_keeps_the_constraints(data):
+    X, y, groups = data
+    signs = [1] + [0] * 7
+    ranker = MART(warm_start=True, monotonic_cst=signs, **FAST).fit(X, y, groups)
+    ranker.set_params(n_estimators=14).fit(X, y, groups)
+    np.testing.assert_array_equal(ranker.monotonic_cst_, signs)
+    ranker.set_params(n_estimators=15, monotonic_cst=None)
+    with pytest.raises(
+        ValueError, match=r"constraints \[1, 0, .*, but monotonic_cst=\[0"
+    ):
+        ranker.fit(X, y, groups)
+
+
+def test_trees_do_not_sum_features_and_do_not_blame_them(data):
+    X, y, groups = np.nan_to_num(data[0]), *data[1:]
+    X[::7, 0] = 1e300
+    assert np.isfinite(MART(**FAST).fit(X, y, groups).predict(X)).all()
+    with pytest.raises(NotFiniteError, match=r"lower learning_rate=1e\+300"):
+        MART(learning_rate=1e300, **FAST).fit(X, y, groups)
 
 
 def test_warm_starts_that_do_not_fit(data):
@@ -378,7 +402,7 @@ def test_document_weights_are_repetition_where_rows_do_not_meet(data):
     X, y, groups = np.round(data[0], 1), *data[1:]  # a bin for every value
     weight = np.random.default_rng(0).integers(1, 4, size=len(y))
     options = {"min_samples_leaf": 1, "stochastic_rounding": False, "max_leaf_nodes": 6}
-    options |= {"n_estimators": 10}
+    options |= {"n_estimators": 10, "learning_rate": 0.1, "random_strength": 0.0}
     weighted = MART(**options).fit(X, y, groups, sample_weight=weight)
     rows = np.repeat(np.arange(len(y)), weight)
     repeated = MART(**options).fit(X[rows], y[rows], groups[rows])
@@ -519,15 +543,15 @@ def test_leaves_hold_enough_hessian():
 )
 def test_init_is_any_estimator(init, complete):
     X, y, groups = complete
-    ranker = LambdaMART(n_estimators=20, min_samples_leaf=5, init=init)
+    ranker = LambdaMART(n_estimators=20, min_samples_leaf=5, init=init, random_state=0)
     ranker.fit(X, y, groups)
     start = scores_of(ranker.init_, X, groups)
     trees = ranker._add_trees(np.zeros((len(y), 1)), X)[:, 0]
     np.testing.assert_allclose(
-        ranker.predict(X, groups=groups), start + trees, rtol=1e-12
+        ranker.predict(X, groups=groups), start + trees, rtol=1e-12, atol=1e-13
     )
     *_, last = ranker.staged_predict(X, groups=groups)
-    np.testing.assert_allclose(last, start + trees, rtol=1e-12)
+    np.testing.assert_allclose(last, start + trees, rtol=1e-12, atol=1e-13)
     assert ranker.score(X, y, groups) > 0.7
     if needs_groups(ranker.init_):
         with pytest.raises(ValueError, match=r"LambdaMART.predict needs to know"):
@@ -675,11 +699,11 @@ class NaNs(Ridge):
 
 def test_a_model_never_holds_nan(complete):
     X, y, groups = complete
-    with pytest.raises(ValueError, match="init: its scores must be finite"):
+    with pytest.raises(ValueError, match="must not hold NaN"):
         LambdaMART(**FAST, init=NaNs()).fit(X, y, groups)
     words = r"SquaredLoss cannot be evaluated, .* lower learning_rate=1e\+308"
     with pytest.raises(ValueError, match=words):
-        MART(**FAST | {"learning_rate": 1e308}).fit(X, y, groups)
+        MART(**FAST | {"learning_rate": 1e308, "max_leaf_nodes": 31}).fit(X, y, groups)
     with pytest.raises(ValueError, match="init_score_val needs X_val"):
         MART(**FAST).fit(X, y, groups, init_score_val=y)
 

@@ -6,17 +6,24 @@ import itertools
 import numpy as np
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank.base import BaseRanker
 from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
-from skrank.energies import KernelEnergy, LinearEnergy
-from skrank.losses import HingeLoss
+from skrank.energies import KernelEnergy, LinearEnergy, NadarayaWatsonEnergy
+from skrank.losses import HingeLoss, ListMLELoss, YetiRankLoss
 from skrank.rankers import (
+    MART,
+    AdaRank,
+    AssociationRuleRanker,
+    BoostedRanker,
     EnergyRanker,
     LambdaMART,
     LambdaRank,
@@ -24,6 +31,8 @@ from skrank.rankers import (
     PRank,
     RankNet,
     RankSVM,
+    SigmoidRanker,
+    StructRank,
     SubsetRegression,
 )
 from skrank.rankers._energy_ranker import BaseEnergyRanker
@@ -31,8 +40,9 @@ from skrank.rankers._rounds import BaseAdditiveRanker
 from skrank.solvers import LBFGS, Adam
 
 RANKERS = all_objects("ranker")
-ENERGY = {"iteration", "objective", "params", "energy", "data"}
-ADDITIVE = {"iteration", "objective"}
+ADDITIVE = {"iteration", "objective", "descends"}
+ENERGY = ADDITIVE | {"params", "energy", "data"}
+MEASURED = {"evals", "validation"}
 
 
 def family(base):
@@ -57,24 +67,22 @@ def entries_told(name, data, **size):
 @pytest.mark.parametrize("name", family(BaseEnergyRanker))
 @pytest.mark.filterwarnings("ignore")
 def test_callbacks_of_energy_rankers(name, graded):
-    assert entries_told(name, graded, max_iter=2) == {
-        frozenset(ENERGY | {"validation"})
-    }
+    assert entries_told(name, graded, max_iter=2) == {frozenset(ENERGY | MEASURED)}
 
 
 @pytest.mark.parametrize("name", family(BaseAdditiveRanker))
 def test_callbacks_of_additive_rankers(name, graded):
     told = entries_told(name, graded, n_estimators=2)
-    assert told == {frozenset(ADDITIVE | {"validation"})}
+    assert told == {frozenset(ADDITIVE | MEASURED)}
 
 
 @pytest.mark.parametrize("name", family(BaseEnergyRanker) + family(BaseAdditiveRanker))
 def test_docstrings_name_what_callbacks_get(name):
-    doc = inspect.getdoc(RANKERS[name])
+    doc = " ".join(inspect.getdoc(RANKERS[name]).split())
     entry = doc[doc.index("callback : callable") :]
     entry = entry[: entry.index("training stops")]
     expected = ENERGY if name in family(BaseEnergyRanker) else ADDITIVE
-    for key in expected | {"validation"}:
+    for key in expected | MEASURED:
         assert f"``{key}``" in entry
 
 
@@ -200,3 +208,96 @@ def test_rankers_that_users_write_keep_their_own_predict(graded):
     assert get_routing_for_object(ranker).predict.requests == {}
     np.testing.assert_array_equal(-ranker.predict(X), RankSVM.predict(ranker, X))
     assert 0.0 <= ranker.score(X, y, groups) <= 1.0
+
+
+# Parameters that say how predictions are put together out of what was learned.
+AT_PREDICTION = {"aggregation", "depths", "gain", "n_jobs", "ranking"}
+AT_PREDICTION |= {"strong_components"}
+AT_PREDICTION |= {"max_size", "min_confidence", "min_support"}  # of rules on demand
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.filterwarnings("ignore")
+def test_parameters_that_are_set_after_fit_wait_for_the_next(name, graded):
+    X, y, groups = graded
+    cls = RANKERS[name]
+    variants = cls._variants()
+    for first in variants:
+        ranker = cls(**first)
+        if "random_state" in ranker.get_params():
+            ranker.set_params(random_state=0)
+        scores = ranker.fit(X, y, groups).predict(X, groups)
+        for later in variants:
+            own = ranker.get_params(deep=False)
+            ranker.set_params(
+                **{k: v for k, v in later.items() if k not in AT_PREDICTION}
+            )
+            np.testing.assert_array_equal(ranker.predict(X, groups), scores)
+            ranker.set_params(**own)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: EnergyRanker(loss=YetiRankLoss(), solver="adam", max_iter=3),
+        lambda: EnergyRanker(loss=ListMLELoss(ties="random")),
+        lambda: BoostedRanker(YetiRankLoss(), n_estimators=3),
+    ],
+    ids=["network", "order", "trees"],
+)
+def test_losses_without_a_seed_draw_by_that_of_the_ranker(make, graded):
+    first, second, other = (make().set_params(random_state=s) for s in (0, 0, 1))
+    scores = [
+        ranker.fit(*graded).predict(graded[0]) for ranker in (first, second, other)
+    ]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert (scores[0] != scores[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "later"),
+    [
+        (EnergyRanker, "energy", NadarayaWatsonEnergy()),
+        (StructRank, "energy", NadarayaWatsonEnergy()),
+        (StructRank, "energy", 1),
+        (AdaRank, "estimator", HistGradientBoostingRegressor()),
+        (SigmoidRanker, "estimator", HistGradientBoostingRegressor()),
+    ],
+)
+def test_models_keep_taking_the_rows_that_they_learned_to_take(
+    make, name, later, graded
+):
+    X, y, groups = graded
+    rows = sparse.csr_matrix(X)
+    dense, missing = np.array(X), np.array(X)
+    missing[0, 0] = np.nan
+    learned = make().fit(rows, y, groups).set_params(**{name: later})
+    np.testing.assert_allclose(learned.predict(rows), learned.predict(dense))
+    with pytest.raises(ValueError, match="NaN"):
+        learned.predict(missing)
+    with pytest.raises(TypeError, match=f"{name} must be|dense data is required"):
+        learned.fit(rows, y, groups)
+
+
+@pytest.mark.parametrize(("make", "name"), [(AdaRank, "estimator"), (MART, "init")])
+def test_models_keep_taking_the_missing_values_that_they_learned_to_take(
+    make, name, graded
+):
+    X, y, groups = graded
+    tree = DecisionTreeRegressor(max_depth=2, random_state=0)
+    learned = make(**{name: tree}, n_estimators=2).fit(X, y, groups)
+    learned.set_params(**{name: RankSVM()})
+    missing = np.array(X)
+    missing[0, 0] = np.nan
+    assert np.isfinite(learned.predict(missing)).all()
+
+
+def test_parameters_that_prediction_reads_are_checked_there(graded):
+    X, y, groups = graded
+    nested = NestedRanker(SubsetRegression(), depths=(5, 3)).fit(X, y, groups)
+    for depths, accepted in [((5,), "2 depths"), ((3, 5), "whole numbers >= 1")]:
+        with pytest.raises(ValueError, match=f"depths must be {accepted}"):
+            nested.set_params(depths=depths).predict(X, groups)
+    rules = AssociationRuleRanker(mining="predict").fit(X, y, groups)
+    with pytest.raises(ValueError, match="min_support must be a number"):
+        rules.set_params(min_support="high").predict(X)

@@ -429,3 +429,17 @@ def test_whitening_at_all_thresholds_moves_no_minimum(graded):
     np.testing.assert_allclose(
         odds / (1 + odds), expected / (1 + expected), rtol=0, atol=5e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("ranker", "parameter"),
+    [
+        (EnergyPointwise(gamma=1e300), "gamma of SquareExponentialLoss"),
+        (EnergyPairwise(margin=1e300), "margin of LVQ2Loss"),
+    ],
+    ids=["gamma", "margin"],
+)
+def test_parameters_that_make_a_loss_overflow_are_named(ranker, parameter):
+    data = make_ranking(n_queries=5, random_state=0)
+    with pytest.raises(ValueError, match=f"; lower {parameter}, which is 1e\\+300$"):
+        ranker.fit(*data)

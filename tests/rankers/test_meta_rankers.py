@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank._rows import GroupedRows, Preferences
+from skrank.compat import PeerRanker
 from skrank.datasets import make_ranking
 from skrank.exceptions import NotFiniteError
 from skrank.export import load_model, save_model
@@ -24,6 +25,8 @@ from skrank.rankers import (
     MART,
     MultipleHyperplaneRanker,
     NestedRanker,
+    PreferenceOrdering,
+    RankBoost,
     RankSVM,
     SubsetRegression,
 )
@@ -329,5 +332,115 @@ def test_columns_of_one_name_are_refused_by_name(ranker, data):
 @pytest.mark.parametrize("ranker", META, ids=repr)
 @pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0], [2.0]]])
 def test_a_series_is_refused_by_name(ranker, values):
-    with pytest.raises(ValueError, match="X: Expected a 2-dimensional container"):
+    with pytest.raises(ValueError, match="X must be two-dimensional"):
         clone(ranker).fit(pd.Series(values), [0, 1], [0, 0])
+
+
+def test_pairs_of_grades_without_weight_have_no_hyperplane():
+    X = np.random.RandomState(0).randn(6, 2)
+    y, groups = [2, 1, 0, 2, 1, 0], [0, 0, 0, 1, 1, 1]
+    ranker = MultipleHyperplaneRanker()
+    ranker.fit(X, y, groups, sample_weight=[1, 0, 1, 1, 0, 0])
+    assert ranker.pairs_.tolist() == [[2.0, 0.0]]
+    ranker.fit(X, y, groups, sample_weight=[1, 0, 0, 1, 0, 0])
+    assert len(ranker.pairs_) == 0
+
+
+class Faulty(BaseEstimator):
+    """A ranker of somebody else, which predicts what no document can have."""
+
+    def __init__(self, value=np.nan):
+        self.value = value
+
+    def fit(self, X, y, group=None):
+        """Return nothing, as some libraries do."""
+        self.fitted_ = True
+
+    def predict(self, X):
+        if isinstance(self.value, str) and self.value == "columns":
+            return np.zeros((len(X), 2))
+        if isinstance(self.value, str) and self.value == "few":
+            return np.zeros(len(X) - 1)
+        return np.array([0.0] * (len(X) - 1) + [self.value])
+
+
+class Faithful(Faulty):
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, "word", "columns", "few", 1j, None])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda base: NestedRanker(base),
+        lambda base: MultipleHyperplaneRanker(base),
+        lambda base: PreferenceOrdering([("one", base)]),
+    ],
+    ids=["nested", "hyperplanes", "ordering"],
+)
+def test_scores_of_rankers_inside_are_numbers(make, value):
+    X = np.random.RandomState(0).randn(6, 2)
+    y, groups = [2, 1, 0, 2, 1, 0], [0, 0, 0, 1, 1, 1]
+    message = "Faithful.*(scores|score for each|must not hold NaN)"
+    with pytest.raises(ValueError, match=message):
+        make(Faithful(value)).fit(X, y, groups).predict(X, groups)
+
+
+@pytest.mark.parametrize("value", [np.nan, "word", "columns", "few", 1j, None])
+def test_scores_of_wrapped_rankers_are_numbers(value):
+    X = np.random.RandomState(0).randn(6, 2)
+    y, groups = [2, 1, 0, 2, 1, 0], [0, 0, 0, 1, 1, 1]
+    ranker = PeerRanker(Faulty(value)).fit(X, y, groups)
+    message = (
+        r"the result of Faulty.predict must (hold (scores|one score)|not hold NaN)"
+    )
+    with pytest.raises(ValueError, match=message):
+        ranker.predict(X)
+    with pytest.raises(ValueError, match=message):
+        ranker.rank(X, groups)
+
+
+class LastColumn(Faithful):
+    """A sound regressor whose predictions are a view of its rows."""
+
+    def fit(self, X, y):
+        """Forget to return the regressor."""
+        self.fitted_ = True
+
+    def predict(self, X):
+        return X[:, -1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda base: NestedRanker(base, depths=(4, 2)),
+        lambda base: MultipleHyperplaneRanker(base),
+        lambda base: PreferenceOrdering([("one", base)]),
+        lambda base: SubsetRegression(base),
+        lambda base: RankBoost(n_estimators=2, init=base),
+    ],
+    ids=["nested", "hyperplanes", "ordering", "regression", "boosting"],
+)
+def test_rankers_inside_may_return_any_layout(make):
+    X, y, groups = make_ranking(n_queries=4, random_state=0)
+    assert make(LastColumn()).fit(X, y, groups).predict(X, groups).shape == y.shape
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        MultipleHyperplaneRanker(SubsetRegression()),
+        PreferenceOrdering([("a", SubsetRegression())]),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_more_threads_than_any_machine_has(ranker, data):
+    expected = clone(ranker).fit(*data).predict(data[0], data[2])
+    many = clone(ranker).set_params(n_jobs=30_000).fit(*data)
+    np.testing.assert_array_equal(many.predict(data[0], data[2]), expected)
+    for n_jobs in (10**6, -(10**6)):
+        with pytest.raises(ValueError, match=f"n_jobs must be .* got {n_jobs}"):
+            clone(ranker).set_params(n_jobs=n_jobs).fit(*data)

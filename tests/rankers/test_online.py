@@ -1,6 +1,7 @@
 """What online rankers share, shown by the perceptron of Crammer and Singer."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -74,6 +75,7 @@ def test_parts_of_a_stream_are_the_stream(data):
     np.testing.assert_array_equal(parts.params_, whole.params_)
     np.testing.assert_array_equal(parts.query_ids_, whole.query_ids_)
     np.testing.assert_array_equal(parts.query_sizes_, whole.query_sizes_)
+    np.testing.assert_array_equal(parts.query_grades_, whole.query_grades_)
     parts.partial_fit(X[part], y[part], groups[part])
     assert len(parts.query_ids_) == 20
     assert parts.query_sizes_[-1] == 2 * whole.query_sizes_[-1]
@@ -95,7 +97,7 @@ def test_fit_makes_passes_and_keeps_the_best(data):
 def test_groups_are_routed_and_other_features_refused(data):
     X, y, groups = data
     requests = Perceptron().get_metadata_routing().partial_fit.requests
-    assert requests == {"groups": True, "sample_weight": None}
+    assert requests == {"groups": True, "sample_weight": True}
     ranker = Perceptron().partial_fit(X, y, groups)
     before = ranker.params_.copy()
     with pytest.raises(ValueError, match="features"):
@@ -103,3 +105,47 @@ def test_groups_are_routed_and_other_features_refused(data):
     np.testing.assert_array_equal(ranker.params_, before)
     with pytest.raises(ValueError, match="needs to know the query"):
         Perceptron().partial_fit(X, y)
+
+
+OTHERS = {
+    "dates": pd.to_datetime(range(4), unit="D"),
+    "durations": np.arange(4).astype("m8[D]"),
+    # NumPy lists these as numbers.
+    "nanoseconds": np.arange(4).astype("m8[ns]"),
+    "moments": np.arange(4).astype("M8[ns]"),
+    "strings": ["0", "1", "2", "3"],
+    "large": np.arange(4, dtype=np.uint64) + 2**63,
+    "fractions": np.arange(4) + 0.5,
+    "tuples": [("a", 0), ("a", 1), ("a", 2), ("a", 3)],
+}
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["then", "before"])
+@pytest.mark.parametrize("others", OTHERS.values(), ids=OTHERS)
+def test_ids_of_another_type_stay_other_ids(others, first):
+    rng = np.random.RandomState(0)
+    X, y = rng.rand(4, 3), [0, 1, 2, 0]
+    batches = [[1, 2, 3, 2**60 + 1], others]
+    ranker = Perceptron()
+    for groups in [*batches[:: -1 if first else 1], *batches]:
+        ranker.partial_fit(X, y, groups)
+    assert len(ranker.query_ids_) == 8
+    assert ranker.query_sizes_.tolist() == [2] * 8
+    assert {1, 2, 3, 2**60 + 1} <= set(ranker.query_ids_.tolist())
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 7])
+def test_queries_without_preference_are_counted_however_they_come(n_rows):
+    groups = np.repeat(list("abcd"), [4, 3, 1, 4])
+    y = np.array([1.0, 1, 2, 1, 0, 0, 0, 5, 2, 2, 2, 2])
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    ranker = Perceptron()
+    for start in range(0, 12, n_rows):
+        part = slice(start, start + n_rows)
+        ranker.partial_fit(X[part], y[part], groups[part])
+    assert ranker.query_ids_.tolist() == list("abcd")
+    assert ranker.query_grades_.tolist() == [[1, 2], [0, 0], [5, 5], [2, 2]]
+    assert ranker.n_queries_without_preference_ == 3
+    ranker.partial_fit(X[:2], [3.0, 1.0], ["d", "a"])
+    assert ranker.n_queries_without_preference_ == 2
+    assert ranker.fit(X, y, groups).n_queries_without_preference_ == 3

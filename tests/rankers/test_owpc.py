@@ -61,3 +61,17 @@ def test_the_largest_loss_alone_cares_for_the_top():
         return ranker.coef_ @ [0.0, -1.0]  # margin against the single document
 
     assert top("max") > 0.0 > top("uniform")
+
+
+def test_rows_of_which_no_plane_is_exact_enough():
+    X, y, groups = make_ranking(
+        n_queries=12,
+        docs_per_query=(2, 7),
+        n_features=6,
+        n_informative=3,
+        n_grades=3,
+        random_state=0,
+    )
+    ranker = OWPC(weights="max", normalization="document")
+    with pytest.raises(ValueError, match="alpha must be raised, or X must be scaled"):
+        ranker.fit(1e6 * X, y, groups)

@@ -248,3 +248,19 @@ def test_a_saved_stream_goes_on(ranker, data, tmp_path):
     for model in (ranker, again):
         model.partial_fit(X[::-1], y[::-1], groups[::-1])
     assert_array_equal(again.params_, ranker.params_)
+
+
+def test_a_stream_keeps_its_instances_and_its_grades():
+    X, y, groups = np.eye(3), [0.0, 1, 2], [1, 1, 1]
+    ranker = OnlineAggregatePRank(n_estimators=3, grades=(2, 1, 0), random_state=0)
+    ranker.partial_fit(X, y, groups).set_params(n_estimators=4)
+    before = ranker.params_.copy()
+    with pytest.raises(ValueError, match=r"n_estimators must be 3 as in .* got 4"):
+        ranker.partial_fit(X, y, groups)
+    ranker.set_params(n_estimators=3, grades=(0, 1))
+    with pytest.raises(ValueError, match=r"grades must be \[0.0, 1.0, 2.0\] as in"):
+        ranker.partial_fit(X, y, groups)
+    assert_array_equal(ranker.params_, before)
+    ranker.set_params(grades=(0, 0, 1, 2), subsample=1.0).partial_fit(X, y, groups)
+    assert ranker.n_documents_seen_ == 6
+    assert ranker.set_params(n_estimators=4).fit(X, y, groups).params_.shape == (4, 5)

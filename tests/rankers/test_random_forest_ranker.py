@@ -67,6 +67,15 @@ def test_features_are_drawn_per_split(data):
     assert len(set(roots)) > 2
 
 
+def test_random_thresholds_gain_less_and_rank_as_well(data):
+    gains = []
+    for splitter in ("best", "random"):
+        ranker = RandomForestRanker(**FAST, splitter=splitter).fit(*data)
+        gains.append(ranker.ensemble_.gain_[ranker.ensemble_.roots_].mean())
+        assert ranker.score(*data) > 0.75
+    assert gains[1] < 0.9 * gains[0]
+
+
 def test_progress(data, capsys):
     seen = []
     RandomForestRanker(**FAST, verbose=2, callback=seen.append).fit(*data)

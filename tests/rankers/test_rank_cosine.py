@@ -81,6 +81,7 @@ def test_a_stump_is_the_mean_slope_on_the_best_side_of_one_feature(transform, rn
         max_leaf_nodes=2,
         min_samples_leaf=2,
         stochastic_rounding=False,
+        random_strength=0.0,
     ).fit(X, y, groups, init_score=start)
     slopes = _slopes(transform, start, y, groups)
     found = {}
@@ -108,6 +109,7 @@ def test_the_first_linear_stump_points_to_the_grades():
             learning_rate=rate,
             max_leaf_nodes=2,
             min_samples_leaf=1,
+            random_strength=0.0,
         ).fit(X, y, groups)
         losses.append(ranker.loss_curve_)
     first = next(ranker.staged_predict(X)) / 100.0

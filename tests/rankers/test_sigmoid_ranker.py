@@ -14,7 +14,7 @@ from skrank.losses import HingeLoss, MCELoss
 from skrank.rankers import LambdaMART, RankSVM, SigmoidRanker
 from skrank.solvers import LBFGS, SmoothingHomotopy
 
-FOREST = LambdaMART(n_estimators=5, min_samples_leaf=5, n_jobs=1)
+FOREST = LambdaMART(n_estimators=5, min_samples_leaf=5, n_jobs=1, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,9 @@ def test_first_stage_sees_the_feature_names(data, base):
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
     # Rows without names would make the first stage warn, which is an error in tests.
     held_out = {"X_val": frame, "y_val": y, "groups_val": groups}
-    ranker = SigmoidRanker(base).fit(frame, y, groups, **held_out)
+    ranker = SigmoidRanker(base, random_state=0).fit(frame, y, groups, **held_out)
     assert ranker.estimator_.feature_names_in_.tolist() == list(frame.columns)
-    expected = SigmoidRanker(base).fit(
+    expected = SigmoidRanker(base, random_state=0).fit(
         X, y, groups, X_val=X, y_val=y, groups_val=groups
     )
     # A frame holds column after column, which BLAS may sum in another order.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC, LinearSVC
@@ -95,3 +96,15 @@ def test_the_machine_ends_with_every_alpha_that_is_taken(data, size):
     for strength in (1e-29, strongest / 2):
         ranker = SVMClassifierRanker(alpha=1 / (strength * len(y)), random_state=0)
         assert np.isfinite(ranker.fit(X, y, groups).coef_).all()
+
+
+def test_sparse_rows_may_have_long_indices(data):
+    X, y, groups = data
+    short = sparse.csr_matrix(X)
+    long = short.copy()
+    long.indices = short.indices.astype(np.int64)
+    long.indptr = short.indptr.astype(np.int64)
+    ranker = SVMClassifierRanker(random_state=0).fit(long, y, groups)
+    expected = SVMClassifierRanker(random_state=0).fit(short, y, groups).predict(short)
+    assert long.indices.dtype == np.int64
+    assert_array_equal(ranker.predict(long), expected)

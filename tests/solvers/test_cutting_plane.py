@@ -83,7 +83,27 @@ def test_the_gap_is_at_most_the_tolerance(alpha, tol):
         options={"maxiter": 1000, "ftol": 1e-14},
     )
     assert found.converged
-    assert -1e-9 <= found.value - best.fun <= tol * found.value + 1e-9
+    assert -1e-9 <= found.value - best.fun <= found.gap + 1e-9
+    assert found.gap <= tol * found.value
+
+
+def test_the_tolerance_is_a_share_of_the_objective():
+    rng = np.random.default_rng(1)
+    A, b = rng.normal(size=(30, 3)), rng.normal(size=30)
+    for size in (1.0, 2.0**-20):  # of the objective, at the same parameters
+        objective = Absolute(size * A, size * b, size)
+        found = CuttingPlane(tol=1e-3).solve(objective, np.zeros(3), rng)
+        assert 0 <= found.gap <= 1e-3 * found.value
+        assert found.value == objective.value_gradient(found.params)[0]
+
+
+def test_it_also_begins_where_all_parameters_are_0():
+    rng = np.random.default_rng(2)
+    objective = Absolute(rng.normal(size=(30, 3)), rng.normal(size=30), 0.01)
+    at_zero = objective.value_gradient(np.zeros(3))[0]
+    with pytest.warns(ConvergenceWarning, match="after max_iter=1 iterations"):
+        found = CuttingPlane(max_iter=1).solve(objective, np.full(3, 1e3), rng)
+    assert found.value <= at_zero
 
 
 def test_it_agrees_with_the_homotopy_on_a_ranking_svm(data):

@@ -54,7 +54,8 @@ class Fixed:
 
     def value_gradient(self, params):
         # After the last step only the value is asked for.
-        return self.value, np.array(next(self.gradients, np.nan), dtype=float)
+        gradient = next(self.gradients, np.full(len(params), np.nan))
+        return self.value, np.array(gradient, dtype=float)
 
 
 @pytest.fixture

@@ -221,11 +221,22 @@ def test_terms_of_other_fields_are_unknown_to_a_field():
         np.testing.assert_allclose(model.score(["a c"]), model.score(["a"]))
 
 
-def test_blocks_of_retrieval_do_not_matter(monkeypatch):
-    model = LMDirichlet(tokenizer=words).fit(DOCUMENTS)
-    whole = model.retrieve(QUERIES, 5)
-    monkeypatch.setattr("skrank.text._base._BLOCK_SCORES", 1)
-    np.testing.assert_array_equal(model.retrieve(QUERIES, 5), whole)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_searches_do_not_depend_on_threads_or_on_the_order_of_queries(model):
+    model = clone(model).set_params(tokenizer=words).fit(DOCUMENTS)
+    found, scores = model.retrieve(QUERIES, 5)
+    again, others = model.retrieve(QUERIES[::-1], 5)
+    np.testing.assert_array_equal(again[::-1], found)
+    assert others[::-1].tobytes() == scores.tobytes()
+    queries = model._compiled_queries(model.index_.count_queries(QUERIES))
+    lists = model.postings_.lists
+    for n_threads in (1, 2, 5):
+        weighed = model.weights_, model.offsets_, *queries
+        documents, values, _ = lists.search(*weighed, 5, n_threads)
+        np.testing.assert_array_equal(documents, found)
+        assert values.tobytes() == scores.tobytes()
+        dense = lists.score(*weighed, n_threads)
+        assert dense.tobytes() == model.score(QUERIES).tobytes()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

@@ -220,7 +220,7 @@ def test_stop_words_in_every_form():
         assert Tokenizer(stop_words=stop_words, stemmer=None)("the rows") == ["the"]
     assert Tokenizer(stop_words=np.array([], dtype=str))("the") == ["the"]
     for stop_words in (FRAME, b"rows", [1]):
-        with pytest.raises(ValueError, match="stop_words must be 'english', a Collect"):
+        with pytest.raises(ValueError, match=r"stop_words must be .* a Collect"):
             Tokenizer(stop_words=stop_words)("the rows")
 
 

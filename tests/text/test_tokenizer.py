@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from skrank.text import ENGLISH_STOP_WORDS, Tokenizer, stem_plural, tokenize
+from skrank.text import ENGLISH_STOP_WORDS, STOP_LISTS, Tokenizer, stem_plural, tokenize
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,28 @@ def test_every_step_can_be_switched_off():
     assert Tokenizer(stemmer=None)(text) == ["rows", "table"]
     assert Tokenizer(stop_words=["table"])(text) == ["the", "row", "of", "my"]
     assert Tokenizer(min_length=5)(text) == ["table"]
+    assert Tokenizer(stemmer="porter")(text) == ["row", "tabl"]
+    assert Tokenizer(stop_words=None, stemmer="porter")("as") == ["a"]
+    assert Tokenizer(stop_words=None, stemmer="porter-revised")("as") == ["as"]
     assert Tokenizer(stemmer=lambda term: term[0])(text) == ["r", "t"]
+
+
+def test_named_stop_lists():
+    sizes = {name: len(words) for name, words in STOP_LISTS.items()}
+    assert sizes == {"english-short": 41, "english": 119, "english-long": 385}
+    short, medium, long = STOP_LISTS.values()
+    assert short < medium < long
+    assert medium is ENGLISH_STOP_WORDS
+    for name, words in STOP_LISTS.items():
+        assert all(word.isascii() and word.islower() for word in words)
+        assert Tokenizer(stop_words=name)(" ".join(words)) == []
+    # Every list keeps what the larger ones leave out.
+    text = "the other side nevertheless"
+    assert Tokenizer(stop_words="english-short")(text) == text.split()[1:]
+    assert Tokenizer()(text) == ["side", "nevertheless"]
+    assert Tokenizer(stop_words="english-long")(text) == ["side"]
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        STOP_LISTS["german"] = frozenset()
 
 
 def test_many_texts_are_the_single_texts():
@@ -85,9 +106,9 @@ def test_bad_input_is_named():
             function(None)
     with pytest.raises(TypeError, match="word must be a string, got b'words'"):
         stem_plural(b"words")
-    with pytest.raises(ValueError, match="stop_words must be 'english', a Collection"):
+    with pytest.raises(ValueError, match=r"stop_words must be .* a Collection"):
         Tokenizer(stop_words=["the", None])("text")
     with pytest.raises(ValueError, match=r"stop_words must be 'english'.*'german'"):
         Tokenizer(stop_words="german")("text")
-    with pytest.raises(ValueError, match="stemmer must be 'plural', a function"):
-        Tokenizer(stemmer="porter")("text")
+    with pytest.raises(ValueError, match="stemmer must be 'plural', 'porter'"):
+        Tokenizer(stemmer="snowball")("text")

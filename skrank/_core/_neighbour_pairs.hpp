@@ -1,0 +1,192 @@
+// Logistic pairs of documents that stand next to each other in perturbed rankings.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "_for_each_query.hpp"
+#include "_simd.hpp"
+#include "_sort.hpp"
+
+namespace skrank {
+
+// Rankings by scores plus noise: noise[t * stride + row] in ranking t. Two neighbours, the
+// upper one in rank r, cost by_rank[r] times the difference of their gains; preferred is
+// the one of the higher grade, whatever the gains are.
+struct Perturbed {
+    const double *grade, *gain, *noise, *by_rank;
+    Index stride;
+    int n_rankings;
+};
+
+// log(1 + z) for z in [0, 1], by the series of the inverse hyperbolic tangent of
+// z / (2 + z), whose square is at most 1 / 9.
+SKRANK_INLINE Vec log_one_plus(Vec z) {
+    const Vec t = z / (2.0 + z), square = t * t;
+    Vec sum = {};
+    for (int k = 35; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+    return 2.0 * t * sum;
+}
+
+// Pairs of a ranking by the difference of their scores, that of the preferred document
+// first. The arrays have room for PADDING more.
+struct NeighbourPairs {
+    double *gap, *cost, *slope, *curvature;
+    int *preferred, *other;
+    int count;
+};
+
+// The loss of the pairs; fills in the slopes and curvatures.
+SKRANK_CLONES static double neighbour_terms(NeighbourPairs pairs) {
+    pad(pairs.gap, pairs.count, 0.0);
+    pad(pairs.cost, pairs.count, 0.0);
+    Vec loss = {};
+    for (int k = 0; k < pairs.count; k += LANES) {
+        const Vec gap = load(pairs.gap + k), cost = load(pairs.cost + k);
+        const Vec z = exp_clipped(-magnitude(gap)), inverse = 1.0 / (1.0 + z);
+        const Mask right = gap > 0.0;
+        loss += cost * (log_one_plus(z) + where(right, Vec{}, -gap));
+        store(pairs.slope + k, cost * inverse * where(right, z, 1.0 + Vec{}));
+        store(pairs.curvature + k, cost * z * inverse * inverse);
+    }
+    return sum(loss);
+}
+
+// What stands next to a document in a ranking.
+struct Neighbours {
+    int rank;          // number of documents above
+    int above, below;  // of the next ones; -1 if there is none
+    bool tied;         // whether another key is equal: then the rest is not known
+};
+
+// By looking at all keys, which are padded with -inf, twice.
+SKRANK_CLONES static Neighbours neighbours_of(const double *key, int m, int document) {
+    const double inf = std::numeric_limits<double>::infinity();
+    const Vec own = key[document] + Vec{};
+    Vec least = inf + Vec{}, most = -inf + Vec{};
+    Mask n_above = {}, n_equal = {};
+    for (int i = 0; i < m; i += LANES) {
+        const Vec other = load(key + i);
+        const Mask higher = other > own, lower = other < own;
+        n_above -= higher;
+        n_equal -= other == own;
+        least = where(higher & (other < least), other, least);
+        most = where(lower & (other > most), other, most);
+    }
+    double next_above = inf, next_below = -inf;
+    int64_t rank = 0, equal = 0;
+    for (int l = 0; l < LANES; l++) {
+        next_above = least[l] < next_above ? least[l] : next_above;
+        next_below = most[l] > next_below ? most[l] : next_below;
+        rank += n_above[l];
+        equal += n_equal[l];
+    }
+    Mask at = {0, 1, 2, 3}, above = {}, below = {}, n_above_equal = {}, n_below_equal = {};
+    for (int i = 0; i < m; i += LANES) {
+        const Vec other = load(key + i);
+        const Mask is_above = other == next_above + Vec{};
+        const Mask is_below = other == next_below + Vec{};
+        above += at & is_above;
+        below += at & is_below;
+        n_above_equal -= is_above;
+        n_below_equal -= is_below;
+        at += LANES;
+    }
+    int64_t up = 0, down = 0, n_up = 0, n_down = 0;
+    for (int l = 0; l < LANES; l++) {
+        up += above[l], down += below[l];
+        n_up += n_above_equal[l], n_down += n_below_equal[l];
+    }
+    Neighbours found = {static_cast<int>(rank), -1, -1, false};
+    if (rank > 0) found.above = static_cast<int>(up);
+    if (rank + equal < m) found.below = static_cast<int>(down);
+    found.tied = equal != 1 || (rank > 0 && n_up != 1) || (found.below >= 0 && n_down != 1);
+    return found;
+}
+
+// Up to so many documents that differ in grade from most others, and up to a quarter of
+// all, it is faster to look for their neighbours than to sort.
+constexpr int FEW_DOCUMENTS = 12;
+
+// Lists the documents whose grade is not that of more than half of them; returns their
+// number, or -1 if they are not few.
+inline int few_documents(const double *grade, int m, int *few) {
+    double common = grade[0];
+    int votes = 0;
+    for (int i = 0; i < m; i++) {
+        if (votes == 0) common = grade[i];
+        votes += grade[i] == common ? 1 : -1;
+    }
+    int n = 0;
+    for (int i = 0; i < m; i++) {
+        if (grade[i] == common) continue;
+        if (n == FEW_DOCUMENTS || 4 * (n + 1) > m) return -1;
+        few[n++] = i;
+    }
+    return n;
+}
+
+// Means over the rankings, times `scale`; queries of scale 0 are skipped. A pair has the
+// weight of its preferred document. Derivatives are added to those that are there.
+static void neighbour_losses(const Queries &queries, const double *scores,
+                             const Perturbed &perturbed, const double *weight,
+                             const double *scale, double *values, double *gradient,
+                             double *hessian, int n_threads) {
+    const Room room = {queries.longest() + PADDING, 6 + SORT_WORK_DOUBLES, 3};
+    for_each_query(queries, PAIR_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
+        if (q.size < 2 || scale[q.number] == 0.0) return;
+        const double *x = scores + q.start, *grade = perturbed.grade + q.start;
+        const double *gain = perturbed.gain + q.start;
+        double *grad = gradient + q.start, *hess = hessian + q.start;
+        const double share = scale[q.number] / perturbed.n_rankings;
+        double *key = scratch.array(0), *sorted = scratch.array(1);
+        NeighbourPairs pairs = {scratch.array(2), scratch.array(3), scratch.array(4),
+                                scratch.array(5), scratch.indices(1), scratch.indices(2), 0};
+        int *order = scratch.indices(0);
+        int few[FEW_DOCUMENTS];
+        const int n_few = few_documents(grade, q.size, few);
+        double total = 0.0;
+        for (int t = 0; t < perturbed.n_rankings; t++) {
+            if (scratch.spend(40 * (int64_t)q.size)) break;
+            const double *noise = perturbed.noise + t * perturbed.stride + q.start;
+            for (int i = 0; i < q.size; i++) key[i] = x[i] + noise[i];
+            pad(key, q.size, -std::numeric_limits<double>::infinity());
+            pairs.count = 0;
+            const auto add = [&](int r, int a, int b) {
+                const bool right = grade[a] > grade[b];
+                const int p = right ? a : b, o = right ? b : a, k = pairs.count;
+                const double difference = std::fabs(gain[p] - gain[o]);
+                const double cost = share * perturbed.by_rank[r] * difference;
+                pairs.preferred[k] = p, pairs.other[k] = o;
+                pairs.gap[k] = x[p] - x[o];
+                pairs.cost[k] = weight ? cost * weight[q.start + p] : cost;
+                pairs.count += difference != 0.0;  // else the next one takes its place
+            };
+            bool tied = n_few < 0;
+            for (int i = 0; i < n_few; i++) {
+                const Neighbours next = neighbours_of(key, q.size, few[i]);
+                tied = next.tied;
+                if (tied) break;  // its neighbours are no documents then
+                if (next.below >= 0) add(next.rank, few[i], next.below);
+                // A pair of two of the few is that of the upper one.
+                const bool alone = next.above >= 0 &&
+                                   std::find(few, few + n_few, next.above) == few + n_few;
+                if (alone) add(next.rank - 1, next.above, few[i]);
+            }
+            if (tied) {
+                pairs.count = 0;
+                sort_descending(key, q.size, scratch.array(6), sorted, order);
+                for (int r = 0; r + 1 < q.size; r++) add(r, order[r], order[r + 1]);
+            }
+            total += neighbour_terms(pairs);
+            for (int k = 0; k < pairs.count; k++) {
+                const int p = pairs.preferred[k], o = pairs.other[k];
+                grad[p] -= pairs.slope[k], grad[o] += pairs.slope[k];
+                hess[p] += pairs.curvature[k], hess[o] += pairs.curvature[k];
+            }
+        }
+        values[q.number] = total;
+    });
+}
+
+}  // namespace skrank

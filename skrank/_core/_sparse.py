@@ -1,0 +1,91 @@
+"""Rows in sparse form, as compiled code takes them, and with other columns."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def canonical_csr(X: Any) -> Any:
+    """Return sparse rows in which each entry is stored once, by ascending columns.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n_rows, n_columns)
+        Rows; they stay as they are.
+
+    Returns
+    -------
+    CSR matrix of shape (n_rows, n_columns)
+        The rows themselves where nothing is to be done, otherwise a copy.
+    """
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays of canonical CSR rows with the types of compiled code.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_rows, n_columns)
+        Rows in canonical form.
+
+    Returns
+    -------
+    ptr : ndarray of shape (n_rows + 1,), dtype int64
+        Start of each row among the entries, and the end of the last one.
+    columns : ndarray of shape (n_entries,), dtype int32
+        Column of each entry.
+    values : ndarray of shape (n_entries,)
+        Value of each entry.
+
+    Raises
+    ------
+    ValueError
+        If there are more columns than such numbers.
+    """
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"X must have at most 2**31 - 1 columns, got {X.shape[1]}")
+    n_entries = X.indptr[-1]
+    return (
+        X.indptr.astype(np.int64, copy=False),
+        X.indices[:n_entries].astype(np.int32, copy=False),
+        X.data[:n_entries],
+    )
+
+
+def with_sparse_columns(X: Any, columns: Iterable[tuple[int, np.ndarray]]) -> Any:
+    """Return sparse rows with numbers in place of some columns; X stays as it is.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_rows, n_columns)
+        Rows in canonical form.
+    columns : iterable of int and ndarray of shape (n_rows,)
+        Index of a column and its numbers, of which those other than 0 are stored.
+
+    Returns
+    -------
+    CSR matrix of shape (n_rows, n_columns)
+    """
+    dtype = X.dtype if X.dtype.kind == "f" else np.float64  # which have NaN
+    replaced = np.zeros(X.shape[1], dtype=bool)
+    rows, places, values = [], [], []
+    for j, numbers in columns:
+        replaced[j] = True
+        stored = np.flatnonzero(numbers != 0)
+        rows.append(stored)
+        places.append(np.full(len(stored), j))
+        values.append(np.asarray(numbers)[stored])
+    kept = ~replaced[X.indices]
+    rows.append(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[kept])
+    places.append(X.indices[kept])
+    values.append(X.data[kept])
+    parts = [np.concatenate(part) for part in (values, rows, places)]
+    entries = (parts[0].astype(dtype), (parts[1], parts[2]))
+    return canonical_csr(sparse.csr_array(entries, shape=X.shape))

@@ -1,0 +1,110 @@
+"""What cannot stand for rows: a single column, and columns that hold no numbers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from skrank._core._levels import column_of, is_frame, number_in_text
+from skrank._core._messages import shown
+
+
+@contextmanager
+def naming_text(X: Any, name: str = "X") -> Iterator[None]:
+    """Name the column of a data frame whose text was to be turned into numbers.
+
+    The frame is searched only after that has failed.
+
+    Parameters
+    ----------
+    X : object
+        Argument that may be a data frame.
+    name : str, default="X"
+        Name of the argument in the error message.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if is_frame(X) and not len(X.columns):
+            raise ValueError(
+                f"{name} must have columns, got a {type(X).__name__} of shape {X.shape}"
+            ) from error
+        if "could not convert" not in str(error) or not is_frame(X):
+            raise
+        place = _place_of_text(X)
+        if place is None:
+            raise
+        column, row, text = place
+        raise ValueError(
+            f"{name}: could not convert string to float: {shown(text)} in row {row} of "
+            f"column {shown(column)}; rankers of trees take columns of names, and "
+            "QueryTargetEncoder turns them into numbers"
+        ) from error
+
+
+def _place_of_text(X: Any) -> tuple[Any, int, str] | None:
+    """Return the column, the row and the value of the first text that is no number."""
+    for j, column in enumerate(getattr(X, "columns", ())):
+        values = np.asarray(column_of(X, j), dtype=object).tolist()
+        for row, value in enumerate(values):
+            if isinstance(value, str) and number_in_text(value) is None:
+                return column, row, value
+    return None
+
+
+def refuse_series(X: Any, name: str = "X") -> None:
+    """Refuse a column or a query of a data frame in place of rows.
+
+    Parameters
+    ----------
+    X : object
+        Argument that may be a data frame or a series.
+    name : str, default="X"
+        Name of the argument in the error message.
+
+    Raises
+    ------
+    ValueError
+        If it is a series of pandas or polars.
+    TypeError
+        If it is a lazy frame of polars.
+    """
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a LazyFrame; pass {name}.collect()")
+    if hasattr(X, "to_frame") and len(getattr(X, "shape", ())) == 1:
+        raise ValueError(
+            f"{name} must be two-dimensional, with one row per document and one column "
+            f"per feature, got a {type(X).__name__} of {len(X)} values; "
+            f"{name}.to_frame() is a table of one column"
+        )
+
+
+def refuse_dates(X: Any, name: str = "X") -> None:
+    """Refuse dates, durations and records in place of numbers; pass over anything else.
+
+    NumPy turns dates into numbers of a unit that nobody chose, or complains of types.
+
+    Parameters
+    ----------
+    X : object
+        Argument that may be an array or a data frame.
+    name : str, default="X"
+        Name of the argument in the error message.
+
+    Raises
+    ------
+    ValueError
+        If the array or a column holds dates, durations or records.
+    """
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind and kind in "mMV":
+        raise ValueError(f"{name} must hold numbers, got dtype {X.dtype}")
+    columns, dtypes = getattr(X, "columns", ()), getattr(X, "dtypes", ())
+    for column, dtype in zip(columns, dtypes):
+        is_temporal = getattr(dtype, "is_temporal", bool)  # of polars
+        if getattr(dtype, "kind", "") in ("m", "M") or is_temporal():
+            raise ValueError(
+                f"{name} must hold numbers, but column {shown(column)} has dtype "
+                f"{dtype}; turn it into numbers, such as days, or leave it out"
+            )

@@ -1,0 +1,252 @@
+"""``skrank experiment``: rankers tuned and compared on the folds of data sets."""
+
+import argparse
+import os
+import shlex
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from skrank._core._levels import FROM_DTYPE
+from skrank._core._messages import on_one_line, shown
+from skrank.cli import _measures
+from skrank.cli._compare import check_format
+from skrank.cli._errors import TRAININGS_FAILED, CommandError, ExitCode, printable
+from skrank.cli._experiment_definition import Definition, definition_of
+from skrank.cli._io import report, source
+from skrank.cli._models import SCALERS
+from skrank.cli._options import COLUMN_OPTIONS, STANDARD
+from skrank.cli._tables import Columns, is_table, read_table
+from skrank.datasets import LetorFold, load_letor, load_letor_folds
+from skrank.experiments import Experiment, ExperimentResult, make_folds
+from skrank.experiments._grid import one_line
+
+_OUTPUTS = {
+    "plain": "to_text",
+    "markdown": "to_markdown",
+    "latex": "to_latex",
+}
+_DEFAULT_METRICS = "ndcg@10,map"
+_OFTEN = 1.0  # seconds between two lines of progress
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the experiment on all data sets, and print a table for each."""
+    check_format(args)
+    definition = definition_of(args)
+    experiment = _experiment(definition, args.jobs)
+    folds = {
+        name: _folds(path, definition.options, args)
+        for name, path in definition.data.items()
+    }
+    command = shlex.join(["skrank", *map(str, args.argv)])
+    results = {}
+    for name in definition.data:
+        shown_progress = None if args.quiet else _Lines(name if len(folds) > 1 else "")
+        results[name] = experiment.run(
+            folds[name](),
+            os.path.join(args.output, name),
+            callback=shown_progress,
+            command=command,
+        )
+        _tell(name, results[name], args.quiet)
+    _print(results, args)
+    if any(result.failures for result in results.values()):
+        raise ExitCode(TRAININGS_FAILED)
+
+
+def _experiment(definition: Definition, jobs: int | None) -> Experiment:
+    options = dict(definition.options)
+    preset = options.get("preset")
+    measures = _parsed(options.get("measures", _DEFAULT_METRICS), preset)
+    selection = measures[0]
+    if "selection" in options:
+        several = _parsed(options["selection"], preset)
+        if len(several) > 1:
+            raise CommandError(
+                f"--select takes one measure, got {shown(options['selection'])}"
+            )
+        selection = several[0]
+    normalize = options.get("normalize", "none")
+    if normalize not in ("none", *SCALERS):
+        raise CommandError(
+            f"normalize must be one of none, {', '.join(SCALERS)}, got "
+            f"{shown(normalize)}"
+        )
+    correction = options.get("correction", "holm")
+    own = ("features", "seeds", "early_stopping", "reference", "test", "level")
+    return Experiment(
+        definition.rows,
+        measures=measures,
+        selection=selection,
+        preset=preset,
+        scaler=None if normalize == "none" else SCALERS[normalize](),
+        correction=None if correction == "none" else correction,
+        n_jobs=1 if jobs is None else jobs,
+        **{name: options[name] for name in own if name in options},
+    )
+
+
+def _parsed(measures, preset):
+    text = measures if isinstance(measures, str) else ",".join(measures)
+    return list(_measures.parse_metrics(text, preset).values())
+
+
+def _folds(path: str, options: dict[str, Any], args: argparse.Namespace) -> Any:
+    """Return a function that opens the folds of a folder or of a file.
+
+    What can be checked at once is checked at once: the files of folds, and that options
+    of tables are given for tables.
+    """
+    dtype = options.get("dtype", "float32")
+    load = {
+        "dtype": {"float32": np.float32, "float64": np.float64}.get(dtype, dtype),
+        "sparse": options.get("sparse", False),
+        "max_bytes": args.max_bytes,
+    }
+    if os.path.isdir(path):
+        _refuse(options, (*COLUMN_OPTIONS, "folds", "shuffle"), f"on the folder {path}")
+        folds = _open(path, load)
+        return lambda: folds
+    if is_table(path):
+        _refuse(options, ("sparse", "dtype"), f"on the table {path}")
+        for key in ("label", "qid"):
+            if key not in options:
+                raise CommandError(
+                    f"{on_one_line(path)} is a table: --{key} names its column of "
+                    f"{'grades' if key == 'label' else 'query ids'}"
+                )
+        return lambda: _cut(_table(path, options, args), options)
+    _refuse(options, COLUMN_OPTIONS, f"on the LETOR text {path}")
+    return lambda: _cut(load_letor(source(path, args.max_bytes), **load), options)
+
+
+def _refuse(options, keys, mode):
+    for key in keys:
+        if key in options and key != "features":
+            raise CommandError(f"--{key} has no effect {on_one_line(mode)}")
+
+
+def _open(folder: str, load: dict[str, Any]) -> Any:
+    """Open a folder of folds, or one that holds the files of a single fold."""
+    try:
+        return [LetorFold(folder, **load)]
+    except FileNotFoundError:
+        return load_letor_folds(folder, **load)
+
+
+def _table(path, options, args):
+    columns = {key: options.get(key) for key in ("label", "qid", "docid")}
+    names = options.get("categorical")
+    if isinstance(names, str):
+        names = names.split(",")
+    read = argparse.Namespace(**columns, max_bytes=args.max_bytes)
+    return read_table(read, path, Columns(None, FROM_DTYPE if names is None else names))
+
+
+def _cut(data, options):
+    shuffle = options.get("shuffle")
+    return make_folds(
+        data.X,
+        data.y,
+        data.groups,
+        docids=data.docids,
+        n_splits=options.get("folds", 5),
+        shuffle=shuffle is not None,
+        random_state=shuffle,
+    )
+
+
+class _Lines:
+    """Lines on the standard error that say how far the trainings are.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; empty if there is only one.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self._last = -np.inf
+
+    def __call__(self, progress: Any) -> None:
+        """Show a line, unless the last one is of just now."""
+        now = time.monotonic()
+        is_last = progress.done == progress.total
+        if now - self._last < _OFTEN and not progress.error and not is_last:
+            return
+        self._last = now
+        seed = f"seed {progress.seed}" if progress.seed else ""
+        words = [
+            self.name,
+            progress.fold,
+            progress.ranker,
+            one_line(progress.params),
+            seed,
+        ]
+        told = progress.error or f"{progress.seconds:.2f} s"
+        left = (
+            f"; {_duration(progress.seconds_left)} left"
+            if progress.seconds_left
+            else ""
+        )
+        _say(
+            f"[{progress.done}/{progress.total}] {' '.join(filter(None, words))}: "
+            f"{told}{left}"
+        )
+
+
+def _say(text):
+    print(f"skrank: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def _tell(name: str, result: ExperimentResult, quiet: bool) -> None:
+    """Say how many trainings were made, and what went wrong."""
+    if not quiet:
+        text = (
+            f"{name}: {result.n_trained} trained, {result.n_stored} from earlier runs"
+        )
+        if result.n_unused:
+            text += (
+                f"; {result.n_unused} stored trainings belong to other data, "
+                "parameters or code, and are not used"
+            )
+        _say(text)
+        for each in result.warnings:
+            _say(f"warning: {each['ranker']}, {each['count']} fits: {each['warning']}")
+    if result.failures:
+        first = result.failures[0]
+        _say(
+            f"{name}: {len(result.failures)} trainings failed, the first one of "
+            f"{first['ranker']} on {first['fold']}: {first['error']}"
+        )
+
+
+def _print(results: dict[str, ExperimentResult], args: argparse.Namespace) -> None:
+    document = {"data": {name: result.to_dict() for name, result in results.items()}}
+    if args.format == "json":
+        report("", document, "experiment", args.json or STANDARD)
+        return
+    texts = []
+    for name, result in results.items():
+        text = getattr(result.table, _OUTPUTS[args.format])()
+        texts.append(
+            f"{_heading(name, args.format)}{text}" if len(results) > 1 else text
+        )
+    report("\n\n".join(texts), document, "experiment", args.json)
+
+
+def _heading(name, form):
+    return {"plain": f"{name}\n\n", "markdown": f"## {name}\n\n"}.get(
+        form, f"% {name}\n"
+    )

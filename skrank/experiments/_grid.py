@@ -1,0 +1,291 @@
+"""Rankers with the parameters to choose among, and what defines a training."""
+
+import hashlib
+import inspect
+import json
+import numbers
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from skrank._core._inner import accepts, check_scores_documents
+from skrank._core._messages import shown
+from skrank._core._parameters import Parameters, PositiveInt, invalid_parameter
+from skrank._version import __version__
+from skrank.metrics import BaseMeasure
+
+# They change how long a training takes, and what it says of it, but not its result.
+_WITHOUT_EFFECT = ("n_jobs", "verbose", "callback")
+
+
+class Configuration(NamedTuple):
+    """A ranker with one choice of its parameters.
+
+    Attributes
+    ----------
+    params : dict
+        The parameters that were chosen, for reports.
+    estimator : estimator
+        The ranker, not fitted.
+    """
+
+    params: dict[str, Any]
+    estimator: Any
+
+
+class RankerGrid(Parameters):
+    """A ranker of an experiment, with the parameters to choose among.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker, a pipeline that ends in one, or any estimator whose predictions are
+        scores.
+    grid : mapping of str to sequence, or sequence of such mappings, default=None
+        Values to try by the name of the parameter, as in
+        `sklearn.model_selection.ParameterGrid`. None tries the estimator as it is.
+    seeds : int, default=None
+        Number of seeds; None takes that of the experiment.
+    early_stopping : bool, default=False
+        Whether `fit` is given the validation queries as well. A ranker whose
+        ``validation_measure`` is nowhere set takes the measure of the selection.
+    features : str or sequence of str and int, default=None
+        Features to use, such as ``"1-15,40"``; None takes those of the experiment.
+
+    Examples
+    --------
+    >>> from skrank.experiments import RankerGrid
+    >>> from skrank.rankers import RankSVM
+    >>> grid = RankerGrid(RankSVM(), {"alpha": [1e-3, 1e-2]})
+    >>> [params for params, _ in grid.configurations()]
+    [{'alpha': 0.001}, {'alpha': 0.01}]
+    """
+
+    estimator: Any = field(kw_only=False)
+    grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = field(
+        default=None, kw_only=False
+    )
+    seeds: PositiveInt | None = None
+    early_stopping: bool = False
+    features: str | Sequence[str | int] | None = None
+
+    def configurations(self) -> list[Configuration]:
+        """Return the estimator with every choice of the parameters.
+
+        Returns
+        -------
+        list of Configuration
+            Pairs of the chosen ``params`` and the ``estimator`` that has them.
+
+        Raises
+        ------
+        TypeError
+            If the estimator cannot be fitted, or cannot score documents.
+        ValueError
+            If it lacks a parameter, or there is nothing to choose from.
+        """
+        self._check_parameters()
+        check_scores_documents(self.estimator, "estimator")
+        grid: Any = [dict(each) for each in self._grids()]
+        try:
+            choices = list(ParameterGrid(grid))
+        except (TypeError, ValueError) as error:
+            raise invalid_parameter(
+                self, "grid", f"a grid of parameters ({error})", self.grid
+            ) from error
+        return [Configuration(choice, self._with(choice)) for choice in choices]
+
+    def _grids(self):
+        if isinstance(self.grid, Mapping):
+            return [self.grid]
+        return self.grid or [{}]
+
+    def _with(self, choice):
+        known = self.estimator.get_params(deep=True)
+        top = [name for name in choice if "__" not in name]
+        for name in top:
+            if name not in known:
+                raise invalid_parameter(
+                    self,
+                    "grid",
+                    f"of parameters that {type(self.estimator).__name__} has, "
+                    f"unlike {shown(name)}",
+                    self.grid,
+                )
+        with_choice = clone(self.estimator)
+        values = {name: clone(value, safe=False) for name, value in choice.items()}
+        try:
+            return with_choice.set_params(**values)
+        except (ValueError, AttributeError) as error:
+            raise ValueError(f"RankerGrid: grid: {error}") from error
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return a clone in which this seed stands for every one that is not set."""
+    model = clone(estimator)
+    params = model.get_params(deep=True)
+    names = [n for n in params if n.rpartition("__")[2] == "random_state"]
+    model.set_params(**{name: seed for name in names if params[name] is None})
+    return model
+
+
+def draws_numbers(estimator: Any) -> bool:
+    """Return whether an estimator has a seed that is not set."""
+    params = estimator.get_params(deep=True)
+    return any(
+        name.rpartition("__")[2] == "random_state" and value is None
+        for name, value in params.items()
+    )
+
+
+def takes_validation(estimator: Any) -> bool:
+    """Return whether an estimator can be fitted with validation queries."""
+    last = estimator.steps[-1][1] if getattr(estimator, "steps", None) else estimator
+    return accepts(last, "fit", "X_val")
+
+
+def key_of(parts: Mapping[str, Any]) -> str:
+    """Return the key of a training: a digest of all that decides its result.
+
+    Parameters
+    ----------
+    parts : mapping of str to object
+        The data by their digest, the estimators, the seed …; see `described`.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    content = {"skrank": __version__, **{k: described(v) for k, v in parts.items()}}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def described(value: Any) -> Any:
+    """Return a value as JSON that is the same for the same content in every process.
+
+    Parameters
+    ----------
+    value : object
+        A parameter. Estimators, losses and the like are described by their class and
+        their parameters; classes and functions from outside of installed packages also
+        by the file that they come from, so that a change of the code is a change.
+
+    Returns
+    -------
+    object
+        Of the kinds that JSON has.
+
+    Raises
+    ------
+    TypeError
+        If the value is of a kind whose content cannot be told.
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return {"float": float(value).hex()}
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        digest = hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16)
+        return {"array": [value.dtype.str, list(value.shape), digest.hexdigest()]}
+    if sparse.issparse(value):
+        rows = value.tocsr()
+        return described([rows.shape, rows.data, rows.indices, rows.indptr])
+    if isinstance(value, Mapping):
+        return {"mapping": [[described(k), described(v)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [described(each) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted(json.dumps(described(each)) for each in value)}
+    return _described_code(value)
+
+
+def _described_code(value):
+    """Describe an object with parameters, a class, a function or a partial one."""
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        params = {
+            name: described(own)
+            for name, own in sorted(value.get_params(deep=False).items())
+            if name not in _WITHOUT_EFFECT
+        }
+        if isinstance(value, BaseMeasure):  # its name decides nothing
+            stated = {k: v for k, v in value._stated().items() if k != "short_name"}
+            params |= {name: described(own) for name, own in sorted(stated.items())}
+        return {**_described_code(type(value)), "params": params}
+    if hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
+        return {"partial": described([value.func, value.args, value.keywords])}
+    if inspect.isclass(value) or inspect.isroutine(value) or callable(value):
+        return _described_by_name(value)
+    if hasattr(value, "__dict__"):
+        return {**_described_code(type(value)), "state": described(dict(vars(value)))}
+    raise TypeError(
+        f"the content of {shown(value)} cannot be told, so that a stored training "
+        "could not be recognised; give the parameter as a number, a text, a list or an "
+        "object with get_params"
+    )
+
+
+def _described_by_name(value):
+    """Describe a class or a function by where it can be imported."""
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if name is None:  # an object that can be called
+        return {
+            **_described_by_name(type(value)),
+            "state": described(dict(vars(value))),
+        }
+    # Compiled functions of NumPy 1 do not say where they come from; their class does.
+    module = getattr(value, "__module__", None) or type(value).__module__
+    found = {"name": f"{module}:{name}", **_own_source(value, module)}
+    cells = getattr(value, "__closure__", None)
+    if cells:  # what a function inside another one has seen
+        found["closure"] = described([cell.cell_contents for cell in cells])
+    return found
+
+
+def _own_source(value, module) -> dict[str, str]:
+    """Return the digest of code that no installed package vouches for."""
+    room = module.partition(".")[0]
+    if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
+        return {}
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if path is not None and ("site-packages" in path or "dist-packages" in path):
+        return {}
+    try:
+        if path is None:
+            source = inspect.getsource(value).encode()
+        else:
+            with open(path, "rb") as file:
+                source = file.read()
+    except (OSError, TypeError):
+        raise TypeError(
+            f"the code of {shown(value)} cannot be read, so that a stored training "
+            "could not be recognised; put it into a module"
+        ) from None
+    return {"source": hashlib.blake2b(source, digest_size=16).hexdigest()}
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as reports show it, ready for JSON."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real) and np.isfinite(float(value)):
+        return float(value)
+    return " ".join(repr(value).split())
+
+
+def one_line(params: Mapping[str, Any]) -> str:
+    """Return parameters as a text such as ``alpha=0.001 hinge=linear``."""
+    return " ".join(f"{name}={plain(value)}" for name, value in params.items())

@@ -1,0 +1,261 @@
+"""Expected hypothesis change: documents whose grade would move the ranker most."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from skrank._core._messages import shown
+from skrank._core._queries import take_rows
+from skrank.rankers._threshold_boosting import add_weak
+from skrank.selection._active_base import BaseActiveSelector, Offers, Pool
+
+# Pairs of documents that are looked at together.
+_BLOCK = 1 << 18
+
+
+def _hinge(margin, m):
+    return (margin > m).astype(np.float64)
+
+
+def _squared_hinge(margin, m):
+    return 2.0 * np.maximum(margin - m, 0.0)
+
+
+def _exponential(margin, m):
+    # Margins of documents that a judge has put far down would overflow.
+    return np.exp(np.minimum(-m, 500.0))
+
+
+def _logistic(margin, m):
+    return 1.0 / (1.0 + np.exp(np.clip(m, -500.0, 500.0)))
+
+
+#: Falling slope of the loss of a pair, as a function of the margin and the difference.
+_SLOPES: dict[str, Callable[[float, np.ndarray], np.ndarray]] = {
+    "hinge": _hinge,
+    "squared_hinge": _squared_hinge,
+    "exponential": _exponential,
+    "logistic": _logistic,
+}
+
+
+class ExpectedHypothesisChange(BaseActiveSelector):
+    r"""Documents whose grade, not known yet, would change the ranker most.
+
+    .. math:: C(x) = \sum_g P(g \mid x) \, \Bigl\lVert
+              \frac{\partial D_g(w, x)}{\partial w} \Bigr\rVert, \qquad
+              D_g(w, x) = \sum_{v:\, y_v \ne g} \psi\bigl(z_v\, w^T (\varphi(x) -
+              \varphi(x_v))\bigr), \quad z_v = \operatorname{sgn}(g - y_v)
+
+    where :math:`D_g` is the loss of the pairs that document x of grade g would form
+    with the judged documents v of its query. The ranker is at a minimum of the loss of
+    all pairs so far, so that its first step towards the new minimum goes along this
+    gradient, and the document is judged whose expected step is largest. The hypothesis
+    w is that of the ranker: the coefficients of the (kernel) features :math:`\varphi`
+    of `RankSVM` and other linear rankers, or the weights of the weak rankers
+    :math:`\varphi_t = h_t` of `RankBoost`.
+
+    The posterior of a grade is that of normal distributions of scores around the mean
+    of each grade, of one variance, where scores are taken relative to the mean score of
+    their query; the share of grade g among the judged documents, each grade counted
+    once more, is its prior.
+
+    Documents of queries without judged ones form no pairs, and come last. The sum over
+    pairs favours queries of which many documents are judged: limit it by
+    ``max_per_query``, or take the mean.
+
+    Complexity: O(G (P + n d)) for G grades, P pairs of a judged and another document,
+    and n documents of d features, or of as many weak rankers. Memory O(n).
+
+    Parameters
+    ----------
+    loss : {"auto", "hinge", "squared_hinge", "exponential", "logistic"}, default="auto"
+        Loss :math:`\psi` of a pair; "auto" takes that of the ranker.
+    pairs : {"sum", "mean"}, default="sum"
+        Whether to take the sum of the loss over pairs, as the source, or the mean.
+
+    See Also
+    --------
+    SVMSelectiveSampling : Documents that the ranker can hardly tell apart.
+
+    References
+    ----------
+    [Donmez2008]_; [Liu2011]_, section 13.3.1.2. The posterior is our choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.rankers import RankSVM
+    >>> from skrank.selection import ExpectedHypothesisChange
+    >>> X, y, groups = make_ranking(n_queries=30, random_state=0)
+    >>> judged = np.arange(len(y)) % 4 == 0
+    >>> ranker = RankSVM().fit(X[judged], y[judged], groups[judged])
+    >>> grades = np.ma.masked_array(y, mask=~judged)
+    >>> rows = ExpectedHypothesisChange().select(ranker, X, groups, n=5, y=grades)
+    >>> bool(judged[rows].any())
+    False
+    """
+
+    loss: Literal["auto", "hinge", "squared_hinge", "exponential", "logistic"] = "auto"
+    pairs: Literal["sum", "mean"] = "sum"
+
+    _needs_judged = True
+
+    @classmethod
+    def _variants(cls):
+        return [*super()._variants(), {"loss": "logistic", "pairs": "mean"}]
+
+    def _offers(self, pool):
+        features_of, model = hypothesis_of(pool.ranker)
+        slope, margin = self._slope_of(model)
+        scores = pool.scores()
+        grades, posterior = grade_posterior(pool, scores)
+        values = np.zeros(pool.index.n_documents)
+        rows, ptr = pool.rows(), pool.index.ptr
+        for q in range(pool.index.n_queries):
+            places = np.arange(ptr[q], ptr[q + 1])
+            known, new = places[pool.judged[places]], places[~pool.judged[places]]
+            if not (len(known) and len(new)):
+                continue
+            known_phi = features_of(take_rows(rows, known))
+            height = max(1, _BLOCK // len(known))
+            for first in range(0, len(new), height):
+                part = new[first : first + height]
+                phi = features_of(take_rows(rows, part))
+                gap = scores[part][:, None] - scores[known]
+                for k, grade in enumerate(grades):
+                    sign = np.sign(grade - pool.y[known])
+                    step = sign * slope(margin, sign * gap)
+                    if self.pairs == "mean":
+                        step /= max(1, np.count_nonzero(sign))
+                    change = _norms(phi, known_phi, step)
+                    values[part] += posterior[part, k] * change
+        return Offers(pool.open[:, None], values[pool.open])
+
+    def _slope_of(self, model) -> tuple[Callable, float]:
+        """Return the slope of the loss of a pair, and the margin of hinges."""
+        loss = getattr(model, "loss_", None)
+        name = self.loss
+        if name == "auto":
+            name = getattr(loss, "short_name", "")
+            name = "logistic" if name == "log" else name
+        if name not in _SLOPES:
+            raise ValueError(
+                "ExpectedHypothesisChange: loss='auto' takes the loss of pairs of the "
+                f"ranker, which {type(model).__name__} does not have; set loss to one "
+                f"of {', '.join(map(repr, _SLOPES))}"
+            )
+        return _SLOPES[name], float(getattr(loss, "margin", 1.0))
+
+
+def _norms(phi, known_phi, step) -> np.ndarray:
+    """Return the length of the gradient of the pairs of each new document.
+
+    Parameters
+    ----------
+    phi : ndarray or CSR matrix of shape (n_new, n_parameters)
+        Features of the hypothesis of the new documents.
+    known_phi : ndarray or CSR matrix of shape (n_known, n_parameters)
+        Those of the judged documents.
+    step : ndarray of shape (n_new, n_known)
+        Weight of each difference of features.
+    """
+    total = step.sum(axis=1)
+    if sparse.issparse(phi):
+        pulled = sparse.csr_array(step) @ sparse.csr_array(known_phi)
+        moved = sparse.csr_array(phi).multiply(total[:, None]) - pulled
+        return np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel())
+    moved = total[:, None] * phi - step @ known_phi
+    return np.sqrt(np.einsum("ij,ij->i", moved, moved))
+
+
+def hypothesis_of(ranker: Any) -> tuple[Callable[[Any], Any], Any]:
+    """Return the features in which the scores of a ranker are linear, and the ranker.
+
+    Parameters
+    ----------
+    ranker : estimator
+        Fitted; a linear ranker, one with weighted weak rankers, or a pipeline that ends
+        in one of them.
+
+    Returns
+    -------
+    features_of : callable
+        Maps rows to features of shape (n_rows, n_parameters).
+    model : estimator
+        The last step of a pipeline, or the ranker itself.
+
+    Raises
+    ------
+    ValueError
+        If the scores of the ranker are not linear in anything that it learned.
+    """
+    steps = getattr(ranker, "steps", None)
+    if steps:
+        features_of, model = hypothesis_of(steps[-1][1])
+        if len(steps) == 1:
+            return features_of, model
+        head = ranker[:-1]
+        return (lambda X: features_of(head.transform(X))), model
+    if np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
+        energy = getattr(ranker, "energy_", None)
+        if energy is None:
+            return _numbers, ranker
+        return (lambda X: energy.transform(_numbers(X))), ranker
+    arrays = getattr(ranker, "_weak_arrays", None)
+    if arrays is not None:
+        return (lambda X: _weak_ranks(_numbers(X), arrays())), ranker
+    raise ValueError(
+        "ExpectedHypothesisChange: ranker must be linear, such as RankSVM(), or add up "
+        f"weak rankers, as RankBoost() does; got {shown(ranker)}"
+    )
+
+
+def _numbers(X) -> Any:
+    if sparse.issparse(X):
+        return X.tocsr()
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def _weak_ranks(X, arrays) -> np.ndarray:
+    """Return what each weak ranker says of each document."""
+    plain = arrays | {"weight": np.ones(len(arrays["weight"]))}
+    ranks = np.zeros((len(plain["weight"]), len(X)))
+    for t in range(len(ranks)):
+        add_weak(ranks[t][:, None], X, plain, 1, t)
+    return ranks.T
+
+
+def grade_posterior(pool: Pool, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the grades that were given, and the probability of each by the scores.
+
+    Parameters
+    ----------
+    pool : Pool
+        Documents, some of them judged.
+    scores : ndarray of shape (n_documents,)
+        Scores, grouped by query.
+
+    Returns
+    -------
+    grades : ndarray of shape (n_grades,)
+        Distinct grades of the judged documents.
+    posterior : ndarray of shape (n_documents, n_grades)
+        Probabilities.
+    """
+    ptr, sizes = pool.index.ptr, pool.index.sizes
+    relative = scores - np.repeat(np.add.reduceat(scores, ptr[:-1]) / sizes, sizes)
+    known, y = relative[pool.judged], pool.y[pool.judged]
+    grades, number, count = np.unique(y, return_inverse=True, return_counts=True)
+    mean = np.bincount(number, known) / count
+    spread = known - mean[number]
+    variance = max(float(spread @ spread) / len(known), 1e-12 * float(known @ known))
+    prior = (count + 1.0) / (count + 1.0).sum()
+    if variance == 0.0:  # a ranker that gives one score to all
+        return grades, np.tile(prior, (len(scores), 1))
+    logs = np.log(prior) - (relative[:, None] - mean) ** 2 / (2.0 * variance)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return grades, weights / weights.sum(axis=1, keepdims=True)

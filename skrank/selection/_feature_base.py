@@ -1,0 +1,233 @@
+"""What all selectors of features share: the rows, the number of features, the mask."""
+
+from dataclasses import field, replace
+from typing import Annotated, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skrank._core._missing import unmasked
+from skrank._core._parameters import Interval, Parameters, PositiveInt
+from skrank._core._queries import QueryIndex
+from skrank._core._tables import naming_text, refuse_dates, refuse_series
+from skrank._core._validation import (
+    check_grades,
+    check_sparse,
+    n_rows,
+    naming,
+    resolve_groups,
+)
+from skrank._rows import GroupedRows, read_only
+
+#: A number of features, a share of them, or None for half of them.
+NumberOfFeatures = PositiveInt | Annotated[float, Interval(0, 1, "neither")] | None
+
+
+class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
+    """Base class of transformers that keep some features of documents.
+
+    A subclass finds the features to keep in `_selected`. Groups reach `fit` through
+    pipelines by scikit-learn's metadata routing, without a request, or by a level
+    ``"qid"`` of the pandas index of y or X.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (`n_features_in_`,), dtype bool
+        Whether each feature is kept.
+    n_features_ : int
+        Number of features that are kept.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen in `fit`, where X was a data frame.
+    """
+
+    __metadata_request__fit = {"groups": True}
+
+    @classmethod
+    def _variants(cls) -> list[dict[str, Any]]:
+        """Constructor arguments worth testing."""
+        return [{}]
+
+    @property
+    def _takes_missing(self) -> bool:
+        return True
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    def fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Find the features to keep.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_documents, n_features)
+            One row per document.
+        y : array-like of shape (n_documents,)
+            Relevance grades.
+        groups : array-like of shape (n_documents,), default=None
+            One query id per row, in any order; None reads the level ``"qid"`` of the
+            pandas index of y or X.
+
+        Returns
+        -------
+        object
+            The selector itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not accepted, more features are asked for than there are,
+            the queries are not known, or X or y are malformed.
+        """
+        self._check_parameters()
+        rows = self._training_rows(X, y, groups)
+        kept = np.zeros(self.n_features_in_, dtype=bool)
+        kept[self._selected(rows)] = True
+        self.support_ = kept
+        self.n_features_ = int(kept.sum())
+        return self
+
+    def _selected(self, rows: GroupedRows) -> np.ndarray:
+        """Return the numbers of the features to keep."""
+        raise NotImplementedError
+
+    def _checked(self, X) -> Any:
+        """Check the rows and note their features."""
+        check_sparse(X)
+        refuse_series(X)
+        refuse_dates(X)
+        with naming("X", only_where_silent=True), naming_text(X):
+            return validate_data(
+                self,
+                unmasked(X),
+                reset=True,
+                accept_sparse="csr" if self._takes_sparse else False,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan" if self._takes_missing else True,
+            )
+
+    def _training_rows(self, X, y, groups) -> GroupedRows:
+        """Return the rows in the order of their queries, whatever the order given."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None; it selects features by relevance grades"
+            )
+        given = X
+        X = self._checked(X)
+        n = n_rows(X)
+        grades = check_grades(y, n_samples=n, warn=True)
+        caller = f"{type(self).__name__}.fit"
+        ids = resolve_groups(groups, y, given, n_samples=n, caller=caller)
+        index = QueryIndex.from_groups(ids, canonical=True)
+        names = getattr(self, "feature_names_in_", None)
+        return GroupedRows.from_index(X, grades, index, feature_names=names)
+
+    def _n_of(self, wanted: float | None, name: str) -> int:
+        """Return a number of features, given by itself or by a share."""
+        n = self.n_features_in_
+        if wanted is None:
+            return max(1, n // 2)
+        if isinstance(wanted, float | np.floating) and wanted < 1:
+            return max(1, int(wanted * n))
+        if wanted > n:
+            raise ValueError(
+                f"{type(self).__name__}: {name}={wanted} is more than X has, "
+                f"n_features={n}"
+            )
+        return int(wanted)
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
+
+
+class BaseCountedSelector(BaseFeatureSelector):
+    """Base class of selectors that keep a given number of features.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Number of features to keep; a float in (0, 1) is a share of them, and None means
+        half of them. A share is rounded down, and at least one feature is kept.
+    """
+
+    n_features_to_select: NumberOfFeatures = field(default=None, kw_only=False)
+
+    @classmethod
+    def _variants(cls):
+        return [{}, {"n_features_to_select": 2}, {"n_features_to_select": 0.7}]
+
+    def _n_wanted(self) -> int:
+        """Return the number of features to keep."""
+        return self._n_of(self.n_features_to_select, "n_features_to_select")
+
+
+def with_features(rows: GroupedRows, features: np.ndarray) -> GroupedRows:
+    """Return rows with some of their features, in the order given."""
+    names = rows.feature_names
+    return replace(
+        rows,
+        X=read_only(rows.X[:, features]),
+        feature_names=None if names is None else names[features],
+    )
+
+
+def spreads(rows: GroupedRows) -> np.ndarray:
+    """Return the standard deviation of each feature within queries.
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        Rows without missing values, grouped by query.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Root of the mean square of the differences from the mean of the query. Exactly
+        0 for features that are equal for all documents of each query.
+    """
+    n, sizes = rows.n_documents, rows.sizes
+    if sparse.issparse(rows.X):
+        members = sparse.csr_array(
+            (np.ones(n), np.arange(n), rows.ptr), shape=(rows.n_queries, n)
+        )
+        X = sparse.csr_array(rows.X).astype(np.float64)
+        squares = np.asarray((X * X).sum(axis=0)).ravel()
+        sums = members @ X
+        between = np.asarray((sums * sums).T @ (1.0 / sizes)).ravel()
+        # What rounding leaves of equal values is not a spread.
+        inner = np.where(squares - between > 1e-12 * squares, squares - between, 0.0)
+        return np.sqrt(inner / n)
+    inner = np.zeros(rows.X.shape[1])
+    for j in range(rows.X.shape[1]):
+        values = rows.X[:, j].astype(np.float64)
+        centre = values[rows.ptr[:-1]]  # a shift without rounding for equal values
+        values -= np.repeat(centre, sizes)
+        values -= np.repeat(np.add.reduceat(values, rows.ptr[:-1]) / sizes, sizes)
+        inner[j] = values @ values
+    return np.sqrt(inner / n)
+
+
+def largest(values: np.ndarray, n: int) -> np.ndarray:
+    """Return the places of the n largest values, of equal ones the first."""
+    return np.argsort(-values, kind="stable")[:n]

@@ -1,0 +1,229 @@
+"""Graphs of links between documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from skrank._core._messages import shown
+from skrank._core._parameters import PositiveInt
+from skrank._core._validation import check_arguments
+from skrank.text._collection import as_ids_array
+from skrank.text._texts import as_texts, check_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class LinkGraph:
+    """Links between documents, as a sparse matrix.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array-like of shape (n_nodes, n_nodes)
+        Entry (u, v) is the weight of the link from u to v, a number >= 0; zeros are no
+        links.
+    ids : sequence of str, default=None
+        Ids of the nodes, all different.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (n_nodes, n_nodes), dtype float64
+        Weights of the links, without zeros.
+    ids : ndarray of shape (n_nodes,), dtype object, or None
+        Ids.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, is empty, or holds a number that is negative or not
+        finite, or if the ids are not one for each node.
+    TypeError
+        If the matrix holds no numbers, or an id is no string.
+
+    See Also
+    --------
+    PageRank : Importance of the nodes.
+
+    Examples
+    --------
+    >>> from skrank.text import LinkGraph
+    >>> graph = LinkGraph.from_edges(
+    ...     ["a", "a", "b"], ["b", "c", "c"], ids=["a", "b", "c"])
+    >>> graph.in_degree, graph.out_degree
+    (array([0, 1, 2]), array([2, 1, 0]))
+    """
+
+    matrix: Any
+    ids: Any = None
+
+    def __post_init__(self):
+        matrix = _checked_matrix(self.matrix)
+        object.__setattr__(self, "matrix", matrix)
+        if self.ids is not None:
+            ids = _checked_ids(self.ids)
+            if len(ids) != matrix.shape[0]:
+                raise ValueError(
+                    f"ids must hold one id for each of {matrix.shape[0]} nodes, got "
+                    f"{len(ids)}"
+                )
+            object.__setattr__(self, "ids", as_ids_array(ids))
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: npt.ArrayLike | Sequence[str],
+        targets: npt.ArrayLike | Sequence[str],
+        *,
+        ids: Sequence[str] | None = None,
+        n_nodes: PositiveInt | None = None,
+    ) -> "LinkGraph":
+        """Make a graph of pairs of nodes.
+
+        Parameters
+        ----------
+        sources, targets : sequence of shape (n_links,)
+            Where each link begins and where it ends: ids if ``ids`` are given, numbers
+            of nodes otherwise. A link that occurs again counts once.
+        ids : sequence of str, default=None
+            Ids of all nodes.
+        n_nodes : int, default=None
+            Number of nodes where they have no ids; None takes the largest number that
+            occurs, and one.
+
+        Returns
+        -------
+        LinkGraph
+            The graph, with a weight of 1 for each link. Complexity: O(E log E) for E
+            links.
+
+        Raises
+        ------
+        ValueError
+            If sources and targets differ in length, or one of them is no node.
+        TypeError
+            If an id is no string.
+        """
+        check_arguments(cls.from_edges, n_nodes=n_nodes)
+        if ids is not None:
+            if n_nodes is not None:
+                raise ValueError("n_nodes must be None where ids are given")
+            names = _checked_ids(ids)
+            number_of = {name: number for number, name in enumerate(names)}
+            ends = [
+                _numbers_of_ids(texts, number_of, name)
+                for name, texts in (("sources", sources), ("targets", targets))
+            ]
+            size = len(names)
+        else:
+            bound = np.iinfo(np.int32).max if n_nodes is None else int(n_nodes)
+            pairs: Any = (("sources", sources), ("targets", targets))
+            ends = [check_numbers(v, bound, name, "nodes") for name, v in pairs]
+            most = max((int(e.max(initial=-1)) for e in ends), default=-1)
+            size = most + 1 if n_nodes is None else int(n_nodes)
+        if len(ends[0]) != len(ends[1]):
+            raise ValueError(
+                f"sources and targets must have the same length, got {len(ends[0])} "
+                f"and {len(ends[1])}"
+            )
+        weights = np.ones(len(ends[0]))
+        matrix: Any = sparse.coo_array(
+            (weights, tuple(ends)), shape=(size, size)
+        ).tocsr()
+        matrix.data[:] = 1.0
+        return cls(matrix, ids)
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return self.matrix.shape[0]
+
+    def __repr__(self) -> str:
+        return f"LinkGraph({len(self)} nodes, {self.matrix.nnz} links)"
+
+    @property
+    def in_degree(self) -> np.ndarray:
+        """Number of links to each node, of shape (n_nodes,)."""
+        return np.bincount(self.matrix.indices, minlength=len(self))
+
+    @property
+    def out_degree(self) -> np.ndarray:
+        """Number of links from each node, of shape (n_nodes,)."""
+        return np.diff(self.matrix.indptr).astype(np.intp)
+
+
+def as_graph(links: Any) -> LinkGraph:
+    """Return a graph as it is, and make one of a matrix."""
+    return links if isinstance(links, LinkGraph) else LinkGraph(links)
+
+
+def transitions(matrix: Any) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return the chance of each link, by the node where it ends, and the dead ends.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_nodes, n_nodes)
+        Weights of links.
+
+    Returns
+    -------
+    csr_array of shape (n_nodes, n_nodes)
+        Entry (v, u) is the share that the link to v has among those from u.
+    ndarray of shape (n_nodes,), dtype bool
+        Nodes without links from them.
+    """
+    # Divided by the largest first, for a sum of weights may overflow.
+    largest = matrix.max(axis=1).toarray().ravel()
+    dangling = largest == 0
+    sizes = np.diff(matrix.indptr)
+    shares = matrix.data / np.repeat(largest, sizes)
+    sums = np.bincount(
+        np.repeat(np.arange(len(sizes)), sizes), shares, minlength=len(sizes)
+    )
+    shares /= np.repeat(sums, sizes)
+    parts = (shares, matrix.indices, matrix.indptr)
+    return sparse.csr_array(parts, shape=matrix.shape).T.tocsr(), dangling
+
+
+def _checked_matrix(given: Any) -> Any:
+    try:
+        # Some versions of SciPy take a single number for a matrix.
+        matrix: Any = sparse.csr_array(given) if np.ndim(given) != 0 else None
+    except (TypeError, ValueError):
+        matrix = None
+    if matrix is None:
+        raise TypeError(
+            f"links must be a LinkGraph or a matrix of numbers, got {shown(given)}"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"links must be numbers, got dtype {matrix.dtype}")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
+        raise ValueError(
+            "links must be a square matrix with at least one node, got shape "
+            f"{matrix.shape}"
+        )
+    matrix = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    if not (np.isfinite(matrix.data).all() and (matrix.data >= 0).all()):
+        raise ValueError("links must be a matrix of finite weights >= 0")
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _checked_ids(ids: Any) -> list[str]:
+    names = as_texts(ids, "ids")
+    if not names:
+        raise ValueError("ids is empty; at least one node is needed")
+    if len(set(names)) < len(names):
+        raise ValueError("ids must be different")
+    return names
+
+
+def _numbers_of_ids(texts: Any, number_of: dict[str, int], name: str) -> np.ndarray:
+    try:
+        found = [number_of[text] for text in as_texts(texts, name)]
+    except KeyError as error:
+        raise ValueError(
+            f"{name} must hold ids of nodes, found {shown(error.args[0])}"
+        ) from None
+    return np.array(found, dtype=np.intp)

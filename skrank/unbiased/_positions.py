@@ -1,0 +1,225 @@
+"""Places where documents were shown, and propensities of being looked at there."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skrank._core._messages import shown
+from skrank._core._validation import as_numbers
+from skrank._rows import GroupedRows, SideData
+
+
+def check_positions(
+    positions: npt.ArrayLike, n_rows: int, name: str = "positions"
+) -> np.ndarray:
+    """Check that there is one place, counted from 1, for each row.
+
+    Parameters
+    ----------
+    positions : array-like of shape (n_rows,)
+        Place where the document of each row was shown.
+    n_rows : int
+        Number of rows.
+    name : str, default="positions"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype intp
+        Places.
+
+    Raises
+    ------
+    ValueError
+        If the length differs, or a place is no whole number from 1 on.
+    """
+    places = _column(positions, n_rows, name)
+    wrong = ~(np.isfinite(places) & (places >= 1) & (places == np.floor(places)))
+    wrong |= places >= 2**31  # indices into curves
+    _refuse(wrong, places, name, "whole numbers from 1, the place of each row")
+    return places.astype(np.intp)
+
+
+def check_propensities(
+    propensities: npt.ArrayLike, n_rows: int, name: str = "propensities"
+) -> np.ndarray:
+    """Check that there is one positive propensity for each row.
+
+    Parameters
+    ----------
+    propensities : array-like of shape (n_rows,)
+        Probability that a user looked at the row, up to a factor common to all rows.
+    n_rows : int
+        Number of rows.
+    name : str, default="propensities"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64
+        Propensities.
+
+    Raises
+    ------
+    ValueError
+        If the length differs, or a propensity is not finite or not positive.
+    """
+    values = _column(propensities, n_rows, name)
+    _refuse(~_usable(values), values, name, f"numbers from {_LEAST:g} to {_MOST:g}")
+    return values
+
+
+# The inverse of every accepted propensity, and the square of that, are finite.
+_LEAST, _MOST = 1e-100, 1e100
+
+POSITIONS = SideData(
+    "positions",
+    check_positions,
+    "array-like of shape (n_documents,), default=None\n"
+    "            Place, counted from 1, where the document was shown.",
+)
+PROPENSITIES = SideData(
+    "propensities",
+    check_propensities,
+    "array-like of shape (n_documents,), default=None\n"
+    "            Probability that a user looked at the row, in place of ``positions``.",
+)
+
+
+def check_curve(curve: Any, name: str = "propensities") -> np.ndarray:
+    """Check that a curve holds a positive propensity for each place, from 1 on.
+
+    Parameters
+    ----------
+    curve : array-like of shape (n_positions,)
+        Propensity of each place.
+    name : str, default="propensities"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_positions,), dtype float64
+        Propensities.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is not finite or not positive.
+    """
+    values = as_numbers(curve, name)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(
+            f"{name} must hold one number for each place, from the first on, got "
+            f"{shown(curve)}"
+        )
+    wrong = ~_usable(values)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must hold numbers from {_LEAST:g} to {_MOST:g}, got "
+            f"{values[place]:g} for place {place + 1}"
+        )
+    return values
+
+
+def at_positions(curve: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the propensity of each row by its place.
+
+    Parameters
+    ----------
+    curve : ndarray of shape (n_positions,)
+        Propensity of each place.
+    positions : ndarray of shape (n_rows,), dtype intp
+        Places, from 1 on.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Propensities.
+
+    Raises
+    ------
+    ValueError
+        If a place is beyond the end of the curve.
+    """
+    last = int(positions.max(initial=1))
+    if last > len(curve):
+        raise ValueError(
+            f"positions must not exceed the {len(curve)} places that propensities "
+            f"holds, got {last}"
+        )
+    return curve[positions - 1]
+
+
+def positions_of(data: GroupedRows, ranker: Any) -> np.ndarray:
+    """Return the places of the rows, which a ranker cannot do without.
+
+    Parameters
+    ----------
+    data : GroupedRows
+        Training rows.
+    ranker : BaseRanker
+        Ranker that learns from them, for the error message.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,), dtype intp
+        Places, from 1 on.
+
+    Raises
+    ------
+    ValueError
+        If the rows came without places.
+    """
+    places = data.side.get("positions")
+    if places is None:
+        raise ValueError(
+            f"{type(ranker).__name__}.fit needs positions, the place from 1 on where "
+            "the document of each row was shown: fit(X, clicks, groups, "
+            "positions=positions)"
+        )
+    return places
+
+
+def _column(values, n_rows, name):
+    numbers = as_numbers(values, name)
+    if numbers.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must hold one number for each of the {n_rows} rows, got shape "
+            f"{numbers.shape}"
+        )
+    return np.ascontiguousarray(numbers)
+
+
+def _usable(values):
+    return np.isfinite(values) & (values >= _LEAST) & (values <= _MOST)
+
+
+def _refuse(wrong, values, name, accepted):
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{name} must hold {accepted}; row {row} has {values[row]:g}")
+
+
+def filled(curve: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return a curve with places that no row has between those that some have.
+
+    Parameters
+    ----------
+    curve : ndarray of shape (n_positions,)
+        Positive numbers; those of places that were not seen do not matter.
+    seen : ndarray of shape (n_positions,), dtype bool
+        Whether any row has each place.
+
+    Returns
+    -------
+    ndarray of shape (n_positions,)
+        The curve; its logarithm is straight between places that were seen, and level
+        beyond them.
+    """
+    if seen.all():
+        return curve
+    places = np.arange(len(curve))
+    known = np.interp(places, places[seen], np.log(curve[seen]))
+    return np.where(seen, curve, np.exp(known))

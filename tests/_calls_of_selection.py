@@ -1,0 +1,85 @@
+"""Valid calls of selectors of documents and of features, for `_calls`."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from skrank import selection
+from skrank.rankers import RankSVM, SubsetRegression
+from skrank.selection._feature_base import BaseFeatureSelector
+
+GROUPS = np.repeat([0, 1, 2], 4)
+GRADES = np.array([2.0, 0, 1, 0, 0, 1, 0, 2, 1, 0, 0, 1])
+X = np.random.default_rng(0).normal(size=(12, 3)) + GRADES[:, None]
+ROWS = {"X": X, "y": GRADES, "groups": GROUPS}
+TEST = {"X_test": X, "y_test": GRADES, "groups_test": GROUPS}
+JUDGED = np.ma.masked_array(GRADES, mask=np.arange(12) % 2)
+SHORT = {"n_initial": 6, "batch": 2, "n_rounds": 1}
+
+
+@cache
+def _ranker():
+    return RankSVM(max_iter=5).fit(**ROWS)
+
+
+@cache
+def _comparison():
+    return selection.compare_selectors(
+        SubsetRegression(), **ROWS, **TEST, **SHORT, selectors={}, n_repeats=1
+    )
+
+
+def functions(call: Callable) -> dict[str, Any]:
+    """Return the calls of functions."""
+    given = {"ranker": SubsetRegression(), **ROWS, **TEST, **SHORT}
+    return {
+        "selection.active_learning": call(selection.active_learning, **given),
+        "selection.compare_selectors": call(
+            selection.compare_selectors,
+            **given,
+            selectors={"a": selection.RandomSelection()},
+            n_repeats=1,
+        ),
+    }
+
+
+def methods(method: Callable) -> dict[str, Any]:
+    """Return the calls of methods."""
+    pool = {"ranker": _ranker(), "X": X, "groups": GROUPS, "y": JUDGED}
+    explore = {"strategy": "largest_loss_pair", "n_members": 2}
+    return {
+        "ActiveExploration.rank": method(
+            lambda: selection.ActiveExploration(**explore), "rank", **pool
+        ),
+        "BaseActiveSelector.select": method(
+            selection.SVMSelectiveSampling, "select", **pool
+        ),
+        "BaseTrainingSelector.select": method(
+            selection.DepthPooling, "select", scores=X, groups=GROUPS
+        ),
+        "BaseFeatureSelector.fit": method(selection.SelectByMeasure, "fit", **ROWS),
+        "SelectorComparison.difference": method(
+            _comparison, "difference", selector="random", reference="random"
+        ),
+        "SelectorComparison.interval": method(
+            _comparison, "interval", selector="random"
+        ),
+        "SelectorComparison.mean": method(_comparison, "mean", selector="random"),
+    }
+
+
+def _select(selector):
+    return selector.select(_ranker(), X, GROUPS, 1, y=JUDGED)
+
+
+#: What is done with an object so that its parameters are looked at.
+USES = {
+    selection.BaseActiveSelector: _select,
+    BaseFeatureSelector: lambda selector: selector.fit(**ROWS),
+    selection.BaseTrainingSelector: lambda selector: selector.select(X, GROUPS),
+}
+RETURNED = ("ActiveLearningRun", "SelectorComparison", "TrainingSelection")
+# What has no default, or none that suits three queries.
+NEEDED = {"QueryRFECV": lambda: {"cv": 2, "n_repeats": 1}}

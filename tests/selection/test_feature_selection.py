@@ -1,0 +1,562 @@
+"""Selectors of features, against plain loops over documents, features and subsets."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from scipy.stats import kendalltau, spearmanr
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skrank
+from skrank._core._rank_correlations import kendall_sums
+from skrank._rows import GroupedRows
+from skrank.datasets import make_ranking
+from skrank.exceptions import TrainingDataWarning
+from skrank.export import load_model, save_model
+from skrank.losses import LogLoss
+from skrank.metrics import evaluate_measure, get_measure
+from skrank.model_selection import QueryKFold
+from skrank.rankers import (
+    MART,
+    RankBoost,
+    RankSVM,
+    RobustSparseRanker,
+    SubsetRegression,
+)
+from skrank.selection import (
+    GAS,
+    L1PathSelector,
+    QueryRFE,
+    QueryRFECV,
+    SelectByMeasure,
+)
+from skrank.selection._elimination import permutation_importances
+from skrank.selection._gas import greedy
+from skrank.solvers import SGD
+
+
+def selectors():
+    return [
+        SelectByMeasure(2),
+        GAS(2),
+        L1PathSelector(2, n_steps=4),
+        QueryRFE(SubsetRegression(), step=0.5, n_repeats=1, random_state=0),
+        QueryRFECV(SubsetRegression(), step=0.5, n_repeats=1, cv=2, random_state=0),
+    ]
+
+
+over_selectors = pytest.mark.parametrize(
+    "selector", selectors(), ids=lambda s: type(s).__name__
+)
+
+
+@pytest.fixture
+def single_query():
+    with skrank.config_context(assume_single_query=True):
+        yield
+
+
+# The data of the checks are one query, made for other estimators.
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.TrainingDataWarning")
+@pytest.mark.usefixtures("single_query")
+@parametrize_with_checks(selectors()[:-1])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def rows(seed=0, n_queries=25):
+    X, y, groups = make_ranking(
+        n_queries=n_queries, n_features=6, n_informative=3, random_state=seed
+    )
+    order = np.random.default_rng(seed).permutation(len(y))
+    return X[order], y[order], groups[order]
+
+
+@over_selectors
+def test_order_of_rows_and_ids_do_not_matter(selector):
+    X, y, groups = rows()
+    expected = selector.fit(X, y, groups).get_support()
+    order = np.argsort(groups, kind="stable")
+    found = selector.fit(X[order], y[order], groups[order]).get_support()
+    np.testing.assert_array_equal(found, expected)
+    text = np.array([f"q{g:03d}" for g in groups])
+    np.testing.assert_array_equal(selector.fit(X, y, text).get_support(), expected)
+    series = pd.Series(y, index=pd.Index(groups, name="qid"))
+    np.testing.assert_array_equal(selector.fit(X, series).get_support(), expected)
+
+
+@over_selectors
+def test_sparse_rows_and_frames(selector):
+    X, y, groups = rows()
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = selector.fit(X, y, groups).transform(X)
+    thin = sparse.csr_matrix(X)
+    found = selector.fit(thin, y, groups).transform(thin)
+    np.testing.assert_array_equal(found.toarray(), dense)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    selector.set_output(transform="pandas")
+    found = selector.fit(frame, y, groups).transform(frame)
+    assert found.columns.tolist() == selector.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(found.to_numpy(), dense)
+    selector.set_output(transform="default")
+
+
+@over_selectors
+def test_model_files(selector, tmp_path):
+    X, y, groups = rows()
+    selector.fit(X, y, groups)
+    save_model(selector, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(X), selector.transform(X))
+
+
+@over_selectors
+def test_pipelines_and_searches_hand_the_groups_on(selector):
+    X, y, groups = rows()
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(selector, SubsetRegression()).fit(X, y, groups=groups)
+        expected = selector.fit(X, y, groups).get_support()
+        np.testing.assert_array_equal(pipe[0].get_support(), expected)
+        name = type(selector).__name__.lower()
+        parameter = {"QueryRFECV": "min_features_to_select"}.get(
+            type(selector).__name__, "n_features_to_select"
+        )
+        search = GridSearchCV(pipe, {f"{name}__{parameter}": [1, 3]}, cv=QueryKFold(2))
+        search.fit(X, y, groups=groups)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    series = pd.Series(y, index=pd.Index(groups, name="qid"))
+    pipe = make_pipeline(selector, SubsetRegression()).fit(X, series)  # not routed
+    np.testing.assert_array_equal(pipe[0].get_support(), expected)
+
+
+@over_selectors
+def test_bad_input(selector):
+    X, y, groups = rows()
+    name = type(selector).__name__
+    with pytest.raises(ValueError, match=f"{name}.fit needs to know the query"):
+        selector.fit(X, y)
+    with pytest.raises(ValueError, match=f"{name} requires y to be passed"):
+        selector.fit(X, None, groups)
+    with pytest.raises(ValueError, match="grades for"):
+        selector.fit(X, y[:-1], groups)
+    with pytest.raises(ValueError, match="infinity"):
+        selector.fit(np.where(X[0, 0] == X, np.inf, X), y, groups)
+    if name != "QueryRFECV":
+        wrong = sklearn.clone(selector).set_params(n_features_to_select=7)
+        with pytest.raises(ValueError, match="=7 is more than X has, n_features=6"):
+            wrong.fit(X, y, groups)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"), [(None, 3), (1, 1), (6, 6), (0.5, 3), (0.4, 2), (0.01, 1)]
+)
+def test_numbers_and_shares_of_features(wanted, expected):
+    assert SelectByMeasure(wanted).fit(*rows()).n_features_ == expected
+
+
+# Filters.
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "map(rel=2)", "err@5"])
+def test_importances_are_values_of_the_measure(measure):
+    X, y, groups = rows()
+    selector = SelectByMeasure(2, importance=measure).fit(X, y, groups)
+    up = [evaluate_measure(measure, y, X[:, j], groups=groups) for j in range(6)]
+    down = [evaluate_measure(measure, y, -X[:, j], groups=groups) for j in range(6)]
+    np.testing.assert_allclose(selector.importances_, np.maximum(up, down), rtol=1e-12)
+    np.testing.assert_array_equal(
+        selector.directions_, np.where(np.array(up) >= down, 1, -1)
+    )
+    best = np.argsort(np.maximum(up, down))[-2:]
+    assert set(np.flatnonzero(selector.get_support())) == set(best)
+
+
+def test_importances_by_a_loss():
+    X, y, groups = rows()
+    order = np.argsort(groups, kind="stable")
+    X, y, groups = X[order], y[order], groups[order]
+    selector = SelectByMeasure(importance=LogLoss()).fit(X, y, groups)
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+
+    def mean_loss(scores):
+        losses = [
+            np.log1p(np.exp(scores[v] - scores[u]))
+            for u in range(len(y))
+            for v in range(len(y))
+            if groups[u] == groups[v] and y[u] > y[v]
+        ]
+        return np.mean(losses)
+
+    for j in (0, 4):
+        least = min(mean_loss(z[:, j]), mean_loss(-z[:, j]))
+        expected = np.log(2.0) - least
+        np.testing.assert_allclose(selector.importances_[j], expected, rtol=1e-9)
+
+
+def test_errors_have_the_opposite_sign():
+    X, y, groups = rows()
+    X = np.column_stack([X, y + 0.1])
+    selector = SelectByMeasure(1, importance="mse").fit(X, y, groups)
+    assert selector.get_support()[-1]
+    np.testing.assert_allclose(selector.importances_[-1], -0.01, rtol=1e-9)
+
+
+def test_threshold():
+    X, y, groups = rows()
+    every = SelectByMeasure(6).fit(X, y, groups).importances_
+    level = np.sort(every)[2]
+    found = SelectByMeasure(threshold=level).fit(X, y, groups)
+    np.testing.assert_array_equal(found.get_support(), every >= level)
+    found = SelectByMeasure(1, threshold=level).fit(X, y, groups)
+    assert np.flatnonzero(found.get_support()) == [np.argmax(every)]
+    with pytest.raises(ValueError, match="threshold=2 leaves no feature"):
+        SelectByMeasure(threshold=2).fit(X, y, groups)
+
+
+def test_missing_values_rank_last():
+    X, y, groups = rows()
+    holes = np.random.default_rng(1).random(X.shape) < 0.3
+    holed = np.where(holes, np.nan, X)
+    found = SelectByMeasure(3).fit(holed, y, groups)
+    for j, sign in enumerate(found.directions_):
+        filled = np.where(holes[:, j], X.min() - X.max() - 1, sign * X[:, j])
+        expected = evaluate_measure("ndcg@10", y, filled, groups=groups)
+        np.testing.assert_allclose(found.importances_[j], expected, rtol=1e-12)
+    assert found.transform(holed).shape == (len(X), 3)
+    empty = np.column_stack([np.full(len(X), np.nan), X])
+    assert GAS(3).fit(empty, y, groups).get_support()[1:].sum() == 3
+    with pytest.raises(ValueError, match="NaN"):
+        L1PathSelector(2).fit(holed, y, groups)
+
+
+@pytest.mark.parametrize("selector", [SelectByMeasure(2), GAS(2)])
+def test_grades_without_preference_warn(selector):
+    X, y, groups = rows()
+    with pytest.warns(TrainingDataWarning, match="equally important"):
+        selector.fit(X, np.zeros(len(y)), groups)
+    assert np.isfinite(selector.importances_).all()
+    assert selector.n_features_ == 2
+
+
+# GAS.
+
+
+def oriented(selector, X):
+    return X * selector.directions_
+
+
+@pytest.mark.parametrize("similarity", ["kendall", "spearman", "concordance"])
+def test_similarities_are_means_over_queries(similarity):
+    X, y, groups = rows(n_queries=8)
+    X = np.round(X, 0)  # equal values
+    X[:, 5] = groups  # equal for all documents of a query
+    selector = GAS(2, similarity=similarity).fit(X, y, groups)
+    Z = oriented(selector, X)
+
+    def of_query(x, z):
+        if similarity == "concordance":
+            signs = np.sign(x[:, None] - x) * np.sign(z[:, None] - z)
+            return (signs > 0).sum() / (len(x) * (len(x) - 1))
+        if len(np.unique(x)) == 1 or len(np.unique(z)) == 1:
+            return 0.0
+        function = kendalltau if similarity == "kendall" else spearmanr
+        return function(x, z).statistic
+
+    for i, j in [(0, 1), (2, 2), (3, 4), (4, 5), (5, 5)]:
+        queries = [groups == q for q in np.unique(groups)]
+        values = [of_query(Z[q, i], Z[q, j]) for q in queries if q.sum() > 1]
+        expected = np.mean(values)
+        assert selector.similarity_[i, j] == pytest.approx(expected, abs=1e-12)
+        assert selector.similarity_[i, j] == selector.similarity_[j, i]
+
+
+def objective(chosen, importances, similarity, c):
+    """Value of the objective for a set of features, term by term."""
+    value = sum(importances[i] for i in chosen)
+    for i in chosen:
+        for j in chosen:
+            if i != j:
+                value -= c * similarity[i, j]
+    return value
+
+
+def test_search_takes_the_best_next_feature_by_the_objective():
+    X, y, groups = rows()
+    selector = GAS(4, c=0.2).fit(X, y, groups)
+    taken = []
+    for feature in selector.order_:
+        values = {
+            j: objective([*taken, j], selector.importances_, selector.similarity_, 0.2)
+            for j in range(6)
+            if j not in taken
+        }
+        assert values[feature] == pytest.approx(max(values.values()), abs=1e-12)
+        taken.append(feature)
+    expected = objective(taken, selector.importances_, selector.similarity_, 0.2)
+    assert selector.objective_ == pytest.approx(expected, abs=1e-12)
+    assert set(taken) == set(np.flatnonzero(selector.get_support()))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_search_is_near_the_best_of_all_subsets(seed):
+    rng = np.random.default_rng(seed)
+    d, n = 8, int(rng.integers(1, 8))
+    similarity = rng.random((d, d))
+    similarity = (similarity + similarity.T) / 2
+    importances = rng.random(d)
+    # So little that no feature is ever worth less than nothing.
+    c = importances.min() / (2 * similarity.sum(axis=1).max())
+    _, gains = greedy(importances, similarity, c, n)
+    best = max(
+        objective(chosen, importances, similarity, c)
+        for chosen in combinations(range(d), n)
+    )
+    assert gains.sum() >= (1 - np.exp(-1)) * best - 1e-12
+    assert gains.sum() <= best + 1e-12
+    # Without similarities, with one feature and with all, it is the best itself.
+    assert greedy(importances, similarity, 0.0, n)[1].sum() == pytest.approx(
+        np.sort(importances)[-n:].sum()
+    )
+    if n == 1:
+        assert gains.sum() == pytest.approx(best)
+    whole = greedy(importances, similarity, c, d)[1].sum()
+    expected = objective(range(d), importances, similarity, c)
+    assert whole == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_search_is_exact_where_features_form_groups_of_copies(seed):
+    # One of each group costs nothing, and a second one more than it is worth.
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, size=9)
+    similarity = (group[:, None] == group).astype(float)
+    importances = rng.random(9)
+    n = len(np.unique(group))
+    _, gains = greedy(importances, similarity, 5.0, n)
+    best = max(
+        objective(chosen, importances, similarity, 5.0)
+        for chosen in combinations(range(9), n)
+    )
+    assert gains.sum() == pytest.approx(best)
+
+
+def test_concordance_selects_what_tau_selects_with_half_the_weight():
+    X, y, groups = rows()
+    c = 0.15
+    tau = GAS(4, c=c).fit(X, y, groups)
+    share = GAS(4, c=2 * c, similarity="concordance").fit(X, y, groups)
+    np.testing.assert_array_equal(share.order_, tau.order_)
+    sizes = np.bincount(groups)
+    assert (sizes[sizes > 0] > 1).all()
+    np.testing.assert_allclose(2 * share.similarity_ - 1, tau.similarity_, atol=1e-12)
+
+
+def test_threads_do_not_change_a_bit():
+    X, y, groups = rows()
+    first, second = (GAS(3, n_jobs=n).fit(X, y, groups).similarity_ for n in (1, 3))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_pairs_of_a_long_query_come_in_several_batches():
+    # 300 rankings leave room for 7,000 words each, or some 450,000 pairs; 1024 words
+    # are taken, so that the 124,750 pairs of 500 documents come in two parts.
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(size=(3, 503)), 1)
+    ptr = np.array([0, 2, 502, 503])
+    sums = kendall_sums(values, ptr, False, 2)
+    for i, j in [(0, 1), (2, 1), (2, 2)]:
+        expected = sum(
+            kendalltau(values[i, a:b], values[j, a:b]).statistic
+            for a, b in [(0, 2), (2, 502)]
+        )
+        assert sums[i, j] == pytest.approx(expected, abs=1e-12)
+    shares = kendall_sums(values, ptr, True)
+    x = values[:, 2:502]
+    agree = np.sign(x[0][:, None] - x[0]) * np.sign(x[1][:, None] - x[1]) > 0
+    first = np.sign(values[:2, 1] - values[:2, 0]).prod() > 0
+    assert shares[0, 1] == pytest.approx(agree.sum() / (500 * 499) + first)
+
+
+# The path of the L1 penalty.
+
+
+def test_the_path_begins_at_the_first_coefficient():
+    X, y, groups = rows()
+    selector = L1PathSelector(6, n_steps=20, ratio=1e-3).fit(X, y, groups)
+    assert (selector.coefs_[0] == 0).all()
+    assert (selector.coefs_[-1] != 0).all()
+    l1s = selector.l1s_
+    np.testing.assert_allclose(l1s[1:] / l1s[:-1], l1s[1] / l1s[0], rtol=1e-9)
+    # The slope of the mean loss at 0, pair by pair, of features of unit spread.
+    order = np.argsort(groups, kind="stable")
+    X, y, groups = X[order], y[order], groups[order]
+    means = np.array([X[groups == q].mean(axis=0) for q in groups])
+    Z = X / np.sqrt(((X - means) ** 2).mean(axis=0))
+    slopes, n = np.zeros(6), 0
+    for q in np.unique(groups):
+        own = np.flatnonzero(groups == q)
+        pairs = [(u, v) for u in own for v in own if y[u] > y[v]]
+        if pairs:
+            slopes += 0.5 * np.mean([Z[u] - Z[v] for u, v in pairs], axis=0)
+            n += 1
+    np.testing.assert_allclose(l1s[0], np.abs(slopes / n).max(), rtol=1e-9)
+    first = np.argmax(np.abs(slopes))
+    few = L1PathSelector(1, n_steps=20, ratio=1e-3).fit(X, y, groups)
+    assert np.flatnonzero(few.get_support()) == [first]
+    assert few.entry_l1_[first] == few.entry_l1_.max() == few.l1s_[-1]
+
+
+def test_the_path_does_not_depend_on_scales():
+    X, y, groups = rows()
+    scale = 10.0 ** np.arange(-3, 3)
+    first = L1PathSelector(3).fit(X, y, groups)
+    second = L1PathSelector(3).fit(X * scale, y, groups)
+    np.testing.assert_array_equal(first.get_support(), second.get_support())
+    np.testing.assert_allclose(first.l1s_, second.l1s_, rtol=1e-9)
+
+
+def test_the_path_of_other_rankers():
+    X, y, groups = rows()
+    X = np.column_stack([X, np.ones(len(X))])
+    ranker = RobustSparseRanker(max_updates=1)
+    selector = L1PathSelector(3, estimator=ranker, n_steps=8).fit(X, y, groups)
+    assert selector.n_features_ == 3
+    assert not selector.get_support()[-1]  # equal in all queries
+    assert (selector.coefs_[0] == 0).all()
+    pipe = make_pipeline(StandardScaler(), ranker)
+    other = L1PathSelector(3, estimator=pipe, n_steps=8).fit(X, y, groups)
+    assert other.n_features_ == 3
+
+
+def test_a_path_that_cannot_be_followed():
+    X, y, groups = rows()
+    with pytest.raises(ValueError, match=r"one parameter called l1.* has none"):
+        L1PathSelector(estimator=RankSVM()).fit(X, y, groups)
+    with pytest.raises(ValueError, match="no feature has a coefficient"):
+        L1PathSelector(l1_max=1e3, ratio=0.5, n_steps=2).fit(X, y, groups)
+    # One step of SGD knows of no penalty.
+    wrong = RobustSparseRanker(solver=SGD(max_iter=1))
+    with pytest.raises(ValueError, match="coefficients are not 0 at a penalty"):
+        L1PathSelector(estimator=wrong).fit(X, y, groups)
+
+
+# Elimination.
+
+
+def test_permutations_stay_within_queries():
+    X, y, groups = rows()
+    # Worth a lot between queries, and nothing within: grades of whole queries differ.
+    y = y + 3.0 * (groups % 2)
+    X = np.column_stack([X, groups % 2])
+    order = np.argsort(groups, kind="stable")
+    ptr = np.append(np.flatnonzero(np.diff(groups[order], prepend=-1)), len(y))
+    grouped = GroupedRows(X[order], y[order], ptr)
+    ridge = Ridge().fit(X, y)
+    assert abs(ridge.coef_[-1]) > 1
+    rng = np.random.RandomState(0)
+    found = permutation_importances(ridge, grouped, get_measure("ndcg@10"), 3, rng)
+    assert found[-1] == 0
+    assert found.max() > 0.05
+    # What a feature is worth to a model counts within queries, too.
+    selector = QueryRFE(Ridge(), n_features_to_select=6, importance="model")
+    selector.fit(X, y, groups)
+    assert selector.ranking_.tolist() == [1] * 6 + [2]
+
+
+@pytest.mark.parametrize("cv", [None, 3, QueryKFold(3)])
+def test_importances_are_what_permutations_cost(cv):
+    X, y, groups = rows()
+    selector = QueryRFE(
+        SubsetRegression(), n_features_to_select=3, random_state=0, cv=cv, n_repeats=3
+    )
+    selector.fit(X, y, groups)
+    assert sorted(selector.ranking_) == [1, 1, 1, 2, 3, 4]
+    # make_ranking has its informative features among the first ones it names.
+    kept = np.flatnonzero(selector.get_support())
+    full = SubsetRegression().fit(X, y, groups)
+    without = [
+        evaluate_measure(
+            "ndcg@10",
+            y,
+            full.predict(
+                X * (np.arange(6) != j) + X.mean(axis=0) * (np.arange(6) == j)
+            ),
+            groups=groups,
+        )
+        for j in range(6)
+    ]
+    assert set(np.argsort(without)[:2]) <= set(kept)
+    np.testing.assert_array_equal(
+        selector.estimator_.predict(X[:, kept]),
+        SubsetRegression().fit(X[:, kept], y, groups).predict(X[:, kept]),
+    )
+
+
+def test_steps_of_elimination():
+    X, y, groups = rows()
+    ranker = SubsetRegression()
+    for step, sizes in [(1, [6, 5, 4, 3, 2, 1]), (4, [6, 2, 1]), (0.5, [6, 3, 2, 1])]:
+        selector = QueryRFECV(ranker, step=step, cv=2, n_repeats=1, random_state=0)
+        selector.fit(X, y, groups)
+        assert selector.n_features_tried_.tolist() == sizes
+        assert selector.validation_values_.shape == (len(sizes), 2)
+
+
+def test_the_number_of_features_is_that_of_validation_queries():
+    X, y, groups = rows(n_queries=40)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([X, rng.normal(size=(len(X), 6))])
+    cv = QueryKFold(4)
+    selector = QueryRFECV(SubsetRegression(), cv=cv, n_repeats=2, random_state=0)
+    selector.fit(X, y, groups)
+    means = selector.validation_values_.mean(axis=1)
+    sizes = selector.n_features_tried_
+    assert selector.n_features_ == sizes[means == means.max()].min()
+    # The values of all features are those of cross-validation.
+    for fold, (train, test) in enumerate(cv.split(X, y, groups)):
+        model = SubsetRegression().fit(X[train], y[train], groups[train])
+        expected = model.score(X[test], y[test], groups[test])
+        assert selector.validation_values_[0, fold] == pytest.approx(expected)
+    shorter = sklearn.clone(selector).set_params(rule="one_standard_error")
+    shorter.fit(X, y, groups)
+    best = selector.validation_values_[np.argmax(means)]
+    bound = means.max() - best.std(ddof=1) / 2
+    assert shorter.n_features_ == sizes[means >= bound].min()
+    jobs = sklearn.clone(selector).set_params(n_jobs=2).fit(X, y, groups)
+    np.testing.assert_array_equal(jobs.ranking_, selector.ranking_)
+
+
+def test_trees_take_missing_values_and_say_what_they_learned():
+    X, y, groups = rows()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    trees = MART(n_estimators=5, min_samples_leaf=5, random_state=0)
+    selector = QueryRFE(trees, n_features_to_select=2, importance="model")
+    assert selector.fit(X, y, groups).transform(X).shape == (len(X), 2)
+    first = trees.fit(X, y, groups).feature_importances_
+    assert first[selector.ranking_ == selector.ranking_.max()] == [first.min()]
+    with pytest.raises(ValueError, match="NaN"):
+        QueryRFE(RankSVM()).fit(X, y, groups)
+    with pytest.raises(TypeError, match="dense data is required"):
+        QueryRFE(RankBoost()).fit(sparse.csr_matrix(np.nan_to_num(X)), y, groups)
+
+
+def test_what_elimination_refuses():
+    X, y, groups = rows()
+    kernel = RankSVM(kernel="rbf", n_components=10)
+    with pytest.raises(ValueError, match="importance='model' needs an estimator"):
+        QueryRFE(kernel, importance="model").fit(X, y, groups)
+    for cv in (1, 26, "a", QueryKFold):
+        with pytest.raises(ValueError, match="QueryRFE: cv must be"):
+            QueryRFE(cv=cv).fit(X, y, groups)
+    with pytest.raises(ValueError, match="QueryRFECV: step must be"):
+        QueryRFECV(step=0.0).fit(X, y, groups)
+    selector = QueryRFECV(measure="map(rel=99)", cv=2, step=0.5, n_repeats=1)
+    with pytest.raises(ValueError, match="no validation query has a value"):
+        selector.fit(X, y, groups)

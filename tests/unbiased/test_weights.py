@@ -1,0 +1,111 @@
+"""Weights of clicks, and checks of places and propensities."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skrank.exceptions import InvalidParameterError
+from skrank.unbiased import inverse_propensity_weights
+from skrank.unbiased._positions import (
+    at_positions,
+    check_curve,
+    check_positions,
+    filled,
+)
+
+CLICKS = np.array([1.0, 0, 2, 0, 1])
+PROPENSITIES = np.array([1.0, 0.5, 0.1, 0.1, 0.5])
+
+
+def test_clicked_rows_weigh_the_inverse_of_their_propensity():
+    weights = inverse_propensity_weights(CLICKS, PROPENSITIES)
+    assert weights.tolist() == [1.0, 1.0, 10.0, 1.0, 2.0]
+
+
+def test_no_weight_exceeds_the_inverse_of_the_clip():
+    weights = inverse_propensity_weights(CLICKS, PROPENSITIES, clip=0.25)
+    assert weights.tolist() == [1.0, 1.0, 4.0, 1.0, 2.0]
+
+
+def test_self_normalised_weights_have_mean_one_over_clicks():
+    weights = inverse_propensity_weights(CLICKS, PROPENSITIES, self_normalize=True)
+    assert_allclose(np.average(weights, weights=CLICKS), 1.0)
+    plain = inverse_propensity_weights(CLICKS, PROPENSITIES)
+    clicked = CLICKS > 0
+    assert_allclose(weights[clicked] / weights[0], plain[clicked] / plain[0])
+    assert (weights[~clicked] == 1.0).all()
+    # A factor that all propensities have in common is of no account.
+    halved = inverse_propensity_weights(CLICKS, PROPENSITIES / 2, self_normalize=True)
+    assert_allclose(weights, halved)
+
+
+def test_without_clicks_there_is_nothing_to_normalise():
+    weights = inverse_propensity_weights([0, 0], [0.5, 0.1], self_normalize=True)
+    assert weights.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"clicks": [-1, 0]}, "clicks must hold grades >= 0"),
+        ({"propensities": [0.5]}, r"propensities must hold one number for each of the"),
+        ({"propensities": [0.5, 0]}, "propensities must hold numbers from 1e-100 to"),
+        ({"propensities": [0.5, np.nan]}, "row 1 has nan"),
+        ({"clip": 0.0}, r"clip must be a number in \(0, 1\] or None, got 0.0"),
+        ({"self_normalize": "no"}, "self_normalize must be"),
+    ],
+)
+def test_bad_arguments_are_refused(given, message):
+    arguments = {"clicks": [1, 0], "propensities": [0.5, 0.2]} | given
+    with pytest.raises((ValueError, InvalidParameterError), match=message):
+        inverse_propensity_weights(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("positions", "message"),
+    [
+        ([0, 1], "positions must hold whole numbers from 1.*row 0 has 0"),
+        ([1, 1.5], "row 1 has 1.5"),
+        ([1, None], "row 1 has nan"),
+        ([1, 2.0**31], "positions must hold whole numbers"),
+        ([1, 2, 3], r"one number for each of the 2 rows, got shape \(3,\)"),
+        (["a", "b"], "positions must hold numbers"),
+    ],
+)
+def test_bad_positions_are_refused(positions, message):
+    with pytest.raises(ValueError, match=message):
+        check_positions(positions, 2)
+
+
+def test_positions_become_whole_numbers():
+    places = check_positions([1.0, 12.0], 2)
+    assert places.dtype == np.intp
+    assert places.tolist() == [1, 12]
+
+
+@pytest.mark.parametrize(
+    ("curve", "message"),
+    [
+        ([], "propensities must hold one number for each place"),
+        ([[1.0]], "propensities must hold one number for each place"),
+        ([1.0, -0.5], "got -0.5 for place 2"),
+        ([1.0, np.inf], "got inf for place 2"),
+    ],
+)
+def test_bad_curves_are_refused(curve, message):
+    with pytest.raises(ValueError, match=message):
+        check_curve(curve)
+
+
+def test_curves_are_read_by_place():
+    curve = np.array([1.0, 0.5, 0.25])
+    assert at_positions(curve, np.array([3, 1])).tolist() == [0.25, 1.0]
+    with pytest.raises(ValueError, match="the 3 places that propensities holds, got"):
+        at_positions(curve, np.array([1, 4]))
+
+
+def test_unseen_places_lie_between_those_that_were_seen():
+    curve = np.array([1.0, 9.0, 0.25, 9.0])
+    seen = np.array([True, False, True, False])
+    assert_allclose(filled(curve, seen), [1.0, 0.5, 0.25, 0.25])
+    assert_array_equal(filled(curve, seen | True), curve)
