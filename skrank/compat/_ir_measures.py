@@ -165,8 +165,9 @@ def _provider() -> Any:
 
 def _supported() -> list:
     """Return the measures of ir_measures, with the parameters that are supported."""
-    from ir_measures import measures
-    from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
+    import ir_measures
+    from ir_measures.providers.base import NOT_PROVIDED, Choices
+    from ir_measures.providers.base import Any as Anything
 
     class Level:
         """A grade from which documents are relevant: one that nobody has by default."""
@@ -183,41 +184,46 @@ def _supported() -> list:
         def __repr__(self):
             return "ABOVE 0"
 
-    rel, any_value, required = Level(), Any(), Any(required=True)
+    def of(measure: Any, **parameters: Any) -> Any:
+        return type(measure)(**parameters)
+
+    rel, any_value, required = Level(), Anything(), Anything(required=True)
     ranked = {"cutoff": any_value, "rel": rel, "judged_only": any_value}
     cut = {"cutoff": required, "rel": rel, "judged_only": any_value}
     whole = {"rel": rel, "judged_only": any_value}
     return [
-        measures._AP(**ranked),
-        measures._Bpref(rel=rel),
-        measures._ERR(cutoff=any_value),
-        measures._IPrec(recall=required, rel=rel, judged_only=any_value),
-        measures._infAP(rel=rel),
-        measures._nDCG(
+        of(ir_measures.AP, **ranked),
+        of(ir_measures.Bpref, rel=rel),
+        of(ir_measures.ERR, cutoff=any_value),
+        of(ir_measures.IPrec, recall=required, rel=rel, judged_only=any_value),
+        of(ir_measures.infAP, rel=rel),
+        of(
+            ir_measures.nDCG,
             cutoff=any_value,
             dcg=Choices("log2"),
             gains=any_value,
             judged_only=any_value,
         ),
-        measures._nDCG(
+        of(
+            ir_measures.nDCG,
             cutoff=any_value,
             dcg=Choices("exp-log2"),
             gains=Choices(NOT_PROVIDED),
             judged_only=any_value,
         ),
-        measures._NumQ(),
-        measures._NumRel(rel=rel),
-        measures._NumRet(rel=Level(optional=True)),
-        measures._P(**cut),
-        measures._R(**cut),
-        measures._RBP(cutoff=any_value, p=any_value, rel=rel),
-        measures._Rprec(**whole),
-        measures._RR(**ranked),
-        measures._SetAP(**whole),
-        measures._SetF(beta=any_value, **whole),
-        measures._SetP(relative=any_value, **whole),
-        measures._SetR(rel=rel),
-        measures._Success(**cut),
+        of(ir_measures.NumQ),
+        of(ir_measures.NumRel, rel=rel),
+        of(ir_measures.NumRet, rel=Level(optional=True)),
+        of(ir_measures.P, **cut),
+        of(ir_measures.R, **cut),
+        of(ir_measures.RBP, cutoff=any_value, p=any_value, rel=rel),
+        of(ir_measures.Rprec, **whole),
+        of(ir_measures.RR, **ranked),
+        of(ir_measures.SetAP, **whole),
+        of(ir_measures.SetF, beta=any_value, **whole),
+        of(ir_measures.SetP, relative=any_value, **whole),
+        of(ir_measures.SetR, rel=rel),
+        of(ir_measures.Success, **cut),
     ]
 
 
