@@ -273,16 +273,7 @@ def test_scikit_learn_checks_of_variants(case):
     )
 
 
-def known_to_fail(case):
-    """Mark a case that breaks its contract."""
-    if case.name == "SVMNDCG" and case.variant.get("discount") == "letor":
-        # Both ranks of a pair have the discount 1, so that every order is perfect.
-        why = "CuttingPlane refuses an objective that is 0 everywhere"
-        return pytest.param(case, marks=pytest.mark.xfail(reason=why, strict=True))
-    return case
-
-
-@named([known_to_fail(case) for case in CASES])
+@named(CASES)
 def test_contract(case):
     run_all(contract_checks(make(case)))
 

@@ -20,6 +20,7 @@ from skrank._core._inner import (
     allows_missing,
     allows_sparse,
     fit_inner,
+    needs_groups,
     scores_of,
 )
 from skrank._core._messages import shown
@@ -256,6 +257,10 @@ class RankingRegressor(MetaEstimatorMixin, RegressorMixin, Parameters, BaseEstim
         options: dict[str, Any] = {} if gain is None else {"gain": gain}
         scorer: Any = make_ranking_scorer(measure, **options)
         return scorer(self, X, y, groups, sample_weight, times=times)
+
+    @property
+    def _needs_groups(self) -> bool:
+        return self.normalization is not None or needs_groups(self.estimator_)
 
     def _checked(self, X: Any, *, reset) -> Any:
         """Check the columns of rows, whose values the estimator inside checks."""

@@ -154,7 +154,7 @@ def warn_unchanged(measure):
 def _remedy(measure):
     """What to do about a measure that no swap changes."""
     if measure.k is None:
-        cut = type(measure)(**{**measure.get_params(deep=False), "k": 10})
+        cut = measure._with(k=10)
         return f"give the measure a cut-off, such as '{cut.name}'"
     return (
         "give the measure a cut-off that is less than the number of documents of a "

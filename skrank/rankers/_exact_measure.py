@@ -49,7 +49,7 @@ def measure_to_maximise(owner: Any, measure: MeasureLike) -> BaseMeasure:
         accepted = "a measure of rankings such as 'ndcg@10' or 'map'"
         raise invalid_parameter(owner, "measure", accepted, measure)
     if isinstance(chosen, FunctionMeasure) and chosen.ties == "function":
-        return type(chosen)(**{**chosen.get_params(deep=False), "ties": "worst"})
+        return chosen._with(ties="worst")
     if getattr(chosen, "ties", "average") not in _FAIR:
         accepted = (
             f"a measure whose ties is one of {', '.join(_FAIR)}, so that equal scores "

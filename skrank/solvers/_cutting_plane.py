@@ -106,7 +106,7 @@ class CuttingPlane(BaseSolver):
             lowest = run.model.minimise()
             gap = run.value - run.model.bound
             run.check_convex(gap)
-            if gap <= self.tol * abs(run.value):
+            if gap <= run.share(self.tol):
                 converged = True
                 break
             run.search(lowest)
@@ -158,21 +158,29 @@ class _Run:
                 self.model.add(value - 0.5 * shrunk @ params - rise, slope)
         return gradient
 
+    def share(self, part):
+        """Return a part of the objective, or the rounding of the model where it is 0.
+
+        No gap is a part of 0: losses without a margin are 0 where all scores are equal,
+        with slopes that are not.
+        """
+        return part * abs(self.value) if self.value else self._rounding()
+
     def check_rounding(self):
         """Raise an error where the model is less exact than the objective is large.
 
         Its minimum balances squared lengths of slopes, divided by alpha.
         """
         # Without any plane, none was exact enough.
-        exact = len(self.model.weights) and self._rounding() <= _LIMIT * abs(self.value)
-        if not exact:
+        rounding = self._rounding() if len(self.model.weights) else np.inf
+        if rounding == np.inf or rounding > self.share(_LIMIT):
             raise self._too_small()
 
     def check_convex(self, gap):
         """Raise an error where the objective is below what bounds a convex one."""
-        if gap >= -1e-3 * abs(self.value):
+        if gap >= -self.share(1e-3):
             return
-        if self._rounding() > 1e-4 * abs(self.value):
+        if self._rounding() > self.share(1e-4):
             raise self._too_small()
         name = getattr(self.objective, "loss_name", "the objective")
         raise ValueError(

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank._core._inner import scores_of
 from skrank._core._missing import is_missing
 from skrank.compat import RankingRegressor
+from skrank.datasets import make_ranking
 from skrank.inspection import (
     interaction_strength,
     query_partial_dependence,
@@ -204,6 +205,20 @@ def named():
     names[::7] = None
     y = rng.integers(0, 2, 60) + (names == "a") * 1.0
     return names, y, rng.normal(size=60)
+
+
+def test_an_adapter_needs_queries_only_where_its_ranker_does():
+    X, y, groups = make_ranking(n_queries=6, docs_per_query=8, random_state=0)
+    ranker = LambdaMART(**FAST)
+    given = {"n_samples": 9, "random_state": 0}
+    alone = interaction_strength(clone(ranker).fit(X, y, groups), X, [0, 1], **given)
+    adapter = RankingRegressor(ranker).fit(X, y, groups=groups)
+    found = interaction_strength(adapter, X, [0, 1], **given)
+    np.testing.assert_array_equal(found.amount, alone.amount)
+    adapter = RankingRegressor(ranker, normalization="zmuv")
+    adapter.fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="RankingRegressor depends on the other doc"):
+        interaction_strength(adapter, X, [0, 1], **given)
 
 
 @pytest.mark.parametrize("dtype", ["string", "as it is", "category", object, "array"])

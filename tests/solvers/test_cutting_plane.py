@@ -33,6 +33,20 @@ class Absolute:
         return value, self.A.T @ np.sign(residual) / len(self.b) + self.penalty * w
 
 
+class Cone:
+    """The largest of some slopes times w, which is 0 at 0, plus a penalty."""
+
+    def __init__(self, slopes, alpha):
+        self.slopes = slopes
+        self.penalty = np.full(slopes.shape[1], alpha)
+
+    def value_gradient(self, w):
+        heights = self.slopes @ w
+        best = int(np.argmax(heights))
+        slope = self.slopes[best] + self.penalty * w
+        return heights[best] + 0.5 * self.penalty @ w**2, slope
+
+
 class Hill:
     """A concave function."""
 
@@ -40,6 +54,26 @@ class Hill:
 
     def value_gradient(self, w):
         return -(w @ w), -2.0 * w
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-8])
+@pytest.mark.parametrize("start", [0.0, 1.0])
+def test_a_minimum_of_zero_is_found(alpha, start):
+    # 0 is within the hull of the slopes, so that it is the minimum.
+    slopes = np.array([[1.0, 0.2], [-0.7, 0.5], [-0.1, -0.9]])
+    result = CuttingPlane().solve(Cone(slopes, alpha), np.full(2, start), None)
+    assert result.converged
+    assert result.value == 0.0
+    assert_allclose(result.params, 0.0, atol=1e-12)
+
+
+def test_a_minimum_below_zero_is_not_taken_for_zero():
+    # The hull does not hold 0: its nearest point is (0.5, 0).
+    slopes = np.array([[0.5, 1.0], [0.5, -1.0]])
+    result = CuttingPlane(tol=1e-10).solve(Cone(slopes, 1.0), np.zeros(2), None)
+    assert result.converged
+    assert_allclose(result.params, [-0.5, 0.0], atol=1e-5)
+    assert_allclose(result.value, -0.125, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
