@@ -10,7 +10,7 @@ never part of this project, and prints NDCG@10 and MAP of
     the language model with Dirichlet smoothing, with mu chosen;
 ``BM25 + RM3``
     the chosen BM25 with expanded queries, whose parameters are chosen;
-``RankSVM``, ``LambdaMART``
+``RankSVM``, ``LambdaMART``, ``YetiRank``
     the 100 best documents of the expanded search, ranked anew by rankers that learn
     from text features; below them, the others stay as they are.
 
@@ -37,7 +37,7 @@ from skrank.datasets import load_cranfield
 from skrank.metrics import compare, evaluate_measure, make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import QueryStandardScaler
-from skrank.rankers import LambdaMART, RankSVM
+from skrank.rankers import LambdaMART, RankSVM, YetiRank
 from skrank.text import BM25, RM3, InvertedIndex, LetorFeatures, LMDirichlet, Tokenizer
 
 MEASURE = "ndcg@10"
@@ -53,7 +53,7 @@ RM3S = [
         "mu": mu,
     }
     for n_documents, n_terms, weight, mu in product(
-        (5, 10, 20), (10, 30, 60), (0.3, 0.5, 0.7), (100, 500)
+        (5, 10, 20), (10, 30, 60, 100), (0.1, 0.3, 0.5, 0.7), (100, 500)
     )
 ]
 RANKERS = {
@@ -63,6 +63,13 @@ RANKERS = {
         {
             "lambdamart__n_estimators": [100, 200],
             "lambdamart__max_leaf_nodes": [4, 8, 16],
+        },
+    ),
+    "YetiRank": (
+        YetiRank(learning_rate=0.05, random_state=0),
+        {
+            "yetirank__n_estimators": [100, 200],
+            "yetirank__max_leaf_nodes": [4, 8, 16],
         },
     ),
 }

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch, check_random_state
 from skrank._core._columns import column_of, n_columns, place_of
 from skrank._core._exact import beyond_floats
 from skrank._core._id_arrays import id_array
-from skrank._core._inner import check_predicts, name_of, needs_groups, scores_of
+from skrank._core._inner import check_predicts, needs_groups, scores_of
 from skrank._core._levels import levels_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, PositiveInt, Seed
@@ -265,7 +265,7 @@ def interaction_strength(
     check_predicts(estimator, "estimator")
     if needs_groups(estimator):
         raise ValueError(
-            f"estimator: a score of {name_of(estimator)} depends on the other "
+            f"estimator: a score of {type(estimator).__name__} depends on the other "
             "documents of the query, so that documents cannot be sampled"
         )
     scores = scores_of(estimator, X, response_method="predict")  # and checks the rows

@@ -95,16 +95,35 @@ class OtherDocuments:
         self.n_documents_ = len(self._rows[index.fields_[0]])
 
     def postings(self, field: str | None) -> OtherPostings:
-        """Return the counts of one field, or of whole documents for None."""
+        """Return the counts of one field, or of whole documents for None.
+
+        Those of whole documents of several fields hold the counts of these, too, as
+        models need them that weigh fields before they add them up. There a term counts
+        in each field if any field of the collection has it.
+        """
+        names = self._index.fields_
+        if field is not None or len(names) == 1:
+            return self._counted(self._rows[field or names[0]], field)
+        whole = [
+            [term for part in parts for term in part]
+            for parts in zip(*self._rows.values())
+        ]
+        frequency = self._index.postings().document_frequency
+        fields = {n: self._counted(self._rows[n], n, frequency) for n in names}
+        return self._counted(whole, None, fields=fields)
+
+    def _counted(
+        self,
+        rows: list[list[str]],
+        field: str | None,
+        frequency: np.ndarray | None = None,
+        fields: dict[str, Postings] | None = None,
+    ) -> OtherPostings:
+        """Return the counts of terms that are known, with the statistics of a field."""
         collection = self._index.postings(field)
-        if field is None:
-            rows = [
-                [term for part in parts for term in part]
-                for parts in zip(*self._rows.values())
-            ]
-        else:
-            rows = self._rows[field]
-        vocabulary, frequency = self._index.vocabulary_, collection.document_frequency
+        if frequency is None:
+            frequency = collection.document_frequency
+        vocabulary = self._index.vocabulary_
         known = [
             [t for t in row if t in vocabulary and frequency[vocabulary[t]] > 0]
             for row in rows
@@ -116,4 +135,5 @@ class OtherDocuments:
             collection,
             np.array(unknown, dtype=float),
             np.array(distinct, dtype=float),
+            fields=fields,
         )
