@@ -34,6 +34,14 @@ def test_all_is_sorted_and_importable(module):
         assert hasattr(importlib.import_module(module), name)
 
 
+def test_modules_are_imported_when_they_are_used():
+    names = {name.split(".")[1] for name in MODULES if name != "skrank"}
+    assert names <= set(dir(skrank))
+    code = "import skrank; skrank.rankers.RankSVM, skrank.exceptions; skrank.nothing"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stderr.endswith("module 'skrank' has no attribute 'nothing'\n")
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_has_a_page_of_the_reference(module):
     assert module in index_page().split()

@@ -163,6 +163,11 @@ def _provider() -> Any:
     return providers.register(SkrankProvider())
 
 
+def _kind_of(measure: Any, **parameters: Any) -> Any:
+    """Return a measure of the same kind with other parameters."""
+    return type(measure)(**parameters)
+
+
 def _supported() -> list:
     """Return the measures of ir_measures, with the parameters that are supported."""
     import ir_measures
@@ -184,46 +189,43 @@ def _supported() -> list:
         def __repr__(self):
             return "ABOVE 0"
 
-    def of(measure: Any, **parameters: Any) -> Any:
-        return type(measure)(**parameters)
-
     rel, any_value, required = Level(), Anything(), Anything(required=True)
     ranked = {"cutoff": any_value, "rel": rel, "judged_only": any_value}
     cut = {"cutoff": required, "rel": rel, "judged_only": any_value}
     whole = {"rel": rel, "judged_only": any_value}
     return [
-        of(ir_measures.AP, **ranked),
-        of(ir_measures.Bpref, rel=rel),
-        of(ir_measures.ERR, cutoff=any_value),
-        of(ir_measures.IPrec, recall=required, rel=rel, judged_only=any_value),
-        of(ir_measures.infAP, rel=rel),
-        of(
+        _kind_of(ir_measures.AP, **ranked),
+        _kind_of(ir_measures.Bpref, rel=rel),
+        _kind_of(ir_measures.ERR, cutoff=any_value),
+        _kind_of(ir_measures.IPrec, recall=required, rel=rel, judged_only=any_value),
+        _kind_of(ir_measures.infAP, rel=rel),
+        _kind_of(
             ir_measures.nDCG,
             cutoff=any_value,
             dcg=Choices("log2"),
             gains=any_value,
             judged_only=any_value,
         ),
-        of(
+        _kind_of(
             ir_measures.nDCG,
             cutoff=any_value,
             dcg=Choices("exp-log2"),
             gains=Choices(NOT_PROVIDED),
             judged_only=any_value,
         ),
-        of(ir_measures.NumQ),
-        of(ir_measures.NumRel, rel=rel),
-        of(ir_measures.NumRet, rel=Level(optional=True)),
-        of(ir_measures.P, **cut),
-        of(ir_measures.R, **cut),
-        of(ir_measures.RBP, cutoff=any_value, p=any_value, rel=rel),
-        of(ir_measures.Rprec, **whole),
-        of(ir_measures.RR, **ranked),
-        of(ir_measures.SetAP, **whole),
-        of(ir_measures.SetF, beta=any_value, **whole),
-        of(ir_measures.SetP, relative=any_value, **whole),
-        of(ir_measures.SetR, rel=rel),
-        of(ir_measures.Success, **cut),
+        _kind_of(ir_measures.NumQ),
+        _kind_of(ir_measures.NumRel, rel=rel),
+        _kind_of(ir_measures.NumRet, rel=Level(optional=True)),
+        _kind_of(ir_measures.P, **cut),
+        _kind_of(ir_measures.R, **cut),
+        _kind_of(ir_measures.RBP, cutoff=any_value, p=any_value, rel=rel),
+        _kind_of(ir_measures.Rprec, **whole),
+        _kind_of(ir_measures.RR, **ranked),
+        _kind_of(ir_measures.SetAP, **whole),
+        _kind_of(ir_measures.SetF, beta=any_value, **whole),
+        _kind_of(ir_measures.SetP, relative=any_value, **whole),
+        _kind_of(ir_measures.SetR, rel=rel),
+        _kind_of(ir_measures.Success, **cut),
     ]
 
 
