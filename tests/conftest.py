@@ -6,6 +6,12 @@ import sys
 import warnings
 from pathlib import Path
 
+# More threads than processors spin while they wait for each other, which takes more
+# than twice the time. OpenMP reads this once, when the first library that has it is
+# imported; tests of threads ask for their number.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
