@@ -22,12 +22,10 @@ from skrank.cli._io import (
 from skrank.cli._options import STANDARD, given, refuse_unused
 from skrank.cli._tables import read_grades
 from skrank.cli._trec import read_judgements, read_zscores
-from skrank.datasets import judge_run, load_run
+from skrank.datasets import load_run
 from skrank.datasets._trec import WrongKindError
 from skrank.metrics import evaluate, get_measure, known_measures, trec_measures
 from skrank.metrics._conventions import conventions_of
-from skrank.metrics._evaluate import values_of_queries
-from skrank.metrics._ranked_documents import positions
 from skrank.metrics._registry import is_of_ranx
 from skrank.metrics._trec import trec_line
 from skrank.metrics._trec_names import FAMILIES, GROUPS
@@ -58,26 +56,24 @@ def _run_trec(args):
     if args.judgement_format in ("prefs", "qrels_prefs"):
         # Preferences have no relevant documents, only better ones.
         refuse_unused(args, f"with -R {args.judgement_format}", ("level",))
-    own, ours, names = _sorted_names(args)
+    ours, names = _sorted_names(args)
     judgements, run = _read(args)
     result = trec_measures(
         judgements,
         run,
-        names or ("num_q" if own or ours else "official"),
+        names or ("num_q" if ours else "official"),
         judgement_format=args.judgement_format,
         relevance_level=args.level,
         max_results=args.max_docs,
         complete=args.complete,
         run_id=run.tag,
     )
-    if not names and (own or ours):
+    if not names and ours:
         result.per_query.clear()
         result.summary.clear()
     if ours:
         _add_ours(result, ours, judgements, run, args)
-    if own:
-        _add_own(result, own, judgements, run, args)
-    conventions = _conventions_of_runs(own, ours, args.preset)
+    conventions = _conventions_of_runs(ours, args.preset)
     if args.zscores is not None:
         result = result.standardized(read_zscores(args.zscores, args.max_bytes))
     lines = list(result.lines(args.per_query))
@@ -106,11 +102,10 @@ def _sorted_names(args):
 
     Returns
     -------
-    own : dict of str to BaseMeasure
-        Measures of the user's own by name.
-    ours : list of str
+    ours : list of str or BaseMeasure
         Names of measures of skrank: those of --metrics, those of -m that trec_eval does
-        not have, and all of them if a preset is to decide on their conventions.
+        not have, and all of them if a preset is to decide on their conventions; and
+        measures of the user's own.
     names : list of str
         Names of trec_eval.
     """
@@ -118,23 +113,26 @@ def _sorted_names(args):
     metrics = []
     if "metrics" in given(args) or ("preset" in given(args) and not listed):
         metrics = _measures.split_names(args.metrics)
-    own = {
-        measure.name: measure
-        for measure in map(
-            _measures.parse_measure,
-            dict.fromkeys(filter(_measures.is_own, listed + metrics)),
-        )
-    }
-    ours = [name for name in metrics if not _measures.is_own(name)]
-    names = []
-    for name in filter(lambda name: not _measures.is_own(name), listed):
-        by_trec = args.preset in (None, "trec_eval") and _is_of_trec_eval(name)
-        (names if by_trec else ours).append(name)
-    for name in ours:
+    by_trec = [
+        name
+        for name in listed
+        if args.preset in (None, "trec_eval")
+        and _is_of_trec_eval(name)
+        and not _measures.is_own(name)
+    ]
+    ours = [name for name in [*metrics, *listed] if name not in by_trec]
+    return [_ours(name, args) for name in dict.fromkeys(ours)], by_trec
+
+
+def _ours(name, args):
+    """Return a name that skrank has, or a measure of the user's own."""
+    if _measures.is_own(name):
+        measure = _measures.parse_measure(name, args.preset or "trec_eval")
+    else:
+        measure = name
         _check_ours(name, args.preset)
-    if own or ours:
-        _refuse_trec_options(args, next(iter([*own, *ours])))
-    return own, list(dict.fromkeys(ours)), names
+    _refuse_trec_options(args, name)
+    return measure
 
 
 def _is_of_trec_eval(name):
@@ -187,8 +185,8 @@ def _add_ours(result, ours, qrels, run, args):
     ----------
     result : TrecResult
         Result of the other measures, which is changed.
-    ours : list of str
-        Names of the measures.
+    ours : list of str or BaseMeasure
+        The measures, or their names.
     qrels, run : Qrels, Run
         The judgements and the run.
     args : Namespace
@@ -206,48 +204,17 @@ def _add_ours(result, ours, qrels, run, args):
         result.summarised_by[name] = found.summarised_by[name]
 
 
-def _add_own(result, own, qrels, run, args):
-    """Add the values of measures of the user's own, in trec_eval's order of documents.
-
-    Parameters
-    ----------
-    result : TrecResult
-        Result of the other measures, which is changed.
-    own : dict of str to BaseMeasure
-        Measures by name.
-    qrels, run : Qrels, Run
-        The judgements and the run.
-    args : Namespace
-        Arguments of the command.
-    """
-    judged = judge_run(qrels, run, complete=args.complete)
-    rank = positions(judged.ptr)
-    scores = np.where(judged.retrieved, -rank.astype(np.float64), -np.inf)
-    if args.max_docs is not None:
-        scores[rank >= args.max_docs] = -np.inf
-    place = {query: at for at, query in enumerate(judged.queries.tolist())}
-    rows = [place[str(topic)] for topic in result.topics]
-    for name, measure in own.items():
-        values = values_of_queries(
-            measure, judged.y, scores, judged.ptr, docids=judged.docids
-        )[rows]
-        result.per_query[name] = values
-        result.summary[name] = measure.mean(values)
-        result.summarised_by[name] = "mean"
-
-
-def _conventions_of_runs(own, ours, preset):
+def _conventions_of_runs(ours, preset):
     """Conventions of the measures that are not trec_eval's; nothing without any."""
     preset = preset or "trec_eval"
-    measures = [*_measures_among(ours, preset), *own.values()]
-    return conventions_of(measures, preset)
+    return conventions_of(_measures_among(ours, preset), preset)
 
 
-def _measures_among(names, preset):
+def _measures_among(ours, preset):
     """Yield measures of skrank; the other names are those of trec_eval alone."""
-    for name in names:
+    for measure in ours:
         with contextlib.suppress(ValueError):
-            yield get_measure(name, preset)
+            yield get_measure(measure, preset if isinstance(measure, str) else None)
 
 
 def _trec_document(result, tag, per_query):

@@ -89,8 +89,12 @@ class BaseClickModel(Parameters, BaseEstimator):
         """Return the probability of each click, given what happened before it."""
 
     @abstractmethod
+    def _marginal_examination(self, log: Log) -> np.ndarray:
+        """Return how likely each document is examined when no click is known."""
+
     def _marginal(self, log: Log) -> np.ndarray:
         """Return the probability of each click when no other click is known."""
+        return self._attraction(log) * self._marginal_examination(log)
 
     @abstractmethod
     def _draw(self, log: Log, uniform: np.ndarray) -> np.ndarray:
@@ -251,11 +255,7 @@ class BaseClickModel(Parameters, BaseEstimator):
             marginal probability of a click is the product of this one and of the
             probability that the document is clicked if it is examined.
         """
-        log = self._log_of(sessions)
-        clicks, attraction = self._marginal(log), self._attraction(log)
-        examined = np.ones_like(clicks)
-        np.divide(clicks, attraction, out=examined, where=attraction > 0)
-        return np.minimum(examined, 1.0)
+        return self._marginal_examination(self._log_of(sessions))
 
     def examination_by_rank(self, sessions: Sessions) -> np.ndarray:
         """Return how likely the documents at each rank are examined.

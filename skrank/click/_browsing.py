@@ -16,7 +16,7 @@ from skrank._core._threads import n_threads_for
 from skrank.click._cells import Cells
 from skrank.click._counting import BaseCountingModel, BehaviourPriorMixin
 from skrank.click._log import Log
-from skrank.click._models import browsing_marginals, browsing_step, draw_browsing
+from skrank.click._models import browsing_examination, browsing_step, draw_browsing
 
 # A share of the nanoseconds of a step for each cell: a team of threads is woken for
 # every step, which does not pay for about a millisecond on a busy machine.
@@ -45,10 +45,10 @@ class BaseBrowsingModel(BaseCountingModel):
     def _conditional(self, log: Log) -> np.ndarray:
         return self._attraction(log) * self._examined(log)
 
-    def _marginal(self, log: Log) -> np.ndarray:
+    def _marginal_examination(self, log: Log) -> np.ndarray:
         table = self._examination_table()
         a = self._attraction(log)
-        return browsing_marginals(a, table, log.ptr, log.n_threads)
+        return browsing_examination(a, table, log.ptr, log.n_threads)
 
     def _draw(self, log: Log, uniform: np.ndarray) -> np.ndarray:
         table = self._examination_table()

@@ -6,7 +6,7 @@ import numpy as np
 
 from skrank.click._base import BaseClickModel
 from skrank.click._log import Log
-from skrank.click._models import chain_conditionals, chain_marginals, draw_chains
+from skrank.click._models import chain_conditionals, chain_examination, draw_chains
 
 
 class BaseChainModel(BaseClickModel):
@@ -24,9 +24,9 @@ class BaseChainModel(BaseClickModel):
         a, on = self._attraction(log), self._continuation(log)
         return chain_conditionals(a, *on, log.click, log.ptr, log.n_threads)
 
-    def _marginal(self, log: Log) -> np.ndarray:
+    def _marginal_examination(self, log: Log) -> np.ndarray:
         a, on = self._attraction(log), self._continuation(log)
-        return chain_marginals(a, *on, log.ptr, log.n_threads)
+        return chain_examination(a, *on, log.ptr, log.n_threads)
 
     def _draw(self, log: Log, uniform: np.ndarray) -> np.ndarray:
         a, on = self._attraction(log), self._continuation(log)

@@ -236,11 +236,11 @@ struct Examination {
     }
 };
 
-// Probabilities of clicks that know of no other click. O(m^2) for m documents, unless
+// Probabilities of examination that know of no click. O(m^2) for m documents, unless
 // examination depends on nothing but the rank.
-inline void browsing_marginals(const Index *ptr, Index n_sessions, const double *a,
-                               const Examination &examination, double *probability,
-                               int n_threads) {
+inline void browsing_examination(const Index *ptr, Index n_sessions, const double *a,
+                                 const Examination &examination, double *probability,
+                                 int n_threads) {
     Index longest = 0;
     for (Index s = 0; s < n_sessions; s++) longest = std::max(longest, ptr[s + 1] - ptr[s]);
     const Room room = {longest + 1, 1};
@@ -252,14 +252,15 @@ inline void browsing_marginals(const Index *ptr, Index n_sessions, const double 
         for (Index rank = 1; rank <= m; rank++) {
             double total = 0.0;
             if (examination.n_distances == 1) {
-                total = attraction[rank - 1] * examination.at(rank, 0);
+                total = examination.at(rank, 0);
             } else {
+                const double clicked = attraction[rank - 1];
                 for (Index t = 0; t < rank; t++) {
-                    const double p = attraction[rank - 1] * examination.at(rank, t);
-                    total += chance[t] * p;
-                    chance[t] *= 1.0 - p;
+                    const double examined = examination.at(rank, t);
+                    total += chance[t] * examined;
+                    chance[t] *= 1.0 - clicked * examined;
                 }
-                chance[rank] = total;
+                chance[rank] = clicked * total;
             }
             probability[ptr[s] + rank - 1] = total;
         }

@@ -20,13 +20,13 @@ struct Chains {
     const double *attraction, *after_skip, *after_click;  // of each impression
 };
 
-// Probabilities of clicks that know of no other click.
-inline void chain_marginals(const Chains &chains, double *probability, int n_threads) {
+// Probabilities of examination that know of no click.
+inline void chain_examination(const Chains &chains, double *probability, int n_threads) {
     for_each(chains.n_sessions, LIGHT_CHUNK, n_threads, {}, [=](Index s, Scratch &) {
         double examined = 1.0;
         for (Index i = chains.ptr[s]; i < chains.ptr[s + 1]; i++) {
             const double a = chains.attraction[i];
-            probability[i] = examined * a;
+            probability[i] = examined;
             examined *= a * chains.after_click[i] + (1.0 - a) * chains.after_skip[i];
         }
     });

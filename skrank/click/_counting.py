@@ -120,6 +120,8 @@ class BaseCountingModel(BasePriorModel):
             If a parameter is out of range, or nothing was shown.
         """
         self._check_parameters()
+        sessions = check_sessions(sessions)
+        check_not_empty(sessions, self)
         self._take(self._count(sessions), len(sessions))
         return self
 
@@ -142,13 +144,13 @@ class BaseCountingModel(BasePriorModel):
         ------
         ValueError
             If a parameter is out of range or was changed since `fit` so that the
-            counts do not fit together, or nothing was shown.
+            counts do not fit together, or nothing was shown in any session so far.
         """
-        self._check_parameters()
-        cells = self._count(sessions)
         if not hasattr(self, "cell_pair_"):
-            self._take(cells, len(sessions))
-            return self
+            return self.fit(sessions)
+        self._check_parameters()
+        sessions = check_sessions(sessions)
+        cells = self._count(sessions)
         self._check_width(self._slot_width(), "sessions")
         self._take(self._cells().union(cells), self.n_sessions_ + len(sessions))
         return self
@@ -194,10 +196,8 @@ class BaseCountingModel(BasePriorModel):
                 "max_distance differ from those of the counts so far"
             )
 
-    def _count(self, sessions: Any) -> Cells:
+    def _count(self, sessions: Sessions) -> Cells:
         """Return the counts of sessions alone."""
-        sessions = check_sessions(sessions)
-        check_not_empty(sessions, self)
         table, pair = PairTable.of(sessions)
         log = Log(sessions, pair, self.n_jobs)
         return Cells.of(sessions, table, pair, self._slots(log))

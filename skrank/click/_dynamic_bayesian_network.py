@@ -95,7 +95,8 @@ class DynamicBayesianNetwork(BaseSatisfactionModel, BehaviourPriorMixin):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or nothing was shown.
+            If a parameter is out of range, nothing was shown, or there are clicks below
+            the first rank and ``gamma`` is 0.
         """
         self._check_parameters()
         sessions = check_sessions(sessions)
@@ -111,11 +112,17 @@ class DynamicBayesianNetwork(BaseSatisfactionModel, BehaviourPriorMixin):
 
     def _maximise(self, problem: "_Problem") -> "_Parameters":
         half = np.full(problem.n_pairs, 0.5)
-        now = _Parameters(half, half, 0.5 if self.gamma is None else self.gamma)
+        now = _Parameters(half, half, 0.5 if self.gamma is None else float(self.gamma))
         curve: list[float] = []
         value, n_sessions = -np.inf, len(problem.log.sessions)
         while True:
             new, reached = problem.step(now)
+            if reached == -np.inf:
+                raise ValueError(
+                    f"gamma={self.gamma} makes sessions impossible: without going on, "
+                    "nobody clicks below the first document; gamma must be above 0, or "
+                    "None"
+                )
             if value > -np.inf:
                 curve.append(-reached / n_sessions)
             gain, value = (reached - value) / n_sessions, reached

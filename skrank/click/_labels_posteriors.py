@@ -6,6 +6,8 @@ import numpy as np
 
 # Pairs whose tables are in memory at once.
 _PAIRS = 1 << 14
+# Widths of densities are alike if their ratio is above this.
+_ALIKE = 0.999
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,8 @@ def preference_probability(
     .. math:: P(R_1 > R_2) = \int p_1(r)\, F_2(r)\, dr
 
     The integral runs over the narrower of the two densities, over which the integral of
-    the other one is smooth.
+    the other one is smooth. Where both are as wide, it is the mean of both integrals,
+    so that opposite preferences add up to one and equal densities give one half.
 
     Parameters
     ----------
@@ -129,17 +132,27 @@ def preference_probability(
     swapped = width[first] > width[second]
     narrow = np.where(swapped, second, first)
     wide = np.where(swapped, first, second)
+    probability = _integral_over_first(tables, narrow, wide)
+    alike = width[narrow] > _ALIKE * width[wide]
+    opposite = _integral_over_first(tables, wide[alike], narrow[alike])
+    probability[alike] = 0.5 * (probability[alike] + (1.0 - opposite))
+    return np.where(swapped, 1.0 - probability, probability)
+
+
+def _integral_over_first(tables, first, second) -> np.ndarray:
+    """Return the mean probability, over the first density, to be above the second."""
+    width = tables.high - tables.low
     n_points = tables.density.shape[1]
     weights = np.ones(n_points)  # of Simpson's rule
     weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
     places = np.linspace(0.0, 1.0, n_points)
     probability = np.empty(len(first))
     for start in range(0, len(first), _PAIRS):
-        one, other = narrow[start : start + _PAIRS], wide[start : start + _PAIRS]
+        one, other = first[start : start + _PAIRS], second[start : start + _PAIRS]
         r = tables.low[one, None] + width[one, None] * places
         mass = tables.density[one] * weights
         below = tables.probability_below(other, r)
-        # Divided by the same rule, so that equal densities give one half exactly.
+        # Divided by the same rule, so that certain preferences are 1.
         share = np.einsum("ij,ij->i", mass, below) / mass.sum(axis=1)
         probability[start : start + _PAIRS] = share
-    return np.where(swapped, 1.0 - probability, probability)
+    return probability

@@ -21,7 +21,7 @@ def browsing_step(
     prior: tuple[float, float, float],
     n_threads: int = 1,
 ) -> tuple[np.ndarray, np.ndarray, float]: ...
-def browsing_marginals(
+def browsing_examination(
     attraction: np.ndarray, examination: np.ndarray, ptr: np.ndarray, n_threads: int = 1
 ) -> np.ndarray: ...
 def draw_browsing(
@@ -31,7 +31,7 @@ def draw_browsing(
     uniform: np.ndarray,
     n_threads: int = 1,
 ) -> np.ndarray: ...
-def chain_marginals(
+def chain_examination(
     attraction: np.ndarray,
     after_skip: np.ndarray,
     after_click: np.ndarray,

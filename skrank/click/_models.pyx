@@ -48,7 +48,7 @@ cdef extern from "_click_cells.hpp" namespace "skrank" nogil:
     double c_browsing_step "skrank::browsing_step"(
         Cells, Browsing, PseudoCounts, SlotCounts, double *attraction,
         double *examination, int n_threads) except +
-    void c_browsing_marginals "skrank::browsing_marginals"(
+    void c_browsing_examination "skrank::browsing_examination"(
         const Py_ssize_t *ptr, Py_ssize_t n_sessions, const double *a, Examination,
         double *probability, int n_threads) except +
     void c_draw_browsing "skrank::draw_browsing"(
@@ -62,7 +62,7 @@ cdef extern from "_click_chains.hpp" namespace "skrank" nogil:
         const double *attraction
         const double *after_skip
         const double *after_click
-    void c_chain_marginals "skrank::chain_marginals"(
+    void c_chain_examination "skrank::chain_examination"(
         Chains, double *probability, int n_threads) except +
     void c_chain_conditionals "skrank::chain_conditionals"(
         Chains, const uint8_t *click, double *probability, int n_threads) except +
@@ -321,10 +321,10 @@ cdef Examination _examination(const double[:, ::1] table) except *:
     return Examination(&table[0, 0], table.shape[0], table.shape[1])
 
 
-def browsing_marginals(const double[::1] attraction not None,
-                       const double[:, ::1] examination, const Py_ssize_t[::1] ptr,
-                       int n_threads=1):
-    """Probabilities of clicks where examination depends on the last click before.
+def browsing_examination(const double[::1] attraction not None,
+                         const double[:, ::1] examination, const Py_ssize_t[::1] ptr,
+                         int n_threads=1):
+    """Probabilities of examination that depends on the last click before.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def browsing_marginals(const double[::1] attraction not None,
     cdef const double *a = _at(attraction, n, "attraction")
     cdef double *out = _out(probability)
     with nogil:
-        c_browsing_marginals(bounds, n_sessions, a, table, out, n_threads)
+        c_browsing_examination(bounds, n_sessions, a, table, out, n_threads)
     return result
 
 
@@ -364,7 +364,7 @@ def draw_browsing(const double[::1] attraction not None,
     Parameters
     ----------
     attraction, examination, ptr, n_threads
-        As in `browsing_marginals`.
+        As in `browsing_examination`.
     uniform : ndarray of shape (n_impressions,)
         Random numbers from 0 to 1.
 
@@ -398,10 +398,10 @@ cdef Chains _chains(const double[::1] attraction, const double[::1] after_skip,
     )
 
 
-def chain_marginals(const double[::1] attraction, const double[::1] after_skip,
-                    const double[::1] after_click, const Py_ssize_t[::1] ptr,
-                    int n_threads=1):
-    """Probabilities of clicks of users who go on from document to document.
+def chain_examination(const double[::1] attraction, const double[::1] after_skip,
+                      const double[::1] after_click, const Py_ssize_t[::1] ptr,
+                      int n_threads=1):
+    """Probabilities of examination by users who go on from document to document.
 
     Parameters
     ----------
@@ -425,7 +425,7 @@ def chain_marginals(const double[::1] attraction, const double[::1] after_skip,
     cdef double[::1] probability = result
     cdef double *out = _out(probability)
     with nogil:
-        c_chain_marginals(chains, out, n_threads)
+        c_chain_examination(chains, out, n_threads)
     return result
 
 
@@ -437,7 +437,7 @@ def chain_conditionals(const double[::1] attraction, const double[::1] after_ski
     Parameters
     ----------
     attraction, after_skip, after_click, ptr, n_threads
-        As in `chain_marginals`.
+        As in `chain_examination`.
     click : ndarray of shape (n_impressions,), dtype uint8
         1 for documents that were clicked.
 
@@ -464,7 +464,7 @@ def draw_chains(const double[::1] attraction, const double[::1] after_skip,
     Parameters
     ----------
     attraction, after_skip, after_click, ptr, n_threads
-        As in `chain_marginals`.
+        As in `chain_examination`.
     uniform : ndarray of shape (n_impressions,)
         Random numbers from 0 to 1.
 

@@ -87,7 +87,7 @@ class BasePosteriorModel(BaseCountingModel):
         is_prior = places < 0
         rows[is_prior] = 0
         factor = np.where(is_prior, 1.0, np.append(factor, 0.0)[rows])
-        count = np.where(is_prior, self.prior_skips - 1, np.append(count, 0)[rows])
+        count = np.where(is_prior, self.prior_skips - 1.0, np.append(count, 0)[rows])
         clicks = np.append(cells.by_pair(cells.clicks), 0)[pairs]
         return clicks + (self.prior_clicks - 1.0), ptr, factor, count
 

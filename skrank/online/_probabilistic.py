@@ -5,6 +5,8 @@ import numpy as np
 from skrank.online._base import BaseInterleaving, Lists, Softness
 from skrank.online._interleaving import marginal_credit
 
+_DECIMALS = 12
+
 
 class BaseProbabilistic(BaseInterleaving):
     """Base class of interleavings that draw documents by their ranks.
@@ -34,7 +36,8 @@ class BaseProbabilistic(BaseInterleaving):
             self._softness(),
             n_threads,
         )
-        return credit.reshape(-1, lists.rankings.n_rankings)
+        # Sums over the assignments round differently where credits are equal.
+        return credit.reshape(-1, lists.rankings.n_rankings).round(_DECIMALS)
 
 
 class ProbabilisticInterleaving(BaseProbabilistic):

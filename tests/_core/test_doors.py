@@ -137,7 +137,21 @@ DEALT = {
 }
 CLICKED = {"shown": i4(1, 0, 2), "click": np.array([1, 0, 1], dtype=np.uint8)}
 
+RANKS = {
+    "ranks": np.array([[1.0, 2], [2, 1], [1, np.inf], [2, 1], [3, 2]]),
+    "relevant": np.array([1.0, 0, 0, 1, 0]),
+    "wanted": i4(1, 0, 2),
+    "ptr": PTR,
+    "n_threads": 1,
+}
+KEPT = {"y": Y, "scores": f8(N), "slack": f8(Q), "ptr": PTR, "n_threads": 1}
+
 CASES = {
+    "_document_picks.picks_by_difference": {**RANKS, "prior": 0.5},
+    "_document_picks.picks_by_mixture": {**RANKS, "log_beta": -1.0},
+    "_document_picks.sums_over_kept": {**KEPT, "x": f8(N)},
+    "_document_picks.kept_pairs": KEPT,
+    "_document_picks.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
     "_interleaving.deal": {**DEALT, "scheme": "team_draft", "seed": 0, "tau": 3.0},
     "_interleaving.balanced_credit": {**DEALT, **CLICKED},
     "_interleaving.marginal_credit": {**DEALT, **CLICKED, "tau": 3.0},
@@ -180,9 +194,9 @@ CASES = {
         "prior": (1.0, 1.0, 1.0),
         "n_threads": 1,
     },
-    "_models.browsing_marginals": BROWSED,
+    "_models.browsing_examination": BROWSED,
     "_models.draw_browsing": {**BROWSED, "uniform": f8(N)},
-    "_models.chain_marginals": CHAINED,
+    "_models.chain_examination": CHAINED,
     "_models.chain_conditionals": {**CHAINED, "click": CLICKS},
     "_models.draw_chains": {**CHAINED, "uniform": f8(N)},
     "_models.chain_posteriors": {**CHAINED, "click": CLICKS, "last": i4(1, 0, 2)},
@@ -717,7 +731,7 @@ FREE = {
     ("_linear_leaves.fit_tree", "hessian"): {"None"},
     ("_linear_leaves.fit_tree", "rows"): {"shorter", "longer", "None"},
     # Edges of the table of examination stand for what lies beyond.
-    ("_models.browsing_marginals", "examination"): {
+    ("_models.browsing_examination", "examination"): {
         "shorter",
         "longer",
         "narrower",
@@ -730,6 +744,8 @@ FREE = {
         "wider",
     },
     ("_one_pass.offenders", "raw"): {"wider"},
+    ("_document_picks.picks_by_difference", "ranks"): {"narrower", "wider"},
+    ("_document_picks.picks_by_mixture", "ranks"): {"narrower", "wider"},
     ("_interleaving.rank_by_columns", "scores"): {"narrower", "wider"},
     ("_debiased_pairs.debiased_lambda_loss", "discount"): {"longer"},
     ("_rank_correlations.kendall_sums", "values"): {"shorter", "longer"},

@@ -10,13 +10,13 @@ from sklearn.base import clone
 from skrank.cli._measures import parse_measure
 from skrank.datasets import load_letor
 from skrank.export import load_model
-from skrank.metrics import evaluate_measure
+from skrank.metrics import evaluate, evaluate_measure
 
 _MODULE = """
 import numpy as np
 from sklearn.base import BaseEstimator
 from skrank.losses import LogLoss
-from skrank.metrics import BaseMeasure, FunctionMeasure, NDCG
+from skrank.metrics import BaseMeasure, FunctionMeasure, NDCG, Precision
 
 
 def first(y_true, y_score, k=1):
@@ -92,6 +92,14 @@ class AtLeast(BaseMeasure):
         return documents.sum_by_query(good) / np.diff(documents.ptr)
 
 
+def highest(y_true, y_score):
+    return float(y_score.max())
+
+
+class Found(Precision):
+    pass
+
+
 made = NDCG(k=3)
 lowest = FunctionMeasure(first, greater_is_better=False, label="lowest")
 number = 3
@@ -158,6 +166,21 @@ def test_measures_of_runs(ok, own, tmp_path):
     # Total has no convention, and those of the function are its own.
     (told,) = [text for m, query, text in lines if m == "conventions"]
     assert told.startswith("equal scores as the function treats them; queries for w")
+
+
+def test_values_of_runs_are_those_of_python(ok, own, tmp_path):
+    (tmp_path / "run").write_text("q1 Q0 a 1 5 x\nq1 Q0 b 2 5 x\nq2 Q0 a 1 3 x\n")
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 a 1\n")
+    names = [f"{own}:highest", f"{own}:Found@1"]
+    for preset, value in (("trec_eval", 0.5), ("skrank", 0.75)):
+        options = ["--preset", preset, "--metrics", ",".join(names), "--json", "-"]
+        found = json.loads(ok("evaluate", "qrels", "run", *options))["measures"]
+        assert [found[name] for name in names] == [4.0, value]
+        measures = [sys.modules[own].highest, "p@1"]
+        python = evaluate("qrels", "run", measures, preset=preset)
+        assert list(python.summary.values()) == [4.0, value]
+    found = ok("evaluate", "qrels", "run", "-m", names[1], "--json", "-")
+    assert json.loads(found)["measures"][names[1]] == 0.5  # as the names of measures
 
 
 @pytest.mark.parametrize(

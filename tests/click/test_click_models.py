@@ -228,6 +228,12 @@ def test_parts_of_a_log_make_the_model_of_the_whole(cls, rng):
     merged = make(cls).fit(parts[0]).merge(second).merge(first)
     assert_same_state(state(merged), whole)
     assert one.n_sessions_ == 200
+    # A part of a log may hold sessions in which nothing was shown.
+    empty = Sessions.from_lists(["q0"] * 2, [[], []], [[], []])
+    expected = make(cls).fit(Sessions.concat([sessions, empty]))
+    assert_same_state(state(one.partial_fit(empty)), state(expected))
+    with pytest.raises(ValueError, match="must hold at least one impression"):
+        make(cls).partial_fit(empty)
 
 
 @pytest.mark.parametrize("cls", [DocumentClickModel, BayesianBrowsingModel])
@@ -486,6 +492,66 @@ def cut_at_first(row):
     query, documents, clicked = row
     stop = clicked.index(1) + 1 if any(clicked) else len(clicked)
     return query, documents[:stop], clicked[:stop]
+
+
+STOPPING = [
+    CascadeModel,
+    DependentClickModel,
+    SimplifiedDynamicBayesianNetwork,
+    DynamicBayesianNetwork,
+]
+
+
+@pytest.mark.parametrize("cls", STOPPING)
+def test_documents_that_attract_nobody_are_examined_like_others(cls):
+    clicks = [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    documents = ["a", "b", "c"]
+    sessions = Sessions.from_lists(["q"] * 4, [documents] * 4, clicks)
+    model = cls(prior_clicks=0.0, prior_skips=0.0).fit(sessions)
+    attraction, skipped, clicked = parameters_of(model, documents, "q")
+    assert attraction[2] == 0.0
+    on = attraction * clicked + (1.0 - attraction) * skipped
+    expected = np.append(1.0, np.cumprod(on[:-1]))
+    examined = model.predict_examination(sessions)
+    np.testing.assert_allclose(examined, np.tile(expected, 4))
+    np.testing.assert_allclose(model.examination_by_rank(sessions), expected)
+
+
+@pytest.mark.parametrize("cls", [PositionBasedModel, UserBrowsingModel])
+def test_places_are_examined_whatever_attracts(cls, sessions):
+    model = cls().fit(sessions)
+    model.relevance_ = np.zeros_like(model.relevance_)
+    examined = model.predict_examination(sessions)
+    rank = sessions.position
+    table = model.examination_
+    at_rank = (
+        table if table.ndim == 1 else table[np.arange(len(table)), range(len(table))]
+    )
+    np.testing.assert_allclose(examined, at_rank[rank - 1])
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0])
+def test_users_who_never_go_on(gamma):
+    model = DynamicBayesianNetwork(gamma=gamma, max_iter=3)
+    below = Sessions.from_lists(["q"], [["a", "b"]], [[0, 1]])
+    with pytest.raises(ValueError, match=r"gamma=0.* makes sessions impossible"):
+        model.fit(below)
+    first = Sessions.from_lists(["q"] * 2, [["a", "b"]] * 2, [[1, 0], [0, 0]])
+    assert model.fit(first).predict_examination(first).tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("cls", "given"),
+    [
+        (DynamicBayesianNetwork, {"gamma": 1}),
+        (BayesianBrowsingModel, {"prior_skips": 2}),
+        (ClickChainModel, {"prior_skips": 2, "prior_clicks": 3}),
+    ],
+)
+def test_whole_numbers_are_numbers(cls, given, sessions):
+    floats = {name: float(value) for name, value in given.items()}
+    one, other = cls(**given).fit(sessions), cls(**floats).fit(sessions)
+    assert_same_state(state(one), state(other))
 
 
 def test_impossible_clicks_have_no_likelihood():

@@ -232,6 +232,21 @@ def test_equal_rankings_have_equal_expected_credit(method):
             assert credit[0] == credit[1]
 
 
+def test_equal_probabilities_give_equal_credit():
+    """Documents that both rankings have at the same rank, drawn as the first one."""
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        one = rng.permutation(list("abcdef"))
+        other = one.copy()
+        i, j = rng.choice(6, 2, replace=False)
+        other[[i, j]] = other[[j, i]]
+        mixed = ProbabilisticInterleaving().interleave((list(one), list(other)), seed)
+        if mixed.documents[0] in (one[i], one[j]):
+            continue
+        credit = mixed.credit([1, 0, 0, 0, 0, 0])
+        assert credit.tolist() == [0.5, 0.5]
+
+
 @over_methods
 def test_the_better_ranking_wins_in_expectation(method):
     good = "a" if method is BalancedInterleaving else "b"
