@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._core._compat import CallbackSupportMixin, with_callbacks
+from skrank._core._compat import CallbackSupportMixin, task_of_fit, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
@@ -237,7 +237,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 warn_of_training_data(self, data, index)
             if rows is not None:
                 warn_of_other_ranges(self, data, rows)
-            self._train(method, data, rows)
+            with task_of_fit(self._callback_context, self, data):
+                self._train(method, data, rows)
             self._note_queries(data, index, reset)
             self._note_times(times, index)
         except BaseException:

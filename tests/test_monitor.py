@@ -9,7 +9,7 @@ from skrank._monitor import Evaluator, Monitor, PrintProgress, figures_of
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
 from skrank.metrics import get_measure
-from skrank.rankers import MART, RankNet
+from skrank.rankers import MART, SVMMAP, RankNet
 
 
 class Measured(Evaluator):
@@ -141,6 +141,20 @@ def test_progress_thins_out(capsys):
     assert all(line.endswith("validation map 0.2500") for line in lines)
 
 
+@pytest.mark.parametrize(
+    "ranker", [RankNet(), MART(n_estimators=12), SVMMAP()], ids=str
+)
+def test_the_progress_bar_of_scikit_learn(ranker, capfd):
+    callback = pytest.importorskip("sklearn.callback")
+    pytest.importorskip("rich")
+    X, y, groups = make_ranking(n_queries=20, random_state=0)
+    ranker.set_callbacks(callback.ProgressBar()).fit(X, y, groups)
+    shown, errors = capfd.readouterr()
+    assert f"{type(ranker).__name__} - fit" in shown
+    assert "100%" in shown
+    assert not errors
+
+
 @pytest.mark.parametrize("ranker", [RankNet(), MART(n_estimators=12)], ids=str)
 def test_callbacks_of_scikit_learn_see_iterations(ranker):
     callback = pytest.importorskip("sklearn.callback")
@@ -169,8 +183,10 @@ def test_callbacks_of_scikit_learn_see_iterations(ranker):
     ranker = ranker.set_callbacks(count).fit(X, y, groups)
     assert count.names[0] == "setup"
     assert count.names[-1] == "teardown"
-    assert count.names.count("begin") >= ranker.n_iter_
-    assert len(count.rows) == ranker.n_iter_
+    # The fit is a task that holds the iterations.
+    assert count.names.count("begin") == ranker.n_iter_ + 1
+    assert count.names[1:3] == ["begin", "begin"]
+    assert len(count.rows) == ranker.n_iter_ + 1
     for rows, grades in count.rows:
         np.testing.assert_array_equal(rows, X)
         np.testing.assert_array_equal(grades, y)
