@@ -314,7 +314,10 @@ def scores_of(
         If probabilities belong to classes that are no grades, or a score is no number.
     """
     if response_method is None:
-        response_method = RESPONSES[::-1] if is_classifier(estimator) else RESPONSES
+        # Rankers of others need not have the tags of scikit-learn.
+        tagged = hasattr(estimator, "__sklearn_tags__")
+        by_class = tagged and is_classifier(estimator)
+        response_method = RESPONSES[::-1] if by_class else RESPONSES
     names = (response_method,) if isinstance(response_method, str) else response_method
     method = next((name for name in names if hasattr(estimator, name)), None)
     if method is None:

@@ -331,11 +331,17 @@ class RankingRegressor(MetaEstimatorMixin, RegressorMixin, Parameters, BaseEstim
         return self._ids_in(X, place_of(self.groups_column, X, "groups_column"))
 
     def _ids_in(self, X, j, of="") -> np.ndarray:
-        """Return the ids in a column; refuse those that floats cannot tell apart."""
+        """Return the ids in a column; refuse floats that are no numbers of queries."""
         name = f"the column {self.groups_column!r} of X{of}"
         ids = column_of(X, j)
         ids = check_groups(ids, n_rows(X), name=name)
         if ids.dtype.kind == "f":
+            fractions = ids[ids != np.trunc(ids)]
+            if len(fractions):
+                raise ValueError(
+                    f"{name} must hold the ids of queries, as whole numbers where they "
+                    f"are floats, got {shown(fractions[0])}"
+                )
             exact = 2.0 ** (np.finfo(_dtype_of(X, ids)).nmant + 1)
             if len(ids) and np.abs(ids).max() > exact:
                 raise ValueError(

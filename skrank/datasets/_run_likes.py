@@ -90,6 +90,22 @@ def in_their_places(qrels: Any, run: Any, caller: str) -> tuple[Any, Any]:
     return qrels, run
 
 
+def refuse_several_as_qrels(qrels: Any, caller: str) -> None:
+    """Raise an error if a mapping of names to tables stands in place of judgements."""
+    if any(map(_is_table, qrels.values() if isinstance(qrels, Mapping) else ())):
+        raise TypeError(
+            f"{caller} takes judgements first and then runs, as in {caller}(qrels, "
+            "runs), got several tables as qrels"
+        )
+
+
+def _is_table(entry: Any) -> bool:
+    """Return whether an entry of a mapping is a table, not the grades of a query."""
+    if isinstance(entry, Mapping):
+        return len(entry) > 0 and _is_nested(entry)
+    return isinstance(entry, (str, os.PathLike)) or kind_of(entry) is not None
+
+
 def _order(caller: str) -> str:
     return f"{caller} takes judgements first and then a run, {caller}(qrels, run)"
 

@@ -248,7 +248,7 @@ def resolve_measures(
         resolved = [
             measure
             if isinstance(measure, BaseMeasure)
-            else get_measure(measure, preset=preset)
+            else get_measure(measure, preset if _has_conventions(measure) else None)
             for measure in measures
         ]
     names = [measure.name for measure in resolved]
@@ -257,6 +257,11 @@ def resolve_measures(
             f"{argument} must be named once each and at least one: {names}"
         )
     return resolved
+
+
+def _has_conventions(measure) -> bool:
+    """Return whether a preset may decide on something; functions decide themselves."""
+    return not callable(measure) or hasattr(measure, "measure_class")
 
 
 def _tested_pairs(n_systems, reference):

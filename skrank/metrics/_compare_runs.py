@@ -11,7 +11,12 @@ from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, NThreads, PositiveInt, Seed
 from skrank._core._validation import check_options
-from skrank.datasets._run_likes import QrelsLike, RunLike, qrels_and_run
+from skrank.datasets._run_likes import (
+    QrelsLike,
+    RunLike,
+    qrels_and_run,
+    refuse_several_as_qrels,
+)
 from skrank.datasets._runs import Qrels, Run
 from skrank.metrics._base import BaseMeasure
 from skrank.metrics._compare import Design, check_names_of_runs, resolve_measures
@@ -85,7 +90,7 @@ def compare_runs(
         If there are no runs, a name or an option is unknown, or a run and the
         judgements do not go together, as in `evaluate`.
     TypeError
-        If a table is of another kind.
+        If a table is of another kind, or both are in each other's place.
     OSError
         If a file cannot be read.
 
@@ -104,6 +109,7 @@ def compare_runs(
     ([[1.0], [0.5]], 'b')
     """
     check_options(compare_runs, locals())
+    refuse_several_as_qrels(qrels, "compare_runs")
     check_names_of_runs(runs, reference, "runs, such as mappings or paths")
     preset = preset or "trec_eval"
     resolved = resolve_measures(measures, preset)

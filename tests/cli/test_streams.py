@@ -254,6 +254,29 @@ def test_the_standard_input_may_be_closed(fails, files, monkeypatch):
     assert fails("predict", files["MODEL"], "-") == "the standard input is closed"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("predict", "MODEL", "LETOR", "-o", "MODEL"),
+        ("predict", "MODEL", "LETOR", "-o", "LETOR"),
+        ("fit", "LETOR", "--ranker", "RankSVM", "--save", "LETOR"),
+        ("export", "MODEL", "--format", "json", "-o", "MODEL"),
+        ("fuse", "RUN", "RUN", "-o", "RUN"),
+        ("evaluate", "QRELS", "RUN", "--json", "QRELS"),
+        ("explain", "MODEL", "LETOR", "--query", "1", "--json", "MODEL"),
+    ],
+)
+def test_no_file_is_read_and_written(fails, files, command, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(files[command[-1]])
+    before = files[command[-1]].read_bytes()
+    for path in (files[command[-1]], link):
+        words = [files.get(word, word) for word in command[:-1]]
+        message = fails(*words, path)
+        assert message == f"{path} is read; a command cannot write to it as well"
+        assert files[command[-1]].read_bytes() == before
+
+
 PRINTING = [
     ("--version",),
     ("--help",),
@@ -440,7 +463,8 @@ def test_the_encoding_of_the_output_may_lack_characters(
 ):
     """Help needs none of them; ids that cannot be printed as they are, are an error."""
     commands = ["fit", "predict", "rank", "evaluate", "compare", "fuse", "explain"]
-    for command in [*([name] for name in [*commands, "export", "demo"]), []]:
+    others = ["export", "index", "search", "features", "demo"]
+    for command in [*([name] for name in [*commands, *others]), []]:
         assert b"--help" in bytes_of(*command, "--help", encoding=encoding)
     (tmp_path / "letor").write_text("1 qid:日本 1:1\n0 qid:日本 1:0\n")
     (tmp_path / "scores").write_text("1\n0\n")

@@ -48,6 +48,31 @@ def test_values_are_those_of_evaluate(tables, preset):
             )
 
 
+def test_functions_stand_beside_names(tables):
+    qrels, runs = tables
+
+    def best(y_true, y_score):
+        return float(y_true[np.argmax(y_score)])
+
+    for preset in (None, "skrank"):
+        table = compare_runs(qrels, runs, [best, "map"], preset=preset)
+        for name, run in runs.items():
+            result = evaluate(qrels, run, [best, "map"], complete=True, preset=preset)
+            for measure, values in result.per_query.items():
+                np.testing.assert_array_equal(table.per_query[measure][name], values)
+
+
+@pytest.mark.parametrize("kind", [dict, Run.from_dict, str])
+def test_swapped_arguments_are_told(tables, kind, tmp_path):
+    qrels, runs = tables
+    if kind is str:
+        runs = {"bm25": str(tmp_path / "bm25.trec")}
+    else:
+        runs = {name: kind(run) for name, run in runs.items()}
+    with pytest.raises(TypeError, match=r"as in compare_runs\(qrels, runs\), got"):
+        compare_runs(runs, qrels, "map")
+
+
 def test_significance_is_that_of_the_single_tests(tables):
     qrels, runs = tables
     table = compare_runs(qrels, runs, "map", n_permutations=500, random_state=1)
