@@ -7,8 +7,11 @@ import tempfile
 from functools import cache, wraps
 
 import _calls_of_click_models as click_models
+import _calls_of_counterfactual as counterfactual_calls
 import _calls_of_logs as logs
 import _calls_of_online as online_calls
+import _calls_of_pages as pages_calls
+import _calls_of_retrieval as retrieval_calls
 import _calls_of_selection as selection_calls
 import numpy as np
 import pandas as pd
@@ -253,7 +256,10 @@ def functions():
     return (
         measures
         | logs.functions(call)
+        | counterfactual_calls.functions(call)
         | online_calls.functions(call)
+        | pages_calls.functions(call)
+        | retrieval_calls.functions(call)
         | selection_calls.functions(call)
         | {
             "aggregation.aggregate": call(aggregation.aggregate, runs=[RUN, OTHER_RUN]),
@@ -519,7 +525,10 @@ WITHOUT_ARGUMENTS = (
 def methods():
     """Return a call of each method, by its name where it is defined."""
     models = click_models.methods(method) | click_models.displays(call, method)
+    models |= counterfactual_calls.methods(method)
     models |= online_calls.methods(method)
+    models |= pages_calls.methods(method, call)
+    models |= retrieval_calls.methods(method)
     models |= selection_calls.methods(method)
     return (
         logs.methods(method)
@@ -1117,6 +1126,7 @@ DISPLAYS = {
         name="a",
     ),
     **online_calls.display(_display),
+    **selection_calls.display(_display),
     "RankingCurveDisplay": _display(
         inspection.RankingCurveDisplay,
         k=[1, 2],
@@ -1205,7 +1215,10 @@ USES = {
     SimulatedUser: lambda user: user.click(**_GRADED),
     **click_models.USES,
     **logs.USES,
+    **counterfactual_calls.USES,
     **online_calls.USES,
+    **pages_calls.USES,
+    **retrieval_calls.USES,
     **selection_calls.USES,
     BaseRanker: _by_ranker,
     metrics.BaseMeasure: _by_measure,
@@ -1247,6 +1260,7 @@ RETURNED = {
     *("FeatureVariation", "ExperimentResult", "Fold", "TrainingProgress"),
     *("CranfieldData", "TextRecord", "EvaluationResult"),
     *("ClickPreferences", "ClickRows", "InteractionFeatures"),
+    *counterfactual_calls.RETURNED,
     *online_calls.RETURNED,
     *selection_calls.RETURNED,
 }
@@ -1265,6 +1279,7 @@ _NEEDED = logs.NEEDED | {
     "PyTerrierLearner": lambda: {"estimator": WithSizes()},
     "RankingRegressor": lambda: {"estimator": rankers.SubsetRegression()},
     "LinkGraph": lambda: {"matrix": LINKS},
+    "SiteMap": lambda: {"urls": ["a.org/", "a.org/b"]},
     "TextCollection": lambda: {"ids": ["a", "b"], "fields": {"body": ["", "x"]}},
     "ThresholdEnergy": lambda: {"n_thresholds": 2},
     "PropensityWeightedRanker": lambda: {"propensities": [1, 0.5, 0.4, 0.3]},

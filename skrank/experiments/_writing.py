@@ -36,14 +36,27 @@ def write_result(
     test = result._test
     dump_qrels(test.groups, test.docids, test.y, folder / "qrels.txt")
     (folder / "runs").mkdir(exist_ok=True)
-    for name, key in zip(run_names(list(result._scores)), result._scores):
+    names = run_names(list(result._scores))
+    for name, key in zip(names, result._scores):
         path = folder / "runs" / f"{name}.trec"
         dump_run(test.groups, test.docids, result._scores[key], path, tag=name)
+    # The folder holds the runs of the table, and none of rankers that it had before.
+    for name in set(_earlier_runs(folder)) - set(names):
+        (folder / "runs" / f"{name}.trec").unlink(missing_ok=True)
     _write(folder / "per_query.tsv", _per_query(result))
     _write(folder / "folds.tsv", _fold_means(result))
     _write(folder / "chosen.tsv", _chosen(result))
-    document = {**definition, **result.to_dict()}
+    document = {**definition, **result.to_dict(), "runs": names}
     _write(folder / "results.json", [json.dumps(document, indent=1, allow_nan=False)])
+
+
+def _earlier_runs(folder: Path) -> list[str]:
+    """Return the names of the runs that an earlier result in the folder has written."""
+    try:
+        runs = json.loads((folder / "results.json").read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in runs if isinstance(name, str) and Path(name).name == name]
 
 
 def run_names(keys: Sequence[tuple[str, int | None]]) -> list[str]:

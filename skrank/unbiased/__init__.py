@@ -4,7 +4,8 @@ Users look at what stands first, whether it is relevant or not, so that clicks t
 places as much as of documents. The probability that a place is looked at, its
 propensity, is estimated by `InterventionPropensities` from logs in which documents
 changed places, or by `RegressionEM`, `DualLearningRanker` and `UnbiasedLambdaMART` from
-any logs along with relevance. `PropensityWeightedRanker` then trains any ranker.
+any logs along with relevance. `PropensityWeightedRanker` then trains any ranker, and
+`CounterfactualEvaluator` tells from the log what rankers would reach.
 
 Examples
 --------
@@ -24,6 +25,13 @@ Examples
 (10,)
 """
 
+from skrank.unbiased._counterfactual import CounterfactualEvaluator
+from skrank.unbiased._counterfactual_estimate import CounterfactualEstimate
+from skrank.unbiased._counterfactual_lists import (
+    evaluate_lists,
+    plackett_luce_exposure,
+    plackett_luce_log_probability,
+)
 from skrank.unbiased._dual_learning import DualLearningRanker
 from skrank.unbiased._intervention import InterventionPropensities
 from skrank.unbiased._inverse_propensity_loss import InversePropensityLoss
@@ -33,11 +41,16 @@ from skrank.unbiased._weighted_ranker import PropensityWeightedRanker
 from skrank.unbiased._weights import inverse_propensity_weights
 
 __all__ = [
+    "CounterfactualEstimate",
+    "CounterfactualEvaluator",
     "DualLearningRanker",
     "InterventionPropensities",
     "InversePropensityLoss",
     "PropensityWeightedRanker",
     "RegressionEM",
     "UnbiasedLambdaMART",
+    "evaluate_lists",
     "inverse_propensity_weights",
+    "plackett_luce_exposure",
+    "plackett_luce_log_probability",
 ]

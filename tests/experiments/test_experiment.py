@@ -228,6 +228,41 @@ def test_nothing_is_trained_twice(folds, tmp_path):
     assert (third.n_trained, third.n_stored, third.n_unused) == (0, 9, 3)
 
 
+def test_runs_of_other_rankers_do_not_stay(folds, tmp_path):
+    rankers = {"svm": RankSVM(), "regression": SubsetRegression()}
+    Experiment(rankers).run(folds, tmp_path)
+    (tmp_path / "runs" / "mine.trec").write_text("")
+    Experiment({"svm": RankSVM()}).run(folds, tmp_path)
+    names = {path.stem for path in (tmp_path / "runs").iterdir()}
+    assert names == {"svm", "mine"}
+
+
+class Untagged:
+    """A ranker without the tags of scikit-learn."""
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self):
+        return self
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_a_ranker_needs_no_tags(folds, tmp_path):
+    Experiment({"mine": Untagged()}, measures="map").run(folds, tmp_path)
+    values = [
+        evaluate_measure("map", f.test.y, f.test.X[:, 0], groups=f.test.groups)
+        for f in folds
+    ]
+    found = pd.read_csv(tmp_path / "folds.tsv", sep="\t")
+    np.testing.assert_allclose(found["map"][: len(folds)], values)
+
+
 def test_what_has_changed_is_trained_again(letor_folds, tmp_path):
     rankers = {"svm": RankerGrid(RankSVM(), GRID)}
     first = Experiment(rankers).run(letor_folds, tmp_path)

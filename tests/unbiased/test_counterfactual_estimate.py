@@ -1,0 +1,189 @@
+"""What counterfactual evaluation tells of its support, and what it refuses."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skrank.click import Sessions
+from skrank.exceptions import InvalidParameterError
+from skrank.unbiased import CounterfactualEvaluator
+
+LOG = Sessions.from_lists(
+    ["q", "q", "p"], [["a", "b"], ["b", "a"], ["a", "c"]], [[1, 0], [1, 1], [0, 1]]
+)
+GROUPS, DOCIDS = list("qqqppp"), list("abcabc")
+RUNS = {"one": [3, 2, 1, 3, 2, 1], "two": [1, 2, 3, 1, 2, 3]}
+CURVE = [1.0, 0.5]
+
+
+def evaluate(runs=RUNS, *, sessions=LOG, groups=GROUPS, docids=DOCIDS, **options):
+    """Evaluate with options of the class or of the method."""
+    own = {
+        name: options.pop(name)
+        for name in ("X", "exposure", "relevance", "missing")
+        if name in options
+    }
+    given = options.pop("given", None)
+    evaluator = CounterfactualEvaluator(
+        **{"measure": "p@2", "propensities": CURVE, **options}
+    )
+    return evaluator.evaluate(sessions, runs, groups, docids, propensities=given, **own)
+
+
+def test_what_was_never_shown_is_counted_and_warned_of():
+    with pytest.warns(UserWarning, match="does not tell of 50 % .* of 'two'.* 2 docum"):
+        found = evaluate()
+    # "c" of q and "b" of p were never shown; P@2 of "two" counts c and b of both.
+    assert found.n_unsupported.tolist() == [1, 2]
+    # One: a and b of q twice, a of p once, of 6 places. Two: b of q twice, c of p.
+    assert_allclose(found.unsupported_shares, [1 / 6, 1 / 2])
+    assert found.n_clicks == 4
+    assert found.n_sessions.tolist() == [1, 2]
+    assert found.query_ids.tolist() == ["p", "q"]
+
+
+def test_documents_shown_at_times_are_supported_by_the_exposure():
+    log = Sessions.from_lists(["q"] * 2, [["a"], ["b"]], [[1], [0]])
+    with pytest.warns(UserWarning, match="does not tell of 50 %.*where 0 documents"):
+        found = evaluate([2, 1], sessions=log, groups=["q"] * 2, docids=["a", "b"])
+    assert found["ranker"] == 0.25
+    found = evaluate(
+        [2, 1], sessions=log, groups=["q"] * 2, docids=["a", "b"], exposure="logged"
+    )
+    assert found["ranker"] == 0.5
+    assert found.unsupported_shares.tolist() == [0.0]
+
+
+def test_effective_sizes_and_shares_of_clipped_weight():
+    with pytest.warns(UserWarning, match="does not tell"):
+        found = evaluate(clip=0.8)
+    # Clicks weigh 1 in the first place and 2 in the second, of which 1.25 is left.
+    assert_allclose(found.clipped_share, 1.5 / 6)
+    one, two = [1, 1, 1.25], [1, 1.25]  # a, b, a of q; b of q and c of p
+    expected = [sum(w) ** 2 / sum(x**2 for x in w) for w in (one, two)]
+    assert_allclose(found.effective_sample_sizes, expected)
+    assert "Clipping cut off 25 % of the weight." in str(found).replace("\n", " ")
+
+
+@pytest.mark.filterwarnings("ignore:the log does not tell")
+def test_impressions_without_a_row_are_an_error_or_count_as_nothing():
+    kept = {"groups": ["q", "q"], "docids": ["a", "c"]}
+    with pytest.raises(ValueError, match="docids: 3 of 4 pairs of the log have no row"):
+        evaluate([2, 1], **kept)
+    found = evaluate([2, 1], missing="drop", **kept)
+    assert found.n_clicks == 2  # on "a"
+    assert found.n_sessions.tolist() == [2]
+    assert_allclose(found["ranker"], 0.5 * (1 + 2) / 2)
+    text = str(found).replace("\n", " ")
+    assert "1 sessions of other queries are left out." in text
+    assert "2 impressions are of documents not ranked." in text
+
+
+def test_tables_hold_a_line_for_each_ranker():
+    found = evaluate(estimator="dr", relevance=[0.5] * 6, interval="bootstrap")
+    lines = found.to_text(digits=2).splitlines()
+    assert lines[0].split()[:2] == ["ranker", "p@2"]
+    assert lines[2].split()[:2] == ["one", f"{found['one']:.2f}"]
+    assert lines[3].split()[-2:] == ["50.0", "%"]
+    assert len({len(line) for line in (lines[0], *lines[2:4])}) == 1
+    assert "Estimator dr, from 3 sessions of 2 queries with 4 clicks; bootstrap" in (
+        " ".join(lines)
+    )
+    page = evaluate({"<b>": RUNS["one"]}, estimator="dm", relevance=[0.5] * 6).to_html()
+    assert page == page.replace("<b>", "")
+    assert "&lt;b&gt;" in page
+    assert "eff. size" not in page
+    assert repr(found) == (
+        f"CounterfactualEstimate(p@2: one={found['one']:.4g}, two={found['two']:.4g})"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:the log does not tell")
+def test_differences_are_paired():
+    found = evaluate({**RUNS, "same": RUNS["one"]})
+    assert found.difference("one", "same") == (0.0, 0.0, (0.0, 0.0), 1.0)
+    there, back = found.difference("one", "two"), found.difference("two", "one")
+    assert there.estimate == pytest.approx(found["one"] - found["two"])
+    assert back.estimate == pytest.approx(-there.estimate)
+    assert_allclose(back.interval, -np.array(there.interval)[::-1])
+    assert back.pvalue == there.pvalue
+    with pytest.raises(ValueError, match="second must be the name of a ranker, one of"):
+        found.difference("one", "three")
+
+
+@pytest.mark.filterwarnings("ignore:the log does not tell")
+def test_one_unit_has_no_interval():
+    found = evaluate(sessions=LOG[:1])
+    assert np.isnan(found.intervals).all()
+    assert np.isnan(found.difference("one", "two").pvalue)
+
+
+@pytest.mark.filterwarnings("ignore:the log does not tell")
+def test_without_clicks_there_is_nothing_to_normalise():
+    log = Sessions.from_lists(["q"], [["a", "b"]], [[0, 0]])
+    assert evaluate(sessions=log)["one"] == 0.0
+    assert np.isnan(evaluate(sessions=log, estimator="snips")["one"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"measure": "map"}, "measure must be a sum over documents.* got 'map'"),
+        ({"measure": "recall@5"}, "is divided by what depends on relevance"),
+        ({"measure": "p"}, "is the same for all rankings unless it is cut off"),
+        ({"measure": "ndcg"}, "measure 'ndcg' needs relevance"),
+        (
+            {"measure": "ndcg", "relevance": [-1.0] * 6},
+            "relevance must not be negative",
+        ),
+        ({"measure": "ndcg", "relevance": [1.0] * 6, "estimator": "snips"}, "'snips'"),
+        ({"measure": len}, "measure must be a function of an array of ranks, from 1"),
+        (
+            {"measure": lambda ranks: ranks[:1]},
+            "measure must be a function of an array",
+        ),
+        ({"estimator": "dm"}, "relevance must be given for estimator='dm'"),
+        ({"estimator": "dr"}, "relevance must be given for estimator='dr'"),
+        ({"estimator": "dr", "relevance": [1.0]}, "relevance must hold one finite"),
+        ({"propensities": None}, "propensities must be given"),
+        ({"propensities": [1.0]}, "the 1 places that propensities holds, got 2"),
+        ({"given": np.ones(6)}, "came with the log and as a parameter"),
+        ({"given": np.ones(5), "propensities": None}, "each of the 6 rows"),
+        ({"exposure": "shown"}, "exposure must"),
+        ({"exposure": [1.0]}, "exposure must be None, 'logged', or hold one number"),
+        ({"exposure": [-1.0] * 6}, "exposure must hold numbers >= 0.*row 0 has -1"),
+        ({"sessions": LOG[:0]}, "sessions must hold at least one session"),
+        ({"runs": {}}, "runs must be a dict"),
+        ({"runs": [1.0]}, r"runs\['ranker'\] has 1 scores for 6 documents"),
+        ({"docids": list("abcab")}, "groups and docids must have as many rows"),
+        ({"docids": list("aacabc")}, "docids must hold a document once for a query"),
+        ({"groups": [], "docids": []}, "groups must hold at least one query id"),
+        ({"clip": 0.0}, "clip must be"),
+        ({"missing": "no"}, "missing must be"),
+    ],
+)
+def test_bad_arguments_are_refused(given, message):
+    with pytest.raises((ValueError, InvalidParameterError), match=message):
+        evaluate(**given)
+
+
+def test_logs_must_be_sessions():
+    with pytest.raises(TypeError, match="sessions must be Sessions, or parts of them,"):
+        evaluate(sessions=3)
+    with pytest.raises(TypeError, match="sessions must be parts that are Sessions"):
+        evaluate(sessions=[LOG, 3])
+    with pytest.raises(ValueError, match="goes through sessions twice"):
+        evaluate(sessions=iter([LOG]), exposure="logged", unit="session")
+    with pytest.raises(ValueError, match="need sessions in one piece"):
+        evaluate(sessions=[LOG], given=np.ones(6), propensities=None)
+    with pytest.raises(TypeError, match="propensities must be an estimator of prop"):
+        evaluate(propensities="a")
+    with pytest.raises(ValueError, match="which needs X to predict"):
+        evaluate(estimator="dm", relevance=Predictor())
+
+
+class Predictor:
+    """Something that predicts."""
+
+    def predict(self, X):
+        return np.zeros(len(X))

@@ -1,0 +1,178 @@
+"""Whole lists: probabilities by enumeration, and weights of lists."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import logsumexp
+
+from skrank.click import Sessions
+from skrank.unbiased import _counterfactual_lists as lists_module
+from skrank.unbiased import (
+    evaluate_lists,
+    plackett_luce_exposure,
+    plackett_luce_log_probability,
+)
+
+SCORES = np.array([0.3, -1.0, 2.0, 0.0])
+
+
+def chance(shown, scores):
+    """Return the probability of a list as a product of choices among what is left."""
+    left, found = list(range(len(scores))), 1.0
+    for document in shown:
+        odds = np.exp(scores[left])
+        found *= np.exp(scores[document]) / odds.sum()
+        left.remove(document)
+    return found
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_probabilities_of_all_lists_are_products_of_choices(length):
+    shown = list(permutations(range(4), length))
+    log = Sessions.from_lists(["q"] * len(shown), shown, np.zeros((len(shown), length)))
+    found = plackett_luce_log_probability(log, SCORES, ["q"] * 4, range(4))
+    assert_allclose(np.exp(found), [chance(one, SCORES) for one in shown])
+    assert_allclose(np.exp(found).sum(), 1.0)
+
+
+def test_queries_of_different_sizes_and_rows_in_any_order(monkeypatch):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["b", "a", "c"], [5, 3, 1])
+    docids = np.concatenate([np.arange(5), np.arange(3), [0]])
+    scores = rng.normal(size=9)
+    own = {g: scores[groups == g] for g in "abc"}
+    queries = rng.choice(list("abc"), size=40)
+    shown = [
+        rng.permutation(len(own[q]))[: rng.integers(1, len(own[q]) + 1)].tolist()
+        for q in queries
+    ]
+    log = Sessions.from_lists(queries, shown, [[0] * len(one) for one in shown])
+    order = rng.permutation(9)
+    table = scores[order], groups[order], docids[order]
+    found = plackett_luce_log_probability(log, *table)
+    expected = [chance(one, own[q]) for q, one in zip(queries, shown)]
+    assert_allclose(np.exp(found), expected)
+    monkeypatch.setattr(lists_module, "_AT_ONCE", 7)
+    assert_allclose(plackett_luce_log_probability(log, *table), found, rtol=1e-12)
+
+
+def test_scores_that_lie_far_apart_keep_their_precision():
+    scores = np.array([2000.0, 0.0, -1.0, -3000.0])
+    log = Sessions.from_lists(["q"] * 2, [[0, 1, 2, 3], [3, 2]], [[0] * 4, [0] * 2])
+    found = plackett_luce_log_probability(log, scores, ["q"] * 4, range(4))
+    last = scores[1] - logsumexp(scores[1:])
+    assert_allclose(found, [last, -5000.0 - 2001.0])
+
+
+def test_the_exposure_is_the_mean_over_all_lists():
+    curve = [1.0, 0.4]
+    expected = np.zeros(4)
+    for shown in permutations(range(4), 2):
+        expected[list(shown)] += chance(shown, SCORES) * np.array(curve)
+    groups = np.array(["q", "p", "q", "q", "p", "q"])
+    scores = np.zeros(6)
+    scores[groups == "q"] = SCORES
+    found = plackett_luce_exposure(
+        scores, groups, curve, n_samples=20_000, random_state=0
+    )
+    assert_allclose(found[groups == "q"], expected, atol=0.012)  # 3 standard errors
+    assert_allclose(found[groups == "p"], 0.7, atol=0.012)
+
+
+def test_the_mean_over_all_lists_is_what_the_policy_earns():
+    shown = list(permutations(range(4), 2))
+    new = np.array([1.0, 1.0, -1.0, 0.5])
+    log = Sessions.from_lists(["q"] * len(shown), shown, np.zeros((len(shown), 2)))
+    table = ["q"] * 4, range(4)
+    logged = plackett_luce_log_probability(log, SCORES, *table)
+    target = plackett_luce_log_probability(log, new, *table)
+    rewards = np.random.default_rng(0).normal(size=len(shown))
+    found = evaluate_lists(
+        rewards, logged, {"new": target, "old": logged}, groups=np.arange(len(shown))
+    )
+    truth = np.exp(target) @ rewards
+    assert_allclose(np.exp(logged) @ found.per_query["new"], truth)
+    assert_allclose(found["old"], rewards.mean())
+    # As many sessions of each list as are to be expected, whatever the estimator.
+    times = np.repeat(np.arange(len(shown)), np.rint(1e5 * np.exp(logged)).astype(int))
+    for option in (False, True):
+        many = evaluate_lists(
+            rewards[times], logged[times], target[times], self_normalize=option
+        )
+        assert_allclose(many["policy"], truth, atol=1e-3)
+        assert not many.notes
+
+
+def test_self_normalised_values_do_not_depend_on_a_factor_of_probabilities():
+    rng = np.random.default_rng(0)
+    rewards, logged = rng.random(50), np.log(rng.uniform(0.1, 0.5, size=50))
+    target = np.log(rng.uniform(0.1, 0.5, size=50))
+    found, other = (
+        evaluate_lists(rewards, logged - shift, target, self_normalize=True)
+        for shift in (0.0, 2.0)
+    )
+    assert_allclose(found.estimates, other.estimates)
+    assert_allclose(found.standard_errors, other.standard_errors)
+    shifted = evaluate_lists(rewards + 7, logged, target, self_normalize=True)
+    assert_allclose(shifted.estimates, found.estimates + 7)
+    assert "The mean weight of policy is" in str(other)
+
+
+def test_weights_are_cut_and_their_shares_told():
+    logged = np.log([0.5, 0.5, 0.1])
+    found = evaluate_lists([1, 0, 1], logged, np.log([0.5, 0.25, 0.8]), max_weight=2.0)
+    assert_allclose(found["policy"], (1 + 2) / 3)
+    assert_allclose(found.clipped_share, 6 / 9.5)
+    assert_allclose(found.effective_sample_sizes, 3.5**2 / (1 + 0.25 + 4))
+
+
+def test_standard_errors_are_those_of_the_mean():
+    rng = np.random.default_rng(0)
+    rewards, logged = rng.random(60), np.log(rng.uniform(0.2, 0.5, size=60))
+    target = np.log(rng.uniform(0.2, 0.5, size=60))
+    weighted = np.exp(target - logged) * rewards
+    found = evaluate_lists(rewards, logged, target)
+    assert_allclose(found.standard_errors, weighted.std(ddof=1) / np.sqrt(60))
+    groups = np.arange(60) // 3
+    means = weighted.reshape(20, 3).mean(axis=1)
+    by_query = evaluate_lists(rewards, logged, target, groups=groups)
+    assert_allclose(by_query["policy"], found["policy"])
+    assert_allclose(by_query.standard_errors, means.std(ddof=1) / np.sqrt(20))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rewards": [1, np.nan]}, "rewards must hold one finite number"),
+        ({"rewards": []}, "rewards must hold one finite number for each session"),
+        ({"logged": [0.0]}, "logged must hold one natural logarithm"),
+        ({"logged": [0.5, 0.0]}, "at most 0, for each of 2 sessions"),
+        ({"logged": [0.0, -np.inf]}, "logged must be finite.*entry 1"),
+        ({"runs": {"a": [np.nan, 0.0]}}, r"runs\['a'\] must hold one natural"),
+        ({"runs": {}}, "runs must be a dict"),
+        ({"max_weight": 0.0}, "max_weight must be"),
+        ({"groups": ["a"]}, "groups"),
+    ],
+)
+def test_bad_arguments_are_refused(given, message):
+    arguments = {"rewards": [1, 0], "logged": [-1.0, -2.0], "runs": [-2.0, -1.0]}
+    with pytest.raises(ValueError, match=message):
+        evaluate_lists(**arguments | given)
+
+
+@pytest.mark.parametrize(
+    ("lists", "scores", "message"),
+    [
+        ([["a", "a"]], [0.0, 1.0], "a document twice in a list, as session number 0"),
+        ([["a"], ["b", "b"]], [0.0, 1.0], "session number 1"),
+        ([["c"]], [0.0, 1.0], "docids: 1 of 1 pairs of the log have no row"),
+        ([["a"]], [0.0, np.inf], "scores must be finite"),
+        ([["a"]], [0.0], "scores has 1 scores for 2 documents"),
+    ],
+)
+def test_lists_that_have_no_probability_are_refused(lists, scores, message):
+    log = Sessions.from_lists(["q"] * len(lists), lists, [[0] * len(o) for o in lists])
+    with pytest.raises(ValueError, match=message):
+        plackett_luce_log_probability(log, scores, ["q"] * 2, ["a", "b"])
