@@ -257,7 +257,7 @@ def _named(given, preset) -> list[tuple[str, BaseMeasure | Column]]:
         found = get_measure(measure, preset if has_conventions else None)
         return [(found.name, found)]
     try:
-        return [(measure, get_measure(measure, preset))]
+        return [(measure, get_measure(given, preset))]
     except ValueError:
         if preset != _TREC_EVAL:
             raise

@@ -335,7 +335,15 @@ def get_measure(
         )
     name = name_if_foreign(measure)
     if isinstance(name, str):
-        measure_class, options = parse_measure(name)
+        try:
+            measure_class, options = parse_measure(name)
+        except ValueError as error:
+            if isinstance(measure, str):
+                raise
+            raise ValueError(
+                f"{error}; skrank.compat.ir_measures_provider() returns a provider that "
+                "computes more measures of ir_measures"
+            ) from None
         return measure_class(**{**preset_options(preset, measure_class), **options})
     if not callable(measure) or isinstance(measure, type):
         raise TypeError(
