@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank import selection
+from skrank import inspection, selection
 from skrank.rankers import RankSVM, SubsetRegression
 from skrank.selection._feature_base import BaseFeatureSelector
 
@@ -31,6 +31,23 @@ def _comparison():
     )
 
 
+def _selection():
+    return selection.InfAPSampling(0.5, random_state=0).select(X, GROUPS)
+
+
+# Two curves, one of them with a band.
+_CURVES = {
+    "n_documents": {"a": [1.0, 2.0], "b": [1.0, 2.0]},
+    "values": {"a": [0.1, 0.2], "b": [0.2, 0.3]},
+    "intervals": {"a": [[0.0, 0.2], [0.1, 0.3]]},
+}
+
+
+def display(make: Callable) -> dict[str, Any]:
+    """Return the call that draws a display."""
+    return {"LearningCurveDisplay": make(inspection.LearningCurveDisplay, **_CURVES)}
+
+
 def functions(call: Callable) -> dict[str, Any]:
     """Return the calls of functions."""
     given = {"ranker": SubsetRegression(), **ROWS, **TEST, **SHORT}
@@ -41,6 +58,13 @@ def functions(call: Callable) -> dict[str, Any]:
             **given,
             selectors={"a": selection.RandomSelection()},
             n_repeats=1,
+        ),
+        "selection.stat_ap": call(
+            selection.stat_ap,
+            selection=_selection(),
+            y=GRADES,
+            scores=X[:, 0],
+            groups=GROUPS,
         ),
     }
 
@@ -57,7 +81,24 @@ def methods(method: Callable) -> dict[str, Any]:
             selection.SVMSelectiveSampling, "select", **pool
         ),
         "BaseTrainingSelector.select": method(
-            selection.DepthPooling, "select", scores=X, groups=GROUPS
+            selection.MTCSelection, "select", scores=X, groups=GROUPS, y=GRADES
+        ),
+        "PPCSelection.select_pairs": method(
+            selection.PPCSelection, "select_pairs", X=X, groups=GROUPS, y=GRADES
+        ),
+        "TrainingSelection.joint_probability": method(
+            _selection, "joint_probability", first=[0, 1], second=[1, 2]
+        ),
+        "TrainingSelection.to_qrels": method(
+            _selection, "to_qrels", y=GRADES, groups=GROUPS, docids=np.arange(12)
+        ),
+        "LearningCurveDisplay.plot": method(
+            lambda: inspection.LearningCurveDisplay(**_CURVES), "plot"
+        ),
+        "LearningCurveDisplay.from_comparison": method(
+            lambda: inspection.LearningCurveDisplay,
+            "from_comparison",
+            comparison=_comparison(),
         ),
         "BaseFeatureSelector.fit": method(selection.SelectByMeasure, "fit", **ROWS),
         "SelectorComparison.difference": method(
@@ -78,7 +119,9 @@ def _select(selector):
 USES = {
     selection.BaseActiveSelector: _select,
     BaseFeatureSelector: lambda selector: selector.fit(**ROWS),
-    selection.BaseTrainingSelector: lambda selector: selector.select(X, GROUPS),
+    selection.BaseTrainingSelector: lambda selector: selector.select(
+        X, GROUPS, y=GRADES
+    ),
 }
 RETURNED = ("ActiveLearningRun", "SelectorComparison", "TrainingSelection")
 # What has no default, or none that suits three queries.

@@ -11,6 +11,7 @@ from skrank.inspection._energy_training import EnergyTrainingDisplay
 from skrank.inspection._explanation import Explanation, PreferenceExplanation
 from skrank.inspection._gaussian_embedding import GaussianEmbeddingDisplay
 from skrank.inspection._importance import FeatureImportanceDisplay
+from skrank.inspection._learning_curve import LearningCurveDisplay
 from skrank.inspection._partial_dependence import (
     interaction_strength,
     query_partial_dependence,
@@ -32,6 +33,7 @@ __all__ = [
     "FeatureImportanceDisplay",
     "FeatureVariation",
     "GaussianEmbeddingDisplay",
+    "LearningCurveDisplay",
     "PerplexityCurveDisplay",
     "PreferenceDisplay",
     "PreferenceExplanation",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch, check_random_state
 
-from skrank._core._columns import column_of, n_columns, place_of
+from skrank._core._columns import column_of, n_columns, place_of, with_column
 from skrank._core._exact import beyond_floats
 from skrank._core._id_arrays import id_array
 from skrank._core._inner import check_predicts, needs_groups, scores_of
@@ -23,7 +23,7 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.inspection._categories import categorical_in
-from skrank.inspection._columns import in_order, with_column
+from skrank.inspection._columns import in_order
 
 _GridSize = Annotated[int, Interval(2, 10_000)]
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch, check_random_state
 
-from skrank._core._columns import column_of, n_columns
 from skrank._core._inner import check_predicts, scores_of
 from skrank._core._parameters import PositiveInt, Seed
+from skrank._core._permutations import falls_by_permutation, shuffled_within
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_grades,
@@ -18,7 +18,7 @@ from skrank._core._validation import (
     n_rows,
     resolve_groups,
 )
-from skrank.inspection._columns import in_order, with_column
+from skrank.inspection._columns import in_order
 from skrank.metrics import BaseMeasure, get_measure, query_weights
 
 
@@ -103,18 +103,13 @@ def query_permutation_importance(
     check_predicts(estimator, "estimator")
     rng = check_random_state(random_state)
     judged = _Judged(estimator, X, y, groups, get_measure(measure), sample_weight)
-    X = in_order(X)
-    baseline = judged.measure_of(X)
-    n_features = n_columns(X)
-    importances = np.empty((n_features, n_repeats))
-    for repeat in range(n_repeats):
-        # All features see the same permutations, so that chance adds the same to each
-        # and their differences scatter less.
-        rows = judged.permutation(rng, within)
-        for j in range(n_features):
-            moved = with_column(X, j, column_of(X, j)[rows])
-            changed = judged.measure_of(moved)
-            importances[j, repeat] = judged.sign * (baseline - changed)
+    baseline, falls = falls_by_permutation(
+        in_order(X),
+        judged.measure_of,
+        int(n_repeats),
+        lambda: judged.permutation(rng, within),
+    )
+    importances = judged.sign * falls
     return Bunch(
         importances=importances,
         importances_mean=importances.mean(axis=1),
@@ -146,14 +141,12 @@ class _Judged:
 
     def permutation(self, rng, within) -> np.ndarray:
         """Return the row from which each row takes its value."""
-        keys = rng.random_sample(self.index.n_documents)
         if not within:
+            keys = rng.random_sample(self.index.n_documents)
             return np.argsort(keys, kind="stable")
-        # Sorting by query first and random key second shuffles all queries at once.
-        grouped = np.lexsort((keys, self.index.codes))
-        rows = np.empty(len(keys), dtype=np.intp)
-        order = self.index.order
+        grouped, order = shuffled_within(self.index.codes, rng), self.index.order
         if order is None:
             return grouped
+        rows = np.empty(len(order), dtype=np.intp)
         rows[order] = order[grouped]
         return rows

@@ -341,8 +341,8 @@ def get_measure(
             if isinstance(measure, str):
                 raise
             raise ValueError(
-                f"{error}; skrank.compat.ir_measures_provider() returns a provider that "
-                "computes more measures of ir_measures"
+                f"{error}; skrank.compat.ir_measures_provider() returns a provider "
+                "that computes more measures of ir_measures"
             ) from None
         return measure_class(**{**preset_options(preset, measure_class), **options})
     if not callable(measure) or isinstance(measure, type):

@@ -14,8 +14,12 @@ from skrank.selection._exploration import ActiveExploration
 from skrank.selection._feature_importance import SelectByMeasure
 from skrank.selection._feature_l1_path import L1PathSelector
 from skrank.selection._gas import GAS
+from skrank.selection._hedge import HedgePooling
 from skrank.selection._inf_ap import InfAPSampling
+from skrank.selection._mtc import MTCSelection
 from skrank.selection._pooling import DepthPooling, LetorSelection
+from skrank.selection._ppc import PPCSelection
+from skrank.selection._stat_ap import StatAPSampling, stat_ap
 from skrank.selection._training_base import BaseTrainingSelector, TrainingSelection
 
 __all__ = [
@@ -26,16 +30,21 @@ __all__ = [
     "BaseTrainingSelector",
     "DepthPooling",
     "ExpectedHypothesisChange",
+    "HedgePooling",
     "InfAPSampling",
     "L1PathSelector",
     "LetorSelection",
+    "MTCSelection",
+    "PPCSelection",
     "QueryRFE",
     "QueryRFECV",
     "RandomSelection",
     "SVMSelectiveSampling",
     "SelectByMeasure",
     "SelectorComparison",
+    "StatAPSampling",
     "TrainingSelection",
     "active_learning",
     "compare_selectors",
+    "stat_ap",
 ]

@@ -106,7 +106,9 @@ class ExpectedHypothesisChange(BaseActiveSelector):
 
     @classmethod
     def _variants(cls):
-        return [*super()._variants(), {"loss": "logistic", "pairs": "mean"}]
+        others = [{"loss": loss} for loss in ("hinge", "squared_hinge", "exponential")]
+        more = [{"loss": "logistic", "pairs": "mean"}, *others]
+        return [*super()._variants(), *more]
 
     def _offers(self, pool):
         features_of, model = hypothesis_of(pool.ranker)

@@ -5,7 +5,6 @@ from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import check_random_state
@@ -18,6 +17,7 @@ from skrank._core._parameters import (
     Seed,
     invalid_parameter,
 )
+from skrank._core._permutations import falls_by_permutation, shuffled_within
 from skrank._core._validation import naming
 from skrank._meta import fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
@@ -284,7 +284,7 @@ class QueryRFECV(_BaseElimination):
     @classmethod
     def _variants(cls):
         return [
-            {"cv": 2},
+            {"cv": 2, "random_state": 1},
             {"cv": 2, "step": 0.5, "importance": "model", "rule": "one_standard_error"},
             {"cv": 3, "min_features_to_select": 2, "n_repeats": 1, "random_state": 0},
         ]
@@ -390,28 +390,12 @@ def permutation_importances(
     def measured(X):
         scores = scores_of(model, named_rows(X, rows.feature_names), groups)
         values = measure.per_query(rows.y, scores, rows.ptr)
-        return values if not np.isnan(values).all() else np.zeros(len(values))
+        return 0.0 if np.isnan(values).all() else measure.mean(values)
 
-    before = measured(rows.X)
-    n_features = rows.X.shape[1]
-    losses = np.zeros(n_features)
-    for _ in range(n_repeats):
-        moved = np.lexsort((rng.random_sample(rows.n_documents), codes))
-        for j in range(n_features):
-            after = measured(_with_moved(rows.X, j, moved))
-            losses[j] += np.nanmean(before - after)
-    return measure.sign * losses / n_repeats
-
-
-def _with_moved(X, j, moved) -> Any:
-    """Return rows in which the values of a feature have changed places."""
-    if sparse.issparse(X):
-        columns = X.tocsc()
-        parts = [columns[:, :j], columns[:, [j]].tocsr()[moved], columns[:, j + 1 :]]
-        return sparse.hstack(parts, format="csr")
-    changed = X.copy()
-    changed[:, j] = X[moved, j]
-    return changed
+    _, falls = falls_by_permutation(
+        rows.X, measured, n_repeats, lambda: shuffled_within(codes, rng)
+    )
+    return measure.sign * falls.mean(axis=1)
 
 
 def _learned_importances(model, rows) -> np.ndarray:

@@ -1,15 +1,17 @@
 """Uniform sampling of documents."""
 
-from dataclasses import field
-from typing import Annotated
-
 import numpy as np
 
-from skrank._core._parameters import Interval
-from skrank.selection._training_base import BaseTrainingSelector, SampledMixin
+from skrank.selection._training_base import (
+    BaseTrainingSelector,
+    Chosen,
+    SampledMixin,
+    SharedMixin,
+    places_by,
+)
 
 
-class InfAPSampling(SampledMixin, BaseTrainingSelector):
+class InfAPSampling(SharedMixin, SampledMixin, BaseTrainingSelector):
     r"""Select a share of the documents of each query, all equally probable.
 
     .. math:: \pi_u = \frac{n_q}{m_q}, \qquad
@@ -18,12 +20,12 @@ class InfAPSampling(SampledMixin, BaseTrainingSelector):
     Of the :math:`m_q` documents that any system retrieved, :math:`n_q` are drawn
     without replacement. Weighted by :math:`1 / \pi_u`, sums over the selected documents
     are unbiased estimates of sums over all. `skrank.metrics.trec_measures` estimates
-    average precision from such a sample under the name ``"infAP"``.
+    average precision from such a sample under the name ``"infAP"``, for which
+    `TrainingSelection.to_qrels` makes judgements.
 
-    Parameters
-    ----------
-    share : float, default=0.1
-        Share :math:`\rho` of the documents to select, in (0, 1].
+    See Also
+    --------
+    StatAPSampling : Documents at high ranks are more probable.
 
     References
     ----------
@@ -37,17 +39,17 @@ class InfAPSampling(SampledMixin, BaseTrainingSelector):
     [0.25, 0.25]
     """
 
-    share: Annotated[float, Interval(0, 1, "right")] = field(default=0.1, kw_only=False)
-
-    def _chosen(self, ranks, index):
-        retrieved = np.isfinite(ranks).any(axis=1)
-        codes = index.codes
-        sizes = np.bincount(codes[retrieved], minlength=index.n_queries)
-        wanted = np.maximum(1, np.floor(self.share * sizes + 0.5))
+    def _chosen(self, candidates):
+        index, retrieved, sizes = (
+            candidates.index,
+            candidates.retrieved,
+            candidates.sizes,
+        )
+        wanted = self._n_wanted(sizes)
         draws = self._rng().random_sample(index.n_documents)
         # What was not retrieved stands behind all that was.
-        order = np.lexsort((np.where(retrieved, draws, 2.0), codes))
-        place = np.empty(index.n_documents, dtype=np.intp)
-        place[order] = np.arange(index.n_documents) - index.ptr[codes]
-        probability = (wanted / np.maximum(sizes, 1))[codes]
-        return retrieved & (place < wanted[codes]), probability
+        place = places_by(np.where(retrieved, draws, 2.0), index.codes, index.ptr)
+        probability = (wanted / np.maximum(sizes, 1))[index.codes]
+        marks = retrieved & (place < wanted[index.codes])
+        stratum = np.zeros(index.n_documents, dtype=np.intp)
+        return Chosen(marks, retrieved, probability, stratum, sizes[index.codes])

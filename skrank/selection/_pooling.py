@@ -2,10 +2,8 @@
 
 from dataclasses import field
 
-import numpy as np
-
 from skrank._core._parameters import NonNegativeInt, PositiveInt
-from skrank.selection._training_base import BaseTrainingSelector
+from skrank.selection._training_base import BaseTrainingSelector, Chosen
 
 
 class DepthPooling(BaseTrainingSelector):
@@ -39,8 +37,9 @@ class DepthPooling(BaseTrainingSelector):
 
     depth: PositiveInt = field(default=100, kw_only=False)
 
-    def _chosen(self, ranks, index):
-        return ranks.min(axis=1) <= self.depth, np.ones(index.n_documents)
+    def _chosen(self, candidates):
+        marks = candidates.ranks.min(axis=1) <= self.depth
+        return Chosen(marks, candidates.retrieved)
 
 
 class LetorSelection(BaseTrainingSelector):
@@ -71,10 +70,11 @@ class LetorSelection(BaseTrainingSelector):
     depth: PositiveInt = field(default=1000, kw_only=False)
     system: NonNegativeInt = 0
 
-    def _chosen(self, ranks, index):
+    def _chosen(self, candidates):
+        ranks = candidates.ranks
         if self.system >= ranks.shape[1]:
             raise ValueError(
                 f"system must be the number of a column of scores, below "
                 f"{ranks.shape[1]}; got {self.system}"
             )
-        return ranks[:, self.system] <= self.depth, np.ones(index.n_documents)
+        return Chosen(ranks[:, self.system] <= self.depth, candidates.retrieved)

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank._core._columns import with_column
 from skrank._core._inner import scores_of
 from skrank._core._missing import is_missing
 from skrank.compat import RankingRegressor
@@ -20,7 +21,6 @@ from skrank.inspection import (
     query_partial_dependence,
     query_permutation_importance,
 )
-from skrank.inspection._columns import with_column
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import (

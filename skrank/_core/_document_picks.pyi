@@ -1,0 +1,42 @@
+import numpy as np
+
+def picks_by_difference(
+    ranks: np.ndarray,
+    relevant: np.ndarray,
+    wanted: np.ndarray,
+    ptr: np.ndarray,
+    prior: float,
+    n_threads: int = 1,
+) -> np.ndarray: ...
+def picks_by_mixture(
+    ranks: np.ndarray,
+    relevant: np.ndarray,
+    wanted: np.ndarray,
+    ptr: np.ndarray,
+    log_beta: float,
+    n_threads: int = 1,
+) -> np.ndarray: ...
+def sums_over_kept(
+    y: np.ndarray,
+    scores: np.ndarray,
+    slack: np.ndarray,
+    x: np.ndarray,
+    ptr: np.ndarray,
+    n_threads: int = 1,
+) -> tuple[np.ndarray, np.ndarray]: ...
+def kept_pairs(
+    y: np.ndarray,
+    scores: np.ndarray,
+    slack: np.ndarray,
+    ptr: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray: ...
+def picks_by_pairs(
+    y: np.ndarray,
+    scores: np.ndarray,
+    slack: np.ndarray,
+    value: np.ndarray,
+    wanted: np.ndarray,
+    ptr: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray: ...

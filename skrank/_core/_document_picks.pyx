@@ -1,0 +1,248 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Documents of each query that are picked one after the other, and pairs that are kept.
+
+Results do not depend on the number of threads.
+"""
+
+import numpy as np
+
+from libc.math cimport isfinite
+
+from skrank._core._for_each_query cimport (
+    Queries, doubles, ints, out_doubles, out_ints, queries_of,
+)
+from skrank._core._lengths cimport check_length
+
+cdef extern from "_document_picks.hpp" namespace "skrank" nogil:
+    struct Ranked:
+        const double *ranks
+        const double *relevant
+        const int *wanted
+        int n_systems
+    struct KeptPairs:
+        const double *y
+        const double *scores
+        const double *slack
+    void pick_by_difference(Queries, Ranked, double prior, int *pick,
+                            int n_threads) except +
+    void pick_by_mixture(Queries, Ranked, double log_beta, int *pick,
+                         int n_threads) except +
+    void sums_over_pairs(Queries, KeptPairs, const double *x, double *below,
+                         double *above, int n_threads) except +
+    void list_pairs(Queries, KeptPairs, const Py_ssize_t *start, Py_ssize_t *rows,
+                    int n_threads) except +
+    void pick_by_pairs(Queries, KeptPairs, const double *value, const int *wanted,
+                       int *pick, int n_threads) except +
+
+cdef extern from "_glue.hpp":
+    pass
+
+
+cdef Ranked _ranked(const double[:, ::1] ranks, const double[::1] relevant,
+                    const int[::1] wanted, Queries queries) except *:
+    """Systems by ranks that may index tables as long as a query."""
+    cdef Ranked ranked
+    cdef Py_ssize_t q, row, s, size
+    cdef double rank
+    if ranks.shape[1] < 1 or ranks.shape[1] > 0x7fffffff:
+        raise ValueError("ranks must have a column for each system, and at least one")
+    for q in range(queries.count):
+        size = queries.ptr[q + 1] - queries.ptr[q]
+        for row in range(queries.ptr[q], queries.ptr[q + 1]):
+            for s in range(ranks.shape[1]):
+                rank = ranks[row, s]
+                if not (1 <= rank and (rank <= size or not isfinite(rank))):
+                    raise ValueError("ranks must be from 1 to the size of a query, or inf")
+    ranked.ranks = &ranks[0, 0] if ranks.shape[0] else NULL
+    ranked.relevant = doubles(relevant, ranks.shape[0], "relevant")
+    ranked.wanted = ints(wanted, queries.count, "wanted")
+    ranked.n_systems = <int>ranks.shape[1]
+    return ranked
+
+
+cdef Queries _queries_of_table(const double[:, ::1] table, const Py_ssize_t[::1] ptr) except *:
+    if table is None:
+        raise ValueError("ranks must be an array")
+    return queries_of(ptr, table.shape[0])
+
+
+cdef KeptPairs _pairs(const double[::1] y, const double[::1] scores,
+                      const double[::1] slack, Queries queries) except *:
+    cdef KeptPairs pairs
+    cdef Py_ssize_t n = queries.ptr[queries.count]
+    pairs.y = doubles(y, n, "y")
+    pairs.scores = doubles(scores, n, "scores")
+    pairs.slack = doubles(slack, queries.count, "slack")
+    return pairs
+
+
+cdef Queries _queries_by_ptr(const Py_ssize_t[::1] ptr) except *:
+    if ptr is None or ptr.shape[0] == 0:
+        raise ValueError("ptr must have at least one entry")
+    return queries_of(ptr, ptr[ptr.shape[0] - 1])
+
+
+def picks_by_difference(const double[:, ::1] ranks, const double[::1] relevant,
+                        const int[::1] wanted, const Py_ssize_t[::1] ptr, double prior,
+                        int n_threads=1):
+    """Pick the documents whose grades change differences of sum precision most.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_documents, n_systems)
+        Ranks from 1 in the query by each system; infinity for what it did not retrieve.
+    relevant : ndarray of shape (n_documents,)
+        1 for relevant documents, 0 for others; read of picked documents only.
+    wanted : ndarray of shape (n_queries,), dtype int32
+        Number of documents to pick.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+    prior : float
+        Probability that a document is relevant before its grade is read.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,), dtype int32
+        Place in the order of picks of the query, from 0; -1 for what is not picked.
+    """
+    cdef Queries queries = _queries_of_table(ranks, ptr)
+    cdef Ranked ranked = _ranked(ranks, relevant, wanted, queries)
+    pick = np.full(ranks.shape[0], -1, dtype=np.int32)
+    cdef int *out = out_ints(pick)
+    with nogil:
+        pick_by_difference(queries, ranked, prior, out, n_threads)
+    return pick
+
+
+def picks_by_mixture(const double[:, ::1] ranks, const double[::1] relevant,
+                     const int[::1] wanted, const Py_ssize_t[::1] ptr, double log_beta,
+                     int n_threads=1):
+    """Pick the documents for which systems vouch that have been right so far.
+
+    Parameters
+    ----------
+    ranks, relevant, wanted, ptr : ndarrays
+        As for `picks_by_difference`.
+    log_beta : float
+        Logarithm of the factor of the weight of a system for each unit of its loss.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,), dtype int32
+        As from `picks_by_difference`.
+    """
+    cdef Queries queries = _queries_of_table(ranks, ptr)
+    cdef Ranked ranked = _ranked(ranks, relevant, wanted, queries)
+    pick = np.full(ranks.shape[0], -1, dtype=np.int32)
+    cdef int *out = out_ints(pick)
+    with nogil:
+        pick_by_mixture(queries, ranked, log_beta, out, n_threads)
+    return pick
+
+
+def sums_over_kept(const double[::1] y, const double[::1] scores,
+                   const double[::1] slack, const double[::1] x,
+                   const Py_ssize_t[::1] ptr, int n_threads=1):
+    """Sum numbers over the kept pairs of each document.
+
+    Of documents u and v of a query, the pair is kept if the grade of u is the better
+    one and ``scores[u] - scores[v] + slack > 0``.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_documents,)
+        Grades.
+    scores : ndarray of shape (n_documents,)
+        Scores.
+    slack : ndarray of shape (n_queries,)
+        By how much the better document may fall short.
+    x : ndarray of shape (n_documents,)
+        Numbers.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    below : ndarray of shape (n_documents,)
+        Sum over the documents v of pairs that have the document first.
+    above : ndarray of shape (n_documents,)
+        Sum over the documents u of pairs that have it second.
+    """
+    cdef Queries queries = _queries_by_ptr(ptr)
+    cdef KeptPairs pairs = _pairs(y, scores, slack, queries)
+    cdef const double *values = doubles(x, queries.ptr[queries.count], "x")
+    below = np.zeros(queries.ptr[queries.count])
+    above = np.zeros(queries.ptr[queries.count])
+    cdef double *first = out_doubles(below)
+    cdef double *second = out_doubles(above)
+    with nogil:
+        sums_over_pairs(queries, pairs, values, first, second, n_threads)
+    return below, above
+
+
+def kept_pairs(const double[::1] y, const double[::1] scores, const double[::1] slack,
+               const Py_ssize_t[::1] ptr, int n_threads=1):
+    """List the kept pairs, as `sums_over_kept` knows them.
+
+    Parameters
+    ----------
+    y, scores, slack, ptr : ndarrays
+        As for `sums_over_kept`.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, 2), dtype intp
+        Rows of the better and of the other document, query after query.
+    """
+    cdef Queries queries = _queries_by_ptr(ptr)
+    cdef KeptPairs pairs = _pairs(y, scores, slack, queries)
+    below, _ = sums_over_kept(y, scores, slack, np.ones(len(y)), ptr, n_threads)
+    counts = np.append(0, np.cumsum(below)).astype(np.intp)
+    cdef const Py_ssize_t[::1] start = counts[np.asarray(ptr)]
+    rows = np.empty((counts[len(counts) - 1], 2), dtype=np.intp)
+    cdef Py_ssize_t[:, ::1] table = rows
+    cdef Py_ssize_t *out = &table[0, 0] if table.shape[0] else NULL
+    with nogil:
+        list_pairs(queries, pairs, &start[0], out, n_threads)
+    return rows
+
+
+def picks_by_pairs(const double[::1] y, const double[::1] scores,
+                   const double[::1] slack, const double[::1] value,
+                   const int[::1] wanted, const Py_ssize_t[::1] ptr, int n_threads=1):
+    """Pick the documents that have most kept pairs with those picked before.
+
+    Parameters
+    ----------
+    y, scores, slack, ptr : ndarrays
+        As for `sums_over_kept`.
+    value : ndarray of shape (n_documents,)
+        Which of the documents with as many pairs is picked: that of the greatest value.
+    wanted : ndarray of shape (n_queries,), dtype int32
+        Number of documents to pick.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,), dtype int32
+        As from `picks_by_difference`.
+    """
+    cdef Queries queries = _queries_by_ptr(ptr)
+    cdef KeptPairs pairs = _pairs(y, scores, slack, queries)
+    cdef Py_ssize_t n = queries.ptr[queries.count]
+    cdef const double *values = doubles(value, n, "value")
+    cdef const int *counts = ints(wanted, queries.count, "wanted")
+    pick = np.full(n, -1, dtype=np.int32)
+    cdef int *out = out_ints(pick)
+    with nogil:
+        pick_by_pairs(queries, pairs, values, counts, out, n_threads)
+    return pick
