@@ -5,7 +5,8 @@ sizes from the training queries of each fold and measures them on its test queri
 the difference from a selection at random and its paired interval over these queries.
 Systems are the features that are scores of BM25 and of language models. The embedded
 collection needs no data; a quarter of its queries is taken. ``--pairs`` compares pairs
-that are selected by their consistency with all pairs.
+that are selected by their consistency with all pairs. ``--part validation`` measures on
+validation queries, on which parameters may be chosen, such as those of ``--mu``.
 """
 
 import argparse
@@ -49,15 +50,18 @@ RANKERS = {
 }
 
 
-def folds_of(collection, count):
-    """Training and test rows of each fold, and the columns that are systems."""
+def folds_of(collection, options):
+    """Training and held-out rows of each fold, and the columns that are systems."""
+    count, validation = options.folds, options.part == "validation"
     if collection != "embedded":
         for fold in range(1, count + 1):
             folder = DATA / collection / f"Fold{fold}"
-            train, test = (
-                Rows(*load_letor(folder / f"{part}.txt")) for part in ("train", "test")
+            held_out = "vali" if validation else "test"
+            train, held = (
+                Rows(*load_letor(folder / f"{part}.txt"))
+                for part in ("train", held_out)
             )
-            yield train, test, SYSTEMS[collection]
+            yield train, held, SYSTEMS[collection]
         return
     data = load_see_also()
     queries = np.unique(data.groups, return_inverse=True)[1]
@@ -67,9 +71,12 @@ def folds_of(collection, count):
     names = [str(name).lower() for name in data.feature_names]
     systems = [j for j, name in enumerate(names) if "bm25" in name or "lmir" in name]
     splits = list(QueryKFold(5).split(X, y, groups))
-    for train, test in splits[:count]:
+    for fold, (train, held) in enumerate(splits[:count]):
+        if validation:  # the test queries of the next fold
+            held = splits[(fold + 1) % 5][1]
+            train = np.setdiff1d(train, held)
         yield (
-            *(Rows(X[at], y[at], groups[at]) for at in (train, test)),
+            *(Rows(X[at], y[at], groups[at]) for at in (train, held)),
             np.array(systems),
         )
 
@@ -83,8 +90,9 @@ def pooled(scores, groups, n_wanted):
     return DepthPooling(min(sizes, key=lambda one: abs(one[0] - n_wanted))[1])
 
 
-def selections(train, systems, share, seeds):
+def selections(train, systems, share, options):
     """Rows, and weights or None, of each selection by its name; several of draws."""
+    seeds = options.seeds
     scores, per_query = train.X[:, systems], len(train.y) / len(np.unique(train.groups))
     y, depth = train.y, max(1, round(share * per_query))
     found = {}
@@ -96,6 +104,16 @@ def selections(train, systems, share, seeds):
         found[name] = [(chosen.rows, None) for chosen in drawn]
         if name == "statAP":
             found["statAP, weighted"] = [(one.rows, one.weights) for one in drawn]
+    if options.mu:
+        made = {f"PPC, mu={mu:g}": PPCSelection(share, mu=mu) for mu in options.mu}
+        rows = {
+            name: selector.select(train.X, train.groups, y=y).rows
+            for name, selector in made.items()
+        }
+        return {
+            RANDOM: found[RANDOM],
+            **{name: [(r, None)] for name, r in rows.items()},
+        }
     fixed = {
         "depth pooling": pooled(scores, train.groups, share * len(y)),
         "LETOR": LetorSelection(depth),
@@ -121,11 +139,11 @@ def values_of(make, train, test, rows, weights):
 def compared(collection, make, options):
     """The comparison of all selections, over the test queries of all folds."""
     counts, values, curves = {}, {}, {}
-    for train, test, systems in folds_of(collection, options.folds):
+    for train, test, systems in folds_of(collection, options):
         whole = values_of(make, train, test, np.arange(len(train.y)), None)
         fold = {}
         for share in options.shares:
-            some = selections(train, systems, share, options.seeds)
+            some = selections(train, systems, share, options)
             for name, drawn in some.items():
                 each = [values_of(make, train, test, *one) for one in drawn]
                 size = np.mean([len(rows) for rows, _ in drawn])
@@ -186,11 +204,11 @@ def report(title, comparison):
 def pairs(collection, options):
     """RankSVM that learns from all pairs, or from those that are consistent."""
     found = {}
-    for train, test, _ in folds_of(collection, options.folds):
+    for train, test, _ in folds_of(collection, options):
         make, rows = RANKERS["RankSVM"], np.arange(len(train.y))
         whole = values_of(make, train, test, rows, None)
         found.setdefault("all pairs", []).append((np.nan, whole))
-        for mu in (0.0, 0.01, 0.03, 0.1):
+        for mu in options.mu or (0.0, 0.01, 0.03, 0.1):
             kept = PPCSelection(mu=mu).select_pairs(train.X, train.groups, y=train.y)
             ranker = make().fit(train.X, preferences=kept, groups=train.groups)
             values = evaluate_measure(
@@ -246,6 +264,8 @@ def main(arguments=None):
     parser.add_argument(
         "--shares", nargs="+", type=float, default=[0.05, 0.1, 0.2, 0.4]
     )
+    parser.add_argument("--part", choices=["test", "validation"], default="test")
+    parser.add_argument("--mu", nargs="+", type=float, help="compare these with PPC")
     parser.add_argument("--pairs", action="store_true", help="compare pairs instead")
     add_outputs(parser)
     options = parser.parse_args(arguments)

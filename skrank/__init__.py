@@ -27,6 +27,7 @@ _MODULES = (
     "online",
     "preprocessing",
     "rankers",
+    "retrieval",
     "selection",
     "solvers",
     "testing",

@@ -26,7 +26,8 @@ from skrank.metrics import BaseMeasure
 from skrank.model_selection import QuerySubsample
 from skrank.preprocessing import QueryTargetEncoder
 from skrank.rankers import RankSVM
-from skrank.text import BaseLinkModel, PairFeatures
+from skrank.retrieval import TextRanker
+from skrank.text import BaseLinkModel, PairFeatures, TextCollection
 from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
 
 X, Y, GROUPS = make_ranking(n_queries=8, n_features=4, n_informative=2, random_state=0)
@@ -230,11 +231,21 @@ def _of_skrank(cls, variant) -> Saved:
     if cls is PairFeatures:
         pairs = dict.fromkeys((model.query, "title", "body"), DOCUMENTS)
         return Saved(model.fit(pairs), lambda m: m.transform(pairs))
+    if cls is TextRanker:
+        return _of_texts(model)
     if issubclass(cls, BaseLinkModel):
         return Saved(model.fit(LINKS, [1, 1, 0]), lambda m: m.get_params())
     if cls.__module__.startswith("skrank.text") and hasattr(model, "fit"):
         return Saved(model.fit(DOCUMENTS), search)
     return Saved(model, lambda m: m.get_params())
+
+
+def _of_texts(model) -> Saved:
+    model.set_params(estimator=RankSVM(max_iter=2))
+    pairs = [("sort rows", "a"), ("sort rows", "c"), ("matrix", "b"), ("matrix", "c")]
+    documents = TextCollection(list("abcd"), {"text": DOCUMENTS})
+    model.fit(pairs, [1, 2, 2, 0], documents=documents)
+    return Saved(model, lambda m: m.rank(["a matrix", "sort"]).scores)
 
 
 def _of_clicks(model) -> Saved:

@@ -37,6 +37,7 @@ FLOORS = {
         "transfer",
         "click",
         "selection",
+        "retrieval",
     ),
     6.5: ("unbiased", "online"),
     7: (

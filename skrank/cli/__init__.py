@@ -1,7 +1,7 @@
 """The command line.
 
 ``skrank fit | predict | rank | evaluate | compare | experiment | fuse | explain |
-export | clicks | demo``
+export | index | search | features | clicks | demo``
 
 Results go to the standard output, progress and problems go to the standard error. The
 exit code is 0 for success, 2 for bad input, 3 if ``export --check`` finds other ranks,

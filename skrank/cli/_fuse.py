@@ -3,15 +3,13 @@
 import argparse
 from typing import Any
 
-from skrank._core._queries import QueryIndex
 from skrank.aggregation import BaseAggregator, join_runs
 from skrank.cli import _names
 from skrank.cli._errors import CommandError
-from skrank.cli._io import source, write_lines
+from skrank.cli._io import lines_of_run, source, write_lines
 from skrank.cli._options import check_tag, refuse_others, refuse_unused
 from skrank.cli._stdout import print_lines
-from skrank.datasets import Run, load_qrels, load_run
-from skrank.datasets._trec import trec_order
+from skrank.datasets import load_qrels, load_run
 
 
 def run(args: argparse.Namespace) -> None:
@@ -31,7 +29,8 @@ def run(args: argparse.Namespace) -> None:
         qrels = load_qrels(source(args.qrels, limit), max_bytes=limit)
         aggregator.fit(joined, qrels)
     fused = aggregator.aggregate(joined)
-    write_lines(_lines(fused, args.tag or fused.tag, args.k), args.output)
+    lines = lines_of_run(fused, args.tag or fused.tag, args.k)
+    write_lines(lines, args.output)
 
 
 def _check(args):
@@ -68,16 +67,6 @@ def _aggregator(args) -> BaseAggregator:
     if not aggregator._needs_fit():
         refuse_unused(args, f"{mode}, which learns nothing", ("qrels",))
     return aggregator.set_params(**params)
-
-
-def _lines(fused: Run, tag: str, k: int | None):
-    """Yield the lines of a run, in the order in which trec_eval ranks them."""
-    index = QueryIndex.from_groups(fused.groups)
-    order = trec_order(index.codes, fused.scores, fused.docids)
-    for query, start, stop in zip(index.ids.tolist(), index.ptr, index.ptr[1:]):
-        for rank, row in enumerate(order[start:stop][:k].tolist(), 1):
-            score = float(fused.scores[row])
-            yield f"{query} Q0 {fused.docids[row]} {rank} {score!r} {tag}"
 
 
 def _list():

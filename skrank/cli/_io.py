@@ -12,7 +12,7 @@ import numpy as np
 
 from skrank._core._messages import on_one_line, shown
 from skrank._core._paths import named_errors
-from skrank._core._queries import take_rows
+from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._reading import (
     EmptyError,
     NamedText,
@@ -26,8 +26,9 @@ from skrank._version import __version__
 from skrank.cli._errors import CommandError
 from skrank.cli._options import STANDARD
 from skrank.cli._stdout import print_lines
-from skrank.datasets import load_letor
+from skrank.datasets import Run, load_letor
 from skrank.datasets._letor import n_features_of
+from skrank.datasets._trec import trec_order
 
 
 class Documents(NamedTuple):
@@ -171,6 +172,32 @@ def write_lines(lines: Iterable[str], path: str | None = None) -> None:
         return
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in lines)
+
+
+def lines_of_run(run: Run, tag: str, k: int | None = None) -> Iterator[str]:
+    """Yield the lines of a run, in the order in which trec_eval ranks them.
+
+    Parameters
+    ----------
+    run : Run
+        Documents of queries, at least one.
+    tag : str
+        Name of the run.
+    k : int, default=None
+        Number of best documents of each query; None takes all.
+
+    Yields
+    ------
+    str
+        Query, Q0, document, rank, score and tag.
+    """
+    index = QueryIndex.from_groups(run.groups)
+    order = trec_order(index.codes, index.take(run.scores), index.take(run.docids))
+    docids, scores = index.take(run.docids), index.take(run.scores)
+    for query, start, stop in zip(index.ids.tolist(), index.ptr, index.ptr[1:]):
+        for rank, row in enumerate(order[start:stop][:k].tolist(), 1):
+            score = float(scores[row])
+            yield f"{query} Q0 {docids[row]} {rank} {score!r} {tag}"
 
 
 def report(

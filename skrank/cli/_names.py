@@ -326,20 +326,46 @@ def make_aggregator(
     return aggregator
 
 
-def _parse_settings(settings):
+def configured(estimator: Any, settings: Sequence[str], option: str = "--set") -> Any:
+    """Set parameters of an estimator by ``--set`` arguments, and return it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Changed in place.
+    settings : sequence of str
+        Such as ``"k1=1.2"``.
+    option : str, default="--set"
+        Option that they were given by, for error messages.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    CommandError
+        If a parameter is unknown, or given twice.
+    """
+    _set_params(estimator, _parse_settings(settings, option))
+    return estimator
+
+
+def _parse_settings(settings, option="--set"):
     params = {}
-    for name, value in map(_parse_setting, settings):
+    for setting in settings:
+        name, value = _parse_setting(setting, option)
         if name in params:
-            raise CommandError(f"--set {name} is given twice")
+            raise CommandError(f"{option} {name} is given twice")
         params[name] = value
     return params
 
 
-def _parse_setting(setting):
+def _parse_setting(setting, option):
     name, equals, text = setting.partition("=")
     name, text = name.strip(), text.strip()
     if not equals or not name:
-        raise CommandError(f"--set takes PARAM=VALUE, got {shown(setting)}")
+        raise CommandError(f"{option} takes PARAM=VALUE, got {shown(setting)}")
     return name, parse_value(text)
 
 

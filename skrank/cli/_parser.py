@@ -22,6 +22,7 @@ from skrank.cli._options import (
     number_list,
 )
 from skrank.cli._stdout import Version, print_lines
+from skrank.cli._text_options import add_texts
 
 _MAIN = """\
 examples:
@@ -35,6 +36,9 @@ examples:
   skrank fuse bm25.trec ranksvm.trec -o fused.trec
   skrank explain model.skrank test.txt --query 12 --document d7 --against d3
   skrank export model.skrank --format ranklib -o model.txt
+  skrank index corpus.jsonl -o corpus.index
+  skrank search corpus.index queries.tsv -o bm25.trec
+  skrank features corpus.index queries.tsv --qrels qrels.txt -o train.txt
   skrank clicks fit log.tsv --model UBM --save clicks.skrank
 
 '-' as a file to read or to write is the standard input or output.
@@ -224,6 +228,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_fuse(commands)
     _add_explain(commands)
     _add_export(commands)
+    add_texts(commands, _command)
     add_clicks(commands, _command)
     _add_demo(commands)
     return parser

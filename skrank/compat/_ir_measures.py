@@ -78,10 +78,10 @@ def ir_measures_provider(*, first: bool = False) -> Any:
     """Return a provider of ir_measures that computes by this package.
 
     The provider is registered with ir_measures as ``"skrank"``. It has the conventions
-    of trec_eval, in which it agrees with the provider ``pytrec_eval`` but for ``IPrec``,
-    which trec_eval computes anew since its version 9, and in addition reciprocal ranks
-    with a cut-off, ERR and NDCG with the gain 2^y − 1 (those of ``gdeval``), and RBP of
-    relevant documents.
+    of trec_eval, in which it agrees with the provider ``pytrec_eval`` but for
+    ``IPrec``, which trec_eval computes anew since its version 9, and in addition
+    reciprocal ranks with a cut-off, ERR and NDCG with the gain 2^y − 1 (those of
+    ``gdeval``), and RBP of relevant documents.
 
     Parameters
     ----------

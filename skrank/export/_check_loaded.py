@@ -57,10 +57,12 @@ from skrank.export._ranker_state import (
     check_scalar,
     state_of_ranker,
 )
+from skrank.export._retrieval_state import check_text_ranker
 from skrank.export._selector_state import check_feature_selector
 from skrank.losses import BaseLoss
 from skrank.preprocessing import QueryTargetEncoder
 from skrank.rankers._threshold_boosting import BaseThresholdBooster
+from skrank.retrieval import TextRanker
 from skrank.selection._feature_base import BaseFeatureSelector
 from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
 
@@ -742,6 +744,7 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
     (BaseClickModel, check_click_model),
     (ClickGraph, check_click_graph),
     (InteractionModel, check_interaction_model),
+    (TextRanker, check_text_ranker),
     (BaseFeatureSelector, _tried_out(check_feature_selector)),
     ((OneHotEncoder, OrdinalEncoder), _tried_out(_check_categories)),
     (PolynomialFeatures, _tried_out(_check_polynomials)),

@@ -171,19 +171,35 @@ def check_queries(ranker: BaseRanker) -> None:
     ValueError
         If a part of the record is missing, or of the wrong kind or shape.
     """
-    ids = attribute(ranker, "query_ids_", np.ndarray, "an array of query ids")
+    check_query_ids(ranker)
+    check_scalar(ranker, "n_queries_without_preference_", _COUNT)
+
+
+def check_query_ids(owner: BaseEstimator) -> None:
+    """Check the ids of training queries and their numbers of rows.
+
+    Parameters
+    ----------
+    owner : BaseEstimator
+        A fitted estimator.
+
+    Raises
+    ------
+    ValueError
+        If one of the two is missing, or of the wrong kind or shape.
+    """
+    ids = attribute(owner, "query_ids_", np.ndarray, "an array of query ids")
     if ids.ndim != 1:
-        raise error_of(ranker, "query_ids_", "an array of one dimension", ids)
+        raise error_of(owner, "query_ids_", "an array of one dimension", ids)
     try:
         set(ids.tolist())
     except TypeError as error:
         raise error_of(
-            ranker, "query_ids_", f"ids that can be hashed ({problem_in(error)})", ids
+            owner, "query_ids_", f"ids that can be hashed ({problem_in(error)})", ids
         ) from None
-    sizes = array_of(ranker, "query_sizes_", [np.int32, np.int64], (len(ids),))
+    sizes = array_of(owner, "query_sizes_", [np.int32, np.int64], (len(ids),))
     if len(sizes) and sizes.min() < 0:
-        raise error_of(ranker, "query_sizes_", "numbers >= 0", sizes)
-    check_scalar(ranker, "n_queries_without_preference_", _COUNT)
+        raise error_of(owner, "query_sizes_", "numbers >= 0", sizes)
 
 
 def check_scalar(owner: BaseEstimator, name: str, kind: Scalar) -> Any:

@@ -28,6 +28,7 @@ class HITS(BaseLinkModel):
     See Also
     --------
     PageRank : One score for both.
+    TopicalHITS : Scores by topics.
 
     References
     ----------
@@ -81,8 +82,8 @@ class HITS(BaseLinkModel):
         authorities = hubs = np.full(n_nodes, 1 / n_nodes)
         converged = False
         for step in range(1, self.max_iter + 1):  # noqa: B007
-            new = _of_sum_one(inward @ hubs)
-            back = _of_sum_one(outward @ new)
+            new = of_sum_one(inward @ hubs)
+            back = of_sum_one(outward @ new)
             # Authorities may stand still for one step while hubs still change.
             change = np.abs(new - authorities).sum() + np.abs(back - hubs).sum()
             authorities, hubs = new, back
@@ -96,6 +97,7 @@ class HITS(BaseLinkModel):
         return self
 
 
-def _of_sum_one(scores: np.ndarray) -> np.ndarray:
+def of_sum_one(scores: np.ndarray) -> np.ndarray:
+    """Return scores divided by their sum, unless they are all 0."""
     total = scores.sum()
     return scores / total if total > 0 else scores

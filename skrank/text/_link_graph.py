@@ -1,8 +1,8 @@
 """Graphs of links between documents."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +10,18 @@ from scipy import sparse
 
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
+from skrank._core._reading import Source
 from skrank._core._validation import check_arguments
 from skrank.text._collection import as_ids_array
+from skrank.text._link_files import (
+    links_of_pages,
+    matrix_of_edges,
+    numbered,
+    read_edges,
+)
 from skrank.text._texts import as_texts, check_numbers
+
+Outside = Literal["error", "ignore"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +143,130 @@ class LinkGraph:
         matrix.data[:] = 1.0
         return cls(matrix, ids)
 
+    @classmethod
+    def from_file(
+        cls,
+        source: Source,
+        *,
+        ids: Sequence[str] | None = None,
+        outside: Outside = "error",
+        max_bytes: PositiveInt | None = None,
+    ) -> "LinkGraph":
+        """Read a graph from a file of edges.
+
+        A line holds the ids of two nodes, where a link begins and where it ends, and
+        possibly its weight. Fields are separated by tabs where the line has one, as in
+        TSV files, and by blanks otherwise. Blank lines and lines whose first character
+        is ``#`` are passed over. Of links that occur again, the largest weight counts.
+
+        Parameters
+        ----------
+        source : str, path, file object or bytes
+            File or text to read, in UTF-8, possibly compressed by gzip, bzip2, xz or
+            zip.
+        ids : sequence of str, default=None
+            Ids of all nodes; None takes those of the file, in the order in which they
+            first occur.
+        outside : {"error", "ignore"}, default="error"
+            What becomes of links that begin or end at none of the ``ids``.
+        max_bytes : int, default=None
+            Largest number of bytes of the text, after unpacking, see
+            `skrank.datasets.load_letor`.
+
+        Returns
+        -------
+        LinkGraph
+            The graph, with a weight of 1 for each link without one. Complexity:
+            O(E log E) for E links.
+
+        Raises
+        ------
+        ValueError
+            If a line has other fields (the message names the file and the line), a link
+            is between no nodes, or the file is empty, damaged, or larger than
+            ``max_bytes``.
+        TypeError
+            If an id is no string.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> from skrank.text import LinkGraph
+        >>> graph = LinkGraph.from_file(b"a b\\nb c 0.5\\n")
+        >>> graph.ids.tolist(), graph.matrix.toarray().tolist()
+        (['a', 'b', 'c'], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]])
+        """
+        check_arguments(cls.from_file, outside=outside, max_bytes=max_bytes)
+        names = None if ids is None else _checked_ids(ids)
+        sources, targets, weights = read_edges(source, max_bytes)
+        if names is None:
+            pairs = zip(sources, targets)
+            names = list(dict.fromkeys(name for pair in pairs for name in pair))
+        number_of = numbered(names)
+        rows = [number_of.get(name, -1) for name in sources]
+        columns = [number_of.get(name, -1) for name in targets]
+        spoken = [s if r < 0 else t for s, t, r in zip(sources, targets, rows)]
+        ends = rows, columns
+        matrix = matrix_of_edges(ends, spoken, weights, len(names), outside)
+        return cls(matrix, names)
+
+    @classmethod
+    def from_urls(
+        cls,
+        urls: Sequence[str],
+        targets: Iterable[Iterable[str]],
+        *,
+        outside: Outside = "error",
+    ) -> "LinkGraph":
+        """Make a graph of pages and the URLs that stand in them.
+
+        URLs are compared without scheme, fragment and default port, and hosts without
+        case. If several pages have the same URL, links lead to the first of them.
+
+        Parameters
+        ----------
+        urls : sequence of str
+            URL of each page, all different.
+        targets : iterable of iterable of str
+            For each page the URLs that it links to, absolute or relative to its own. A
+            link that occurs again counts once.
+        outside : {"error", "ignore"}, default="error"
+            What becomes of links to URLs of no page.
+
+        Returns
+        -------
+        LinkGraph
+            The graph, with the URLs as ids and a weight of 1 for each link. Complexity:
+            O(E log E) for E links.
+
+        Raises
+        ------
+        ValueError
+            If there is not one list of targets for each page, a URL occurs again, or a
+            link leads to no page.
+        TypeError
+            If a URL is no string.
+
+        Examples
+        --------
+        >>> from skrank.text import LinkGraph
+        >>> graph = LinkGraph.from_urls(
+        ...     ["http://a.org/", "http://a.org/x/y.html"],
+        ...     [["x/y.html#top", "mailto:me@a.org"], ["../"]], outside="ignore")
+        >>> graph.matrix.toarray().tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
+        check_arguments(cls.from_urls, outside=outside)
+        names = _checked_ids(urls, "urls")
+        sources, ends, nodes = links_of_pages(names, targets)
+        number_of = numbered(nodes)
+        columns = [number_of.get(end, -1) for end in ends]
+        matrix = matrix_of_edges(
+            (sources, columns), ends, [1.0] * len(ends), len(nodes), outside
+        )
+        return cls(matrix, names)
+
     def __len__(self) -> int:
         """Return the number of nodes."""
         return self.matrix.shape[0]
@@ -210,12 +343,12 @@ def _checked_matrix(given: Any) -> Any:
     return matrix
 
 
-def _checked_ids(ids: Any) -> list[str]:
-    names = as_texts(ids, "ids")
+def _checked_ids(ids: Any, name: str = "ids") -> list[str]:
+    names = as_texts(ids, name)
     if not names:
-        raise ValueError("ids is empty; at least one node is needed")
+        raise ValueError(f"{name} is empty; at least one node is needed")
     if len(set(names)) < len(names):
-        raise ValueError("ids must be different")
+        raise ValueError(f"{name} must be different")
     return names
 
 

@@ -7,6 +7,7 @@ collection does not contain count in its length and nowhere else: no statistic c
 tell how rare they are.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,21 +17,16 @@ from skrank.text._index import InvertedIndex, Postings, count_terms, documents_o
 
 
 @dataclass(frozen=True, eq=False)
-class OtherPostings(Postings):
-    """Term counts of other documents, with the statistics of a collection.
+class ChangedPostings(Postings):
+    """Changed counts of the documents of a collection, with its statistics and lengths.
 
     Attributes
     ----------
     collection : Postings
         Postings of the same field of the collection.
-    n_unknown, n_unknown_distinct : ndarray of shape (n_documents,), dtype float64
-        Number of terms of each document that the field of the collection does not
-        contain, and the number of different ones.
     """
 
     collection: Postings
-    n_unknown: np.ndarray
-    n_unknown_distinct: np.ndarray
 
     @property
     def collection_size(self) -> int:
@@ -39,14 +35,8 @@ class OtherPostings(Postings):
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """LEN(d), the number of terms of each document, known or not."""
-        return np.asarray(self.counts.sum(axis=1)).ravel() + self.n_unknown
-
-    @cached_property
-    def n_distinct(self) -> np.ndarray:
-        """Number of different terms of each document, known or not."""
-        known = np.bincount(self.document_of, minlength=self.n_documents)
-        return known + self.n_unknown_distinct
+        """LEN(d), the number of terms of each document in the collection."""
+        return self.collection.lengths
 
     @property
     def document_frequency(self) -> np.ndarray:
@@ -62,6 +52,32 @@ class OtherPostings(Postings):
     def average_length(self) -> float:
         """Mean of LEN(d) in the collection."""
         return self.collection.average_length
+
+
+@dataclass(frozen=True, eq=False)
+class OtherPostings(ChangedPostings):
+    """Term counts of other documents, with the statistics of a collection.
+
+    Attributes
+    ----------
+    n_unknown, n_unknown_distinct : ndarray of shape (n_documents,), dtype float64
+        Number of terms of each document that the field of the collection does not
+        contain, and the number of different ones.
+    """
+
+    n_unknown: np.ndarray
+    n_unknown_distinct: np.ndarray
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """LEN(d), the number of terms of each document, known or not."""
+        return np.asarray(self.counts.sum(axis=1)).ravel() + self.n_unknown
+
+    @cached_property
+    def n_distinct(self) -> np.ndarray:
+        """Number of different terms of each document, known or not."""
+        known = np.bincount(self.document_of, minlength=self.n_documents)
+        return known + self.n_unknown_distinct
 
 
 class OtherDocuments:
@@ -117,7 +133,7 @@ class OtherDocuments:
         rows: list[list[str]],
         field: str | None,
         frequency: np.ndarray | None = None,
-        fields: dict[str, Postings] | None = None,
+        fields: Mapping[str, Postings] | None = None,
     ) -> OtherPostings:
         """Return the counts of terms that are known, with the statistics of a field."""
         collection = self._index.postings(field)

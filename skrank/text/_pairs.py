@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank.text._base import BaseTextModel
-from skrank.text._features import WHOLE, LetorFeatures
+from skrank.text._features import LetorFeatures
 from skrank.text._index import Frame, InvertedIndex
+from skrank.text._letor_tables import PAGE_FEATURES, TABLES, WHOLE
 from skrank.text._saving import FittedToIndex
 from skrank.text._texts import as_texts, columns_of, is_frame
 from skrank.text._tokenizer import Analyzer
@@ -45,6 +46,9 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
         Relevance models by the name of their feature, see `LetorFeatures`.
     tokenizer : callable, default=None
         Maps a text to its list of terms; None takes ``Tokenizer()``.
+    feature_set : {"gov", "ohsumed", "letor4"} or sequence of str, default=None
+        Features of a table or names of features, see `LetorFeatures`. Features of pages
+        are none of rows of texts.
 
     Attributes
     ----------
@@ -81,11 +85,17 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
     fields: Sequence[str] | None = None
     models: Mapping[str, BaseTextModel] | None = None
     tokenizer: Analyzer | None = None
+    feature_set: str | Sequence[str] | None = None
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
         """Constructor arguments worth testing."""
-        return [{}, {"fields": ("whole",)}, {"models": {}, "query": "q"}]
+        return [
+            {},
+            {"fields": ("whole",)},
+            {"models": {}, "query": "q"},
+            {"feature_set": ("body.log_bm25", "whole.tf.sum")},
+        ]
 
     def fit(self, X: Columns | InvertedIndex, y: npt.ArrayLike | None = None) -> Self:
         """Index the different documents of the rows.
@@ -112,9 +122,20 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
         """
         self._check_parameters()
         extractor = LetorFeatures(
-            fields=self.fields, models=self.models, tokenizer=self.tokenizer
+            fields=self.fields,
+            models=self.models,
+            tokenizer=self.tokenizer,
+            feature_set=self.feature_set,
         )
         extractor._check_parameters()
+        chosen = self.feature_set
+        names = TABLES[chosen] if isinstance(chosen, str) else chosen or ()
+        page = next((name for name in names if name in PAGE_FEATURES), None)
+        if page is not None:
+            raise ValueError(
+                "feature_set must name features of fields, as rows of texts have no "
+                f"links and sites; got {page!r} among them"
+            )
         documents: Any = X
         if not isinstance(X, InvertedIndex):
             columns = self._columns(X)

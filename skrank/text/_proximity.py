@@ -1,7 +1,7 @@
 """Features that tell how close the terms of a query stand in a document."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,8 @@ class ProximityFeatures(Parameters, FittedToIndex):
     fields: Sequence[str] | None = None
     alpha: Positive = 0.3
     tokenizer: Analyzer | None = None
+    #: Whether an index must keep positions, for those who make it.
+    _needs_positions: ClassVar[bool] = True
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ edited files harmless, since an index can be checked completely and weights cann
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,12 @@ from sklearn.base import BaseEstimator, clone
 
 
 class FittedToIndex(BaseEstimator):
-    """Base class of estimators whose fitted attributes follow from ``index_``."""
+    """Base class of estimators whose fitted attributes follow from ``index_``.
+
+    What else `fit` is given stands in the attributes that ``_given`` names.
+    """
+
+    _given: ClassVar[tuple[str, ...]] = ()
 
     def _saved_state(self) -> dict[str, Any]:
         """Return the attributes that a file holds."""
@@ -27,8 +32,10 @@ class FittedToIndex(BaseEstimator):
         if "index_" not in state:
             return state
         copy: Any = clone(self)
-        again = vars(copy.fit(state["index_"]))
-        learned = [k for k in again if k not in params and k != "index_"]
+        given = self._given_to_fit(state)
+        again = vars(copy.fit(state["index_"], **given))
+        kept = {*params, "index_", *self._given}
+        learned = [k for k in again if k not in kept]
         for name in learned:
             if name not in state or not same(state[name], again[name]):
                 raise TypeError(
@@ -42,9 +49,13 @@ class FittedToIndex(BaseEstimator):
         index: Any = vars(self).get("index_")
         if index is not None:
             fit: Any = self
-            fit.fit(index)
+            fit.fit(index, **self._given_to_fit(vars(self)))
             return
         check_not_fitted(self)
+
+    def _given_to_fit(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return what `fit` was given besides the index, of a fitted state."""
+        return {}
 
 
 def check_not_fitted(estimator: BaseEstimator) -> None:
@@ -70,6 +81,8 @@ def same(one: Any, other: Any) -> bool:
             np.array_equal(getattr(one, part), getattr(other, part))
             for part in ("data", "indices", "indptr")
         )
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
     if isinstance(one, BaseEstimator):

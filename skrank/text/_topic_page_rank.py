@@ -1,6 +1,6 @@
 """PageRank by topics."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ class TopicPageRank(BasePageRank):
     See Also
     --------
     PageRank : The same for jumps to all documents.
+    TopicalPageRank : Surfers who change their topic on the way.
 
     References
     ----------
@@ -94,16 +95,22 @@ class TopicPageRank(BasePageRank):
         TypeError
             If weights are no numbers.
         """
-        check_is_fitted(self, "scores_")
-        try:
-            rows = np.array(weights, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError("weights must hold numbers") from None
-        n_topics = self.scores_.shape[1]
-        if rows.ndim != 2 or rows.shape[1] != n_topics:
-            raise ValueError(
-                f"weights must have shape (n_queries, {n_topics}), got {rows.shape}"
-            )
-        if not len(rows):
-            return np.empty((0, len(self.scores_)))
-        return normalized_jumps(rows.T, n_topics, "weights").T @ self.scores_.T
+        return mixed_topics(self, weights, "scores_")
+
+
+def mixed_topics(model: Any, weights: npt.ArrayLike, name: str) -> np.ndarray:
+    """Return scores of topics, an attribute of a model, mixed by weights of queries."""
+    check_is_fitted(model, name)
+    scores = getattr(model, name)
+    try:
+        rows = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("weights must hold numbers") from None
+    n_topics = scores.shape[1]
+    if rows.ndim != 2 or rows.shape[1] != n_topics:
+        raise ValueError(
+            f"weights must have shape (n_queries, {n_topics}), got {rows.shape}"
+        )
+    if not len(rows):
+        return np.empty((0, len(scores)))
+    return normalized_jumps(rows.T, n_topics, "weights").T @ scores.T

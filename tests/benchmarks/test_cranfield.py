@@ -90,7 +90,7 @@ def test_the_code_of_the_page_runs(data_dir, monkeypatch, capsys):
     blocks = re.findall(
         r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", PAGE.read_text("utf-8"), re.M
     )
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     monkeypatch.setenv("SKRANK_DATA", str(data_dir))
     code = "\n".join(line[3:] for block in blocks for line in block.splitlines())
     names: dict = {}
@@ -98,3 +98,4 @@ def test_the_code_of_the_page_runs(data_dir, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert all(system in printed for system in names["systems"])
     assert names["X"].shape == (11250, 49)
+    assert len(names["ranker"].query_ids_) == 180

@@ -18,7 +18,8 @@ def rows():
 
 def test_selections_have_the_share_that_is_asked_for(rows):
     systems = np.arange(3)
-    found = training_selection.selections(rows, systems, 0.25, 2)
+    options = argparse.Namespace(seeds=2, mu=None)
+    found = training_selection.selections(rows, systems, 0.25, options)
     for name, drawn in found.items():
         for chosen, weights in drawn:
             assert weights is None or len(weights) == len(chosen)
@@ -36,7 +37,7 @@ def test_curves_end_with_all_documents(rows, monkeypatch, capsys):
     monkeypatch.setattr(
         training_selection, "folds_of", lambda *_: [(rows, rows, np.arange(3))]
     )
-    options = argparse.Namespace(folds=1, shares=[0.2, 0.4], seeds=2)
+    options = argparse.Namespace(folds=1, shares=[0.2, 0.4], seeds=2, mu=None)
     found = training_selection.compared("any", RankSVM, options)
     whole = training_selection.values_of(RankSVM, rows, rows, np.arange(240), None)
     for name, curve in found.curves.items():

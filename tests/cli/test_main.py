@@ -11,7 +11,7 @@ from skrank.cli import main
 
 COMMANDS = (
     "fit", "predict", "rank", "evaluate", "compare", "experiment", "fuse", "explain",
-    "export", "demo",
+    "export", "index", "search", "features", "demo",
 )  # fmt: skip
 
 
@@ -83,7 +83,10 @@ def stop(error):
 )
 def test_errors_of_every_command(run, monkeypatch, command, error, expected):
     monkeypatch.setattr(f"skrank.cli._{command}.run", stop(error))
-    arguments = {"predict": "ab", "rank": "ab", "compare": "a"}.get(command, "")
+    two = dict.fromkeys(("predict", "rank", "search", "features"), "ab")
+    arguments = {**two, "compare": "a"}.get(command, "")
+    if command == "index":
+        arguments = ["a", "-o", "b"]
     if command == "experiment":
         arguments = ["-o", "a"]
     if command == "export":

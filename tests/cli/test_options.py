@@ -10,9 +10,10 @@ import pytest
 import skrank.cli
 from skrank.cli._options import byte_count
 from skrank.cli._parser import build_parser
-from skrank.datasets import load_letor
+from skrank.datasets import load_letor, load_tsv_queries
 from skrank.export import save_model
 from skrank.rankers import RankSVM
+from skrank.text import InvertedIndex, save_index
 
 # A value for each option, others for some commands and modes, and the arguments with
 # which the runs of a mode begin.
@@ -33,6 +34,10 @@ VALUES = {
     "zscores": "ZSCORES",
     "config": "TOML", "dtype": "float64", "grids": "RankSVM", "rankers": "RankSVM",
     "seeds": "2", "select": "map", "shuffle": "1",
+    "encoding": "utf-8", "feature_set": "text.bm25", "field": "text", "fields": "text",
+    "links": "LINKS", "model": "vsm", "names": "OUT3", "outside": "ignore",
+    "query_field": "text", "rm3_settings": "n_terms=3", "run": "RUN",
+    "stemmer": "porter", "stop_words": "none", "urls": "URLS",
 }  # fmt: skip
 OTHER_VALUES = {
     "fit": {"test": "LETOR"},
@@ -55,6 +60,9 @@ OTHER_VALUES = {
     "export": {"format": "json"},
     "evaluate -R prefs": {"measure": "prefs_simp"},
     "fuse": {"settings": "missing=0.0"},
+    "index": {"format": "tsv"},
+    "search": {"format": "tsv", "settings": "k1=1.5"},
+    "features": {"format": "tsv", "settings": "k1=1.5"},
     "fuse rrf": {"settings": "k=3"},
     "fuse mapfuse": {"settings": "relevance_level=2"},
 }
@@ -104,6 +112,14 @@ MODES = {
     "export --check": [
         "export", "MODEL", "--format", "json", "-o", "OUT2", "--check", "LETOR",
     ],
+    "index": ["index", "TEXTS", "-o", "OUT2"],
+    "search": ["search", "INDEX", "ASKED"],
+    "search --rm3": ["search", "INDEX", "ASKED", "--rm3"],
+    "features": ["features", "INDEX", "ASKED"],
+    "features --run": ["features", "INDEX", "ASKED", "--run", "RUN"],
+    "features --feature-set": [
+        "features", "INDEX", "ASKED", "--feature-set", "text.bm25",
+    ],
 }  # fmt: skip
 OF_TABLES = {"categorical", "docid", "features", "label", "qid"}
 NO_EFFECT = {
@@ -138,6 +154,13 @@ NO_EFFECT = {
     "export json": {"jobs"},
     "export ranklib": {"jobs"},
     "export solr": {"jobs"},
+    "search": {"rm3_settings"},
+    "features": {"rm3_settings", "links", "urls", "outside"},
+    "features --run": {
+        "field", "k", "model", "rm3", "rm3_settings", "settings",
+        "links", "urls", "outside",
+    },
+    "features --feature-set": {"fields", "rm3_settings", "outside"},
 }  # fmt: skip
 
 
@@ -160,6 +183,10 @@ def files(tmp_path_factory):
         "ZSCORES": [f"{i} map .5 .1" for i in range(8)],
         "NAMES": ["a", "b"],
         "TOML": ["seeds = 1"],
+        "TEXTS": [f"d{i}\tw{i % 7} w{i % 3} w{i % 5}" for i in range(40)],
+        "ASKED": [f"{i}\tw{i % 7} w{i % 2}" for i in range(8)],
+        "LINKS": [f"d{i} d{i + 1}" for i in range(39)],
+        "URLS": [f"d{i}\thttp://a.org/{i}" for i in range(40)],
     }
     paths = {"FOLDS": folder / "folds", "MODEL": folder / "model"}
     rows = [f"{i // 5},{i % 5},{i % 4}" for i in range(40)]
@@ -175,6 +202,8 @@ def files(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(paths["LETOR"].read_text())
     save_model(RankSVM().fit(*load_letor(paths["LETOR"])), paths["MODEL"])
+    paths["INDEX"] = folder / "index"
+    save_index(InvertedIndex().fit(load_tsv_queries(paths["TEXTS"])), paths["INDEX"])
     return paths
 
 
@@ -263,7 +292,14 @@ def test_the_modes_of_all_commands_are_walked():
     assert walked == set(commands())
 
 
-SEVERAL_TIMES = ("settings", "measure", "validation", "rankers", "grids")
+SEVERAL_TIMES = (
+    "settings",
+    "rm3_settings",
+    "measure",
+    "validation",
+    "rankers",
+    "grids",
+)
 
 
 @pytest.mark.parametrize("command", commands())

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from fuzz._indices import SavedIndices, use, use_overwritten
 from fuzz._models import SavedModels
 from fuzz._mutate import mutate
 from scipy.sparse import issparse
@@ -229,4 +230,36 @@ class Model(Target):
         self._saved.use(index, io.BytesIO(data[2:]))
 
 
-TARGETS: dict[str, Target] = {t.name: t for t in (Letor(), Fields(), Logs(), Model())}
+class Index(Target):
+    """The loader of index files, and searches in files that change meanwhile."""
+
+    name = "index"
+
+    @cached_property
+    def _saved(self):
+        return SavedIndices()
+
+    @cached_property
+    def seeds(self):
+        return self._saved.files
+
+    def case(self, seed, number):
+        # The first bytes say which file it was and what is done with it.
+        if number < len(self.seeds):
+            return bytes([number, 0]) + self.seeds[number]
+        rng = np.random.default_rng([seed, number])
+        file, kind = int(rng.integers(len(self.seeds))), int(rng.integers(3))
+        change = self._saved.overwritten if kind == 2 else self._saved.changed
+        return bytes([file, kind]) + change(file, rng)
+
+    def run(self, data):
+        file, kind, content = data[0] % len(self.seeds), data[1], data[2:]
+        if kind == 2 and len(content) == len(self.seeds[file]):
+            use_overwritten(self.seeds[file], content)
+        else:
+            use(content, mapped=kind == 1)
+
+
+TARGETS: dict[str, Target] = {
+    t.name: t for t in (Letor(), Fields(), Logs(), Model(), Index())
+}

@@ -20,15 +20,35 @@ def test_mutated_text_is_read_or_refused(name):
         assert not problem_of(target, data), data
 
 
-def test_mutated_model_files_work_or_are_refused(tmp_path):
+def test_index_files_to_start_from_work():
+    target = TARGETS["index"]
+    for number in range(len(target.seeds)):
+        target.run(target.case(0, number))
+        for kind in (1, 2):  # mapped, and overwritten by itself
+            target.run(bytes([number, kind]) + target.seeds[number])
+
+
+def test_changes_of_index_files_get_past_the_checksums():
+    target, messages = TARGETS["index"], []
+    for number in range(60):
+        try:
+            target.run(target.case(0, number))
+        except ValueError as error:
+            messages.append(str(error))
+    assert sum("checksum" in message for message in messages) < len(messages) / 2
+    assert len(messages) < 60
+
+
+@pytest.mark.parametrize("name", ["model", "index"])
+def test_mutated_files_work_or_are_refused(tmp_path, name):
     # In a process of its own, which may crash.
-    command = [sys.executable, "-m", "tests.fuzz", "model", "--seconds", "600"]
+    command = [sys.executable, "-m", "tests.fuzz", name, "--seconds", "600"]
     command += ["--cases", "150", "--failures", str(tmp_path)]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, (done.stdout, done.stderr[-2000:])
-    assert done.stdout == "model: 150 cases, 0 failed\n"
+    assert done.stdout == f"{name}: 150 cases, 0 failed\n"
 
 
 def test_cases_follow_from_their_seed():

@@ -14,6 +14,7 @@ from skrank.preprocessing import QueryMinMaxScaler
 from skrank.rankers import RankSVM
 from skrank.text import (
     BM25,
+    BM25F,
     InvertedIndex,
     LetorFeatures,
     LMAbsoluteDiscount,
@@ -207,3 +208,14 @@ def test_missing_fields_are_named():
     with pytest.raises(ValueError, match=r"must have the fields \('title', 'body'\)"):
         features.extractor_.extract(["a"], [0], [0], documents={"title": ["a"]})
     assert features.transform({"query": [], "title": [], "body": []}).shape == (0, 72)
+
+
+def test_models_of_all_fields_score_other_documents_as_those_of_the_index():
+    models = {"bm25f": BM25F(weights={"title": 3.0}, b={"body": 0.4})}
+    extractor = LetorFeatures(models=models, tokenizer=str.split).fit(FIELDS)
+    pairs = [0, 1, 1, 2], [2, 2, 0, 1]
+    expected = extractor.extract(QUERIES, *pairs)
+    others = extractor.extract(QUERIES, *pairs, documents=FIELDS)
+    column = extractor.feature_names_.index("whole.bm25f")
+    np.testing.assert_allclose(others[:, column], expected[:, column], rtol=1e-12)
+    np.testing.assert_allclose(others, expected, rtol=1e-12, atol=1e-12)
