@@ -208,7 +208,7 @@ def pairs(collection, options):
         make, rows = RANKERS["RankSVM"], np.arange(len(train.y))
         whole = values_of(make, train, test, rows, None)
         found.setdefault("all pairs", []).append((np.nan, whole))
-        for mu in options.mu or (0.0, 0.01, 0.03, 0.1):
+        for mu in options.mu or (0.0, 0.1, 0.5, 1.0, 2.0):
             kept = PPCSelection(mu=mu).select_pairs(train.X, train.groups, y=train.y)
             ranker = make().fit(train.X, preferences=kept, groups=train.groups)
             values = evaluate_measure(

@@ -7,7 +7,14 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from skrank.cli._options import InputPath, OutputPath, byte_count, number_list
+from skrank.cli._options import InputPath, OutputPath, number_list
+from skrank.cli._shared_options import (
+    add_jobs,
+    add_json,
+    add_limit,
+    add_output,
+    add_settings,
+)
 
 _CLICKS = """\
 actions:
@@ -91,14 +98,7 @@ def _add_fit(parser):
     parser.add_argument("logs", nargs="*", type=InputPath, metavar="LOG", help="logs")
     parser.add_argument("--model", metavar="NAME", help="name of the model; see --list")
     parser.add_argument("--list", action="store_true", help="list the models")
-    parser.add_argument(
-        "--set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        dest="settings",
-        help="set a parameter of the model; repeatable",
-    )
+    add_settings(parser, "of the model")
     parser.add_argument(
         "--test", metavar="LOG", type=InputPath, help="log to measure the model on"
     )
@@ -111,15 +111,8 @@ def _add_fit(parser):
     parser.add_argument(
         "--save", metavar="FILE", type=OutputPath, help="file of the fitted model"
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=OutputPath,
-        help="also write the results as JSON; '-' prints them instead of the text",
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="number of threads; default: all"
-    )
+    add_json(parser)
+    add_jobs(parser)
     _add_reading(parser)
 
 
@@ -146,7 +139,7 @@ def _add_labels(parser):
     parser.add_argument(
         "--format", choices=("qrels", "tsv"), default="qrels", help="default: qrels"
     )
-    _add_output(parser)
+    add_output(parser)
     _add_reading(parser)
 
 
@@ -193,18 +186,8 @@ def _add_simulate(parser):
     parser.add_argument(
         "--seed", type=int, metavar="N", default=0, help="default: %(default)s"
     )
-    _add_output(parser)
+    add_output(parser)
     _add_reading(parser)
-
-
-def _add_output(parser):
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OutputPath,
-        help="file to write; default: print",
-    )
 
 
 def _add_reading(parser):
@@ -223,9 +206,4 @@ def _add_reading(parser):
     parser.add_argument(
         "--numeric-ids", action="store_true", help="read ids of text as whole numbers"
     )
-    parser.add_argument(
-        "--max-bytes",
-        metavar="N",
-        type=byte_count,
-        help="largest size of an input file, unpacked, such as 500M or 20G",
-    )
+    add_limit(parser)

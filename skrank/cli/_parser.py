@@ -18,8 +18,14 @@ from skrank.cli._options import (
     OutputPath,
     StoreOnce,
     StoreTrue,
-    byte_count,
     number_list,
+)
+from skrank.cli._shared_options import (
+    add_jobs,
+    add_json,
+    add_limit,
+    add_output,
+    add_settings,
 )
 from skrank.cli._stdout import Version, print_lines
 from skrank.cli._text_options import add_texts
@@ -257,14 +263,7 @@ def _add_fit(commands):
     parser.add_argument(
         "--ranker", metavar="NAME", help="name of the ranker; see --list"
     )
-    parser.add_argument(
-        "--set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        dest="settings",
-        help="set a parameter, also of a part (solver__max_iter=50); repeatable",
-    )
+    add_settings(parser, "(or of a part, as in solver__max_iter=50)")
     _add_splits(parser)
     _add_columns(parser, *COLUMN_OPTIONS)
     parser.add_argument(
@@ -291,9 +290,9 @@ def _add_fit(commands):
     parser.add_argument(
         "--list", action="store_true", help="list the rankers, or the parameters of one"
     )
-    _add_json(parser)
-    _add_jobs(parser)
-    _add_limit(parser)
+    add_json(parser)
+    add_jobs(parser)
+    add_limit(parser)
     _add_verbose(parser)
 
 
@@ -361,15 +360,9 @@ def _add_model_and_data(parser):
         "data", type=InputPath, help="LETOR text or table with the documents"
     )
     _add_columns(parser, "qid", "docid")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OutputPath,
-        help="file to write; default: print",
-    )
-    _add_jobs(parser)
-    _add_limit(parser)
+    add_output(parser)
+    add_jobs(parser)
+    add_limit(parser)
 
 
 def _add_evaluate(commands):
@@ -424,9 +417,9 @@ def _add_evaluate(commands):
         "--scores", metavar="FILE", type=InputPath, help="file with one score per line"
     )
     _add_measures(parser)
-    _add_json(parser)
-    _add_jobs(parser)
-    _add_limit(parser)
+    add_json(parser)
+    add_jobs(parser)
+    add_limit(parser)
 
 
 def _add_compare(commands):
@@ -467,9 +460,9 @@ def _add_compare(commands):
         "--seed", type=int, default=0, help="seed of the randomised tests"
     )
     _add_format(parser)
-    _add_json(parser)
-    _add_jobs(parser)
-    _add_limit(parser)
+    add_json(parser)
+    add_jobs(parser)
+    add_limit(parser)
 
 
 def _add_experiment(commands):
@@ -478,14 +471,14 @@ def _add_experiment(commands):
     )
     add_arguments(parser)
     _add_format(parser)
-    _add_json(parser)
+    add_json(parser)
     parser.add_argument(
         "--jobs",
         type=int,
         metavar="N",
         help="trainings at a time, each on one thread; default: one, on all threads",
     )
-    _add_limit(parser)
+    add_limit(parser)
 
 
 def _add_fuse(commands):
@@ -509,28 +502,15 @@ def _add_fuse(commands):
         type=InputPath,
         help="TREC judgements of training queries, for methods that learn",
     )
-    parser.add_argument(
-        "--set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        dest="settings",
-        help="set a parameter of the method; repeatable",
-    )
+    add_settings(parser, "of the method")
     parser.add_argument(
         "--tag",
         help="name of the run; default: the name of the method in --list",
     )
     parser.add_argument("--list", action="store_true", help="list the methods")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OutputPath,
-        help="file to write; default: print",
-    )
-    _add_jobs(parser)
-    _add_limit(parser)
+    add_output(parser)
+    add_jobs(parser)
+    add_limit(parser)
 
 
 def _spelled(name: str) -> str:
@@ -585,7 +565,7 @@ def _add_explain(commands):
     parser.add_argument(
         "--top", type=int, default=10, help="features to print; default: %(default)s"
     )
-    _add_json(parser)
+    add_json(parser)
 
 
 def _add_export(commands):
@@ -610,21 +590,15 @@ def _add_export(commands):
         choices=("learned", "zero"),
         help="side of a split that missing values go to; default: learned",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OutputPath,
-        help="file to write; default: print",
-    )
+    add_output(parser)
     parser.add_argument(
         "--check",
         metavar="FILE",
         type=InputPath,
         help="LETOR text to score in both ways",
     )
-    _add_jobs(parser)
-    _add_limit(parser)
+    add_jobs(parser)
+    add_limit(parser)
 
 
 def _add_demo(commands):
@@ -635,8 +609,8 @@ def _add_demo(commands):
     parser.add_argument("--queries", type=int, help="number of queries; default: all")
     parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
     _add_format(parser)
-    _add_json(parser)
-    _add_jobs(parser)
+    add_json(parser)
+    add_jobs(parser)
     _add_verbose(parser)
 
 
@@ -658,31 +632,6 @@ def _add_measures(parser):
 def _add_format(parser):
     parser.add_argument(
         "--format", choices=("plain", "markdown", "latex", "json"), default="plain"
-    )
-
-
-def _add_json(parser):
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=OutputPath,
-        help="also write the results as JSON; '-' prints them instead of the text",
-    )
-
-
-def _add_jobs(parser):
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="number of threads; default: all"
-    )
-
-
-def _add_limit(parser):
-    parser.add_argument(
-        "--max-bytes",
-        metavar="N",
-        type=byte_count,
-        help="largest size of an input file, unpacked, such as 500M or 20G; default: "
-        "100 times a packed file, at least 256M; 1G of a pipe or a device",
     )
 
 

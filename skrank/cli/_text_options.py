@@ -7,7 +7,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from skrank.cli._options import InputPath, OutputPath, byte_count
+from skrank.cli._options import InputPath, OutputPath
+from skrank.cli._shared_options import add_limit, add_output, add_settings
 
 _INDEX = """\
 examples:
@@ -117,7 +118,7 @@ def _add_index(parser):
         action="store_true",
         help="also keep where terms stand, for phrases and proximity",
     )
-    _add_limit(parser)
+    add_limit(parser)
 
 
 def _add_search(parser):
@@ -130,8 +131,8 @@ def _add_search(parser):
         help="number of documents per query; default: %(default)s",
     )
     parser.add_argument("--tag", help="name of the run; default: that of the model")
-    _add_output(parser)
-    _add_limit(parser)
+    add_output(parser)
+    add_limit(parser)
 
 
 def _add_features(parser):
@@ -182,8 +183,8 @@ def _add_features(parser):
         type=OutputPath,
         help="write the names of the features to this file",
     )
-    _add_output(parser)
-    _add_limit(parser)
+    add_output(parser)
+    add_limit(parser)
 
 
 def _add_index_and_queries(parser):
@@ -221,41 +222,8 @@ def _add_model(parser):
     parser.add_argument(
         "--field", metavar="NAME", help="field to search; default: whole documents"
     )
-    parser.add_argument(
-        "--set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        dest="settings",
-        help="set a parameter of the model; repeatable",
-    )
+    add_settings(parser, "of the model")
     parser.add_argument(
         "--rm3", action="store_true", help="expand the queries by the best documents"
     )
-    parser.add_argument(
-        "--rm3-set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        dest="rm3_settings",
-        help="set a parameter of the expansion; repeatable",
-    )
-
-
-def _add_output(parser):
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OutputPath,
-        help="file to write; default: print",
-    )
-
-
-def _add_limit(parser):
-    parser.add_argument(
-        "--max-bytes",
-        metavar="N",
-        type=byte_count,
-        help="largest size of an input file, unpacked, such as 500M or 20G",
-    )
+    add_settings(parser, "of the expansion", "--rm3-set", "rm3_settings")

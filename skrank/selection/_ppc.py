@@ -72,7 +72,7 @@ class PPCSelection(SharedMixin, BaseTrainingSelector):
 
     Parameters
     ----------
-    mu : float, default=0.1
+    mu : float, default=1.0
         Weight :math:`\mu` of the number of pairs, in the unit of a difference of
         features. From the length of the longest difference on, all pairs are selected.
     max_iter : int, default=20
@@ -99,7 +99,7 @@ class PPCSelection(SharedMixin, BaseTrainingSelector):
     >>> ranker = RankSVM().fit(X, preferences=pairs, groups=groups)
     """
 
-    mu: NonNegative = 0.1
+    mu: NonNegative = 1.0
     max_iter: NonNegativeInt = 20
 
     _needs_grades = True
