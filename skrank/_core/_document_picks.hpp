@@ -14,6 +14,12 @@
 
 namespace skrank {
 
+// Whether a number is above another by more than the rounding of sums over systems, in
+// whose order equal documents differ.
+inline bool above(double a, double b) {
+    return a > b + 1e-12 * (1.0 + std::abs(b));
+}
+
 // What a selector that asks for grades one by one has to go by.
 struct Ranked {
     const double *ranks;     // of shape (n_documents, n_systems)
@@ -90,7 +96,8 @@ inline void pick_by_difference(const Queries &queries, const Ranked &ranked, dou
                 if (picked[i] >= 0 || mean[i] == 0.0) continue;
                 std::copy_n(slope + i * n_systems, n_systems, sorted);
                 const double weight = spread(sorted, static_cast<int>(n_systems));
-                if (weight > most || (weight == most && mean[i] > mean[best])) {
+                const bool no_less = !above(most, weight);
+                if (above(weight, most) || (no_less && above(mean[i], mean[best]))) {
                     most = weight;
                     best = i;
                 }
@@ -147,7 +154,7 @@ inline void pick_by_mixture(const Queries &queries, const Ranked &ranked, double
                 for (Index s = 0; s < n_systems; s++) {
                     sum += weight[s] * vouched[i * n_systems + s];
                 }
-                if (sum > most) {
+                if (above(sum, most)) {
                     most = sum;
                     best = i;
                 }

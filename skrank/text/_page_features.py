@@ -189,12 +189,19 @@ class PageColumns:
     def _propagated(self, names: list[str]) -> dict[str, np.ndarray]:
         """Return scores after relevance, or counts of terms, have spread."""
         columns = {name: np.empty(len(self._query_of)) for name in names}
+        weighted = [name for name in names if ".weighted_" in name]
         order = np.argsort(self._query_of, kind="stable")
         queries, starts = np.unique(self._query_of[order], return_index=True)
         for query, pairs in zip(queries.tolist(), np.split(order, starts[1:])):
             counts = self._counts[[query]]
             relevance = self._model._score_counts(counts)[0]
             documents = self._document_of[pairs]
+            if weighted and relevance.min(initial=0.0) < 0:
+                raise ValueError(
+                    f"{weighted[0]} weighs links by scores of the model "
+                    f"{type(self._model).__name__}, which must not be negative, got "
+                    f"{relevance.min():g}; idf of BM25 must not be 'robertson'"
+                )
             for name in names:
                 group, kind, *rest = name.split(".")
                 if kind == "score_propagation":

@@ -351,7 +351,7 @@ class _Work:
         owner = self.owner
         without_value = (self.measure.scale == 0) & (sums.sessions > 0)
         n_without = int(sums.sessions[without_value].sum())
-        sums.sessions[without_value] = 0.0
+        sums.leave_out(without_value, self.ptr)
         used = sums.sessions > 0
         if not used.any():
             raise ValueError(
@@ -409,8 +409,9 @@ class _Work:
             squares = (self.weights**2 * sums.square).sum(axis=1)
             whole = (self.weights * sums.weight).sum(axis=1) ** 2
             effective = np.divide(whole, squares, out=np.zeros(n), where=squares > 0)
-            if sums.full_weight > 0:
-                clipped = max(0.0, 1.0 - float(sums.weight.sum()) / sums.full_weight)
+            all_of_it = float(sums.full_weight.sum())
+            if all_of_it > 0:
+                clipped = max(0.0, 1.0 - float(sums.weight.sum()) / all_of_it)
         return {
             "effective_sample_sizes": effective,
             # Sums of the same numbers in another order differ by rounding.

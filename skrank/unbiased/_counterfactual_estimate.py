@@ -135,8 +135,8 @@ class CounterfactualEstimate:
         Number of sessions of each query.
     per_query : dict of str to ndarray of shape (n_queries,)
         Estimate for each query; NaN where a self-normalised one has no click.
-    n_clicks : int
-        Number of clicks.
+    n_clicks : int or None
+        Number of clicks; None where lists have rewards instead.
     effective_sample_sizes : ndarray of shape (n_runs,)
         Number of clicks, or lists, of equal weight that would tell as much; NaN where
         nothing is weighted.
@@ -167,7 +167,7 @@ class CounterfactualEstimate:
     query_ids: np.ndarray
     n_sessions: np.ndarray
     per_query: Mapping[str, np.ndarray]
-    n_clicks: int
+    n_clicks: int | None
     effective_sample_sizes: np.ndarray
     clipped_share: float
     n_unsupported: np.ndarray
@@ -290,9 +290,13 @@ class CounterfactualEstimate:
         queries, sessions = len(self.query_ids), int(self.n_sessions.sum())
         kind = "t" if self.intervals_by.kind == "t" else "bootstrap"
         units = "queries" if self.unit == "query" else "sessions"
+        told = f"{sessions} sessions"
+        if self.n_clicks is not None:
+            told += f" of {queries} queries with {self.n_clicks} clicks"
+        elif self.unit == "query":
+            told += f" of {queries} queries"
         sentences = [
-            f"Estimator {self.estimator}, from {sessions} sessions of {queries} "
-            f"queries with {self.n_clicks} clicks; {kind} intervals over {units}"
+            f"Estimator {self.estimator}, from {told}; {kind} intervals over {units}"
         ]
         if not self.greater_is_better:
             sentences[0] += f"; lower is better for {self.measure_name}"

@@ -57,7 +57,8 @@ def plackett_luce_exposure(
     Parameters
     ----------
     scores : array-like of shape (n_documents,)
-        Scores f of the policy; those of a temperature T are divided by T.
+        Scores f of the policy; those of a temperature T are divided by T. Documents of
+        score −∞ are never shown.
     groups : array-like of shape (n_documents,)
         Query of each document.
     propensities : array-like of shape (n_places,)
@@ -76,7 +77,7 @@ def plackett_luce_exposure(
     Raises
     ------
     ValueError
-        If lengths differ, a score is NaN, or a propensity is not positive.
+        If lengths differ, a score is NaN or ∞, or a propensity is not positive.
 
     References
     ----------
@@ -100,6 +101,9 @@ def plackett_luce_exposure(
         )
     index = QueryIndex.from_groups(check_groups(groups, n), canonical=True)
     own = index.take(check_scores(scores, n, name="scores"))
+    shown_at_all = np.isfinite(own)
+    if (own == np.inf).any():
+        raise ValueError("scores must be finite, or -inf for documents never shown")
     curve = check_curve(propensities)
     table = np.zeros(int(index.sizes.max(initial=0)))
     table[: len(curve)] = curve[: len(table)]
@@ -108,7 +112,7 @@ def plackett_luce_exposure(
     for _ in range(int(n_samples)):
         drawn = own + rng.gumbel(size=n)
         sums += table[segment_ranks(drawn, index.ptr) - 1]
-    return index.restore(sums / int(n_samples))
+    return index.restore(np.where(shown_at_all, sums / int(n_samples), 0.0))
 
 
 def plackett_luce_log_probability(
@@ -388,7 +392,7 @@ def _of_weights(
         query_ids=index.ids,
         n_sessions=index.sizes,
         per_query=dict(zip(names, rates.T)),
-        n_clicks=0,
+        n_clicks=None,
         effective_sample_sizes=effective,
         clipped_share=1.0 - float(sums.sum() / whole) if whole > sums.sum() else 0.0,
         n_unsupported=np.zeros(width, dtype=np.intp),

@@ -133,6 +133,18 @@ def examination_of(
             raise type(error)(words) from None
 
 
+# Attributes of the sums below that have a number for each document.
+_OF_DOCUMENTS = (
+    "clicks",
+    "examined",
+    "weight",
+    "square",
+    "predicted",
+    "supported",
+    "full_weight",
+)
+
+
 @dataclass
 class Sums:
     """What a log says of each document, whatever the ranker that is asked about.
@@ -151,8 +163,8 @@ class Sums:
         What ``weight`` would be in the mean if every look were a click.
     supported : ndarray of shape (n_documents,)
         Number of sessions that have a say about it.
-    full_weight : float
-        Sum of the weights of clicks without clipping.
+    full_weight : ndarray of shape (n_documents,)
+        Sum of the weights of its clicks without clipping.
     n_unranked, n_left_out : int
         Number of impressions, and of sessions, whose document or query is not known.
     """
@@ -164,23 +176,29 @@ class Sums:
     square: np.ndarray
     predicted: np.ndarray
     supported: np.ndarray
-    full_weight: float = 0.0
+    full_weight: np.ndarray
     n_unranked: int = 0
     n_left_out: int = 0
 
     @classmethod
     def zeros(cls, n_queries: int, n_documents: int) -> "Sums":
         """Return the sums of an empty log."""
-        a, b, c, d, e, f = np.zeros((6, n_documents))
-        return cls(np.zeros(n_queries), a, b, c, d, e, f)
+        return cls(np.zeros(n_queries), *np.zeros((7, n_documents)))
 
     def weigh(self, exposure: np.ndarray, clip: float, ptr: np.ndarray) -> None:
         """Weigh all clicks on a document by the inverse of one number."""
         inverse = inverse_of(exposure, clip)
         self.weight, self.square = self.clicks * inverse, self.clicks * inverse**2
         self.predicted = self.examined * inverse
-        self.full_weight = float(np.sum(self.clicks * inverse_of(exposure, 0.0)))
+        self.full_weight = self.clicks * inverse_of(exposure, 0.0)
         self.supported = np.repeat(self.sessions, np.diff(ptr)) * (exposure > LEAST)
+
+    def leave_out(self, queries: np.ndarray, ptr: np.ndarray) -> None:
+        """Forget what the log says of some queries, given by a mask."""
+        self.sessions[queries] = 0.0
+        rows = np.repeat(queries, np.diff(ptr))
+        for name in _OF_DOCUMENTS:
+            getattr(self, name)[rows] = 0.0
 
 
 def inverse_of(propensity: np.ndarray, clip: float) -> np.ndarray:
@@ -251,7 +269,7 @@ class Part:
         sums.predicted += add(self.examined * weights)
         sums.supported += add((weights > 0).astype(np.float64))
         whole = inverse_of(self.examined, 0.0)
-        sums.full_weight += float(np.dot(self.click, whole))
+        sums.full_weight += add(self.click * whole)
 
     def values(self, each: np.ndarray) -> np.ndarray:
         """Return the sum of numbers of impressions over each session."""

@@ -134,7 +134,12 @@ def _of_measure(measure, ptr, relevance) -> RankWeights:
     n = int(ptr[-1])
     terms = measure.delta_terms(np.ones(n), ptr)
     none = measure.delta_terms(np.zeros(n), ptr)
-    gain = float(terms.gain[0] - none.gain[0]) if n else 1.0
+    gain = float(terms.gain[0]) if n else 1.0
+    if n and none.gain[0]:
+        raise ValueError(
+            f"measure {measure.name!r} must give nothing for grade 0, got the gain "
+            f"{none.gain[0]:g}: documents that nobody clicked are not told apart"
+        )
     if not gain:
         raise ValueError(
             f"measure {measure.name!r} counts no document of grade 1, which is what a "
@@ -171,6 +176,7 @@ def _of_one_relevant(measure, ptr):
 
 def _normalizers(measure, ptr, relevance) -> np.ndarray:
     """Return the inverse of the best value of each query by predicted relevance."""
+    _check_left_out(measure)
     if relevance is None:
         raise ValueError(
             f"measure {measure.name!r} needs relevance, a prediction for every "
@@ -182,3 +188,13 @@ def _normalizers(measure, ptr, relevance) -> np.ndarray:
             f"{relevance.min():g}"
         )
     return measure._with(gain="linear").delta_terms(relevance, ptr).scale
+
+
+def _check_left_out(measure) -> None:
+    """Raise an error if queries have values that do not follow from clicks."""
+    for option, needed in (("empty_query", "skip"), ("short_query", "keep")):
+        found = getattr(measure, option, needed)
+        if found != needed:
+            raise ValueError(
+                f"measure {measure.name!r} must have {option}={needed!r}, got {found!r}"
+            )

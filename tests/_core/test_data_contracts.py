@@ -262,6 +262,7 @@ def test_what_may_be_given_by_place():
         "StatAPSampling": ["share"],
         "StratifiedQueryKFold": ["n_splits"],
         "TemporalQuerySplit": ["n_splits"],
+        "TextRanker": ["estimator"],
         "TreeEnsemble": ["n_outputs"],
     }
     assert QueryKFold(7).n_splits == 7

@@ -1,6 +1,6 @@
 """Selectors that read grades as they go, against plain loops over their definitions."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -202,3 +202,20 @@ def test_bad_arguments_are_named():
         MTCSelection(prior=0.0).select(SCORES, GROUPS, y=Y)
     with pytest.raises(ValueError, match="ranks must be from 1 to the size"):
         picks_by_mixture(RANKS * 99, Y, WANTED, INDEX.ptr, -1.0)
+
+
+def test_rounding_breaks_no_ties():
+    """Sums over systems round differently in another order of the systems."""
+    nan = np.nan
+    scores = [[1, 0, 0, 3], [nan, 2, nan, 0], [3, 3, 3, 1], [0, nan, 1, 2]]
+    # Rows 1 and 3 weigh 27/8 each; the inverse ranks of row 3 have the greater sum.
+    for columns in permutations(range(4)):
+        systems = np.array(scores, dtype=float)[:, columns]
+        found = MTCSelection(0.3).select(systems, [0] * 4, y=[0, 1, 1, 0])
+        assert found.rows.tolist() == [3]
+    scores = [[nan, nan, 1, 0, 0], [nan, 2, 0, 2, 1], [nan, nan, 2, nan, 2]]
+    # The mixture vouches for rows 1 and 2 with 11/6 each.
+    for columns in permutations(range(5)):
+        systems = np.array(scores, dtype=float)[:, columns]
+        found = HedgePooling(0.3).select(systems, [0] * 3, y=[0, 0, 1])
+        assert found.rows.tolist() == [1]

@@ -400,6 +400,15 @@ def test_what_is_not_of_the_documents_is_named(arguments, message):
         LetorFeatures().fit(PAGES, **arguments)
 
 
+def test_links_are_not_weighed_by_negative_scores():
+    name = "links.score_propagation.weighted_in"
+    models = {"bm25": BM25(idf="robertson", tokenizer=str.split)}
+    features = LetorFeatures(feature_set=[name], models=models, tokenizer=str.split)
+    features.fit(PAGES, links=LINKS)
+    with pytest.raises(ValueError, match=f"^{name} weighs links by scores of"):
+        features.extract(["a b"], [0] * 5, range(5))
+
+
 def test_an_index_has_no_urls_and_other_documents_have_no_pages():
     index = InvertedIndex().fit(PAGES)
     features = LetorFeatures(feature_set=["page.children"])

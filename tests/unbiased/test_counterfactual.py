@@ -349,6 +349,57 @@ def test_ndcg_leaves_out_queries_without_relevance():
     assert "1 sessions of queries without a value are left out" in str(found)
 
 
+def test_what_is_left_out_is_not_counted():
+    log = Sessions.from_lists([0, 1], [["a", "b"], ["c"]], [[1, 1], [1]])
+    found = CounterfactualEvaluator("ndcg@2", [1.0, 0.1], clip=0.5).evaluate(
+        log[[0, 0]], [2, 1, 1], [0, 0, 1], list("abc"), relevance=[1, 0, 0]
+    )
+    both = CounterfactualEvaluator("ndcg@2", [1.0, 0.1], clip=0.5).evaluate(
+        Sessions.concat([log, log[:1]]),
+        [2, 1, 1],
+        [0, 0, 1],
+        list("abc"),
+        relevance=[1, 0, 0],
+    )
+    assert both.n_clicks == found.n_clicks == 4
+    assert both.clipped_share == found.clipped_share > 0
+    assert_allclose(both.effective_sample_sizes, found.effective_sample_sizes)
+    assert both.notes == ("1 sessions of queries without a value are left out",)
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (NDCG(k=2, short_query="zero"), "must have short_query='keep', got 'zero'"),
+        (NDCG(k=2, empty_query=0.0), "must have empty_query='skip', got 0.0"),
+        (DCG(k=2, gain=[1, 2]), "must give nothing for grade 0, got the gain 1"),
+        (NDCG(k=2, gain=[1, 2]), "must give nothing for grade 0, got the gain 1"),
+    ],
+)
+def test_measures_that_clicks_do_not_tell(measure, message):
+    log = Sessions.from_lists([0], [["a", "b"]], [[1, 0]])
+    evaluator = CounterfactualEvaluator(measure, [1.0, 0.5])
+    with pytest.raises(ValueError, match=message):
+        evaluator.evaluate(log, [2, 1], [0, 0], ["a", "b"], relevance=[1, 0])
+
+
+def test_gains_of_any_size():
+    log = Sessions.from_lists([0], [["a", "b"]], [[1, 0]])
+    values = [
+        CounterfactualEvaluator(measure, [1.0, 0.5])
+        .evaluate(log, [2, 1], [0, 0], ["a", "b"], relevance=[0.7, 0.2])
+        .estimates[0]
+        for measure in (
+            DCG(k=2, gain=[0, 3]),
+            DCG(k=2),
+            NDCG(k=2, gain=[0, 3]),
+            NDCG(k=2),
+        )
+    ]
+    assert values[0] == pytest.approx(3 * values[1])
+    assert values[2] == pytest.approx(values[3])
+
+
 def coverage(unit, interval, n_logs=300):
     """Return in how many of some logs the interval holds the truth."""
     rng = np.random.default_rng(1)

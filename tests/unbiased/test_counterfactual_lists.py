@@ -81,6 +81,32 @@ def test_the_exposure_is_the_mean_over_all_lists():
     assert_allclose(found[groups == "p"], 0.7, atol=0.012)
 
 
+def test_documents_of_no_probability_are_never_shown():
+    given = ["q"] * 3, [1.0, 0.5, 0.3]
+    options = {"n_samples": 200, "random_state": 0}
+    cut = plackett_luce_exposure([0.0, 0.0, -np.inf], *given, **options)
+    two = plackett_luce_exposure([0.0, 0.0], ["q"] * 2, [1.0, 0.5], **options)
+    assert cut[2] == 0.0
+    assert cut[:2].sum() == pytest.approx(two.sum())
+    one = plackett_luce_exposure([-np.inf, 0.0, -np.inf], *given, **options)
+    assert one.tolist() == [0.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="scores must be finite, or -inf"):
+        plackett_luce_exposure([0.0, np.inf, 1.0], *given)
+
+
+def words(found):
+    """Text of a table without its line ends."""
+    return " ".join(str(found).split())
+
+
+def test_captions_say_what_there_was():
+    rewards, logged = [1.0, 0.0, 2.0], np.log([0.5, 0.5, 0.5])
+    alone = evaluate_lists(rewards, logged, {"new": logged})
+    assert "from 3 sessions; t intervals over sessions" in words(alone)
+    grouped = evaluate_lists(rewards, logged, {"new": logged}, groups=[0, 0, 1])
+    assert "from 3 sessions of 2 queries; t intervals over queries" in words(grouped)
+
+
 def test_the_mean_over_all_lists_is_what_the_policy_earns():
     shown = list(permutations(range(4), 2))
     new = np.array([1.0, 1.0, -1.0, 0.5])
@@ -117,7 +143,7 @@ def test_self_normalised_values_do_not_depend_on_a_factor_of_probabilities():
     assert_allclose(found.standard_errors, other.standard_errors)
     shifted = evaluate_lists(rewards + 7, logged, target, self_normalize=True)
     assert_allclose(shifted.estimates, found.estimates + 7)
-    assert "The mean weight of policy is" in str(other)
+    assert "The mean weight of policy is" in words(other)
 
 
 def test_weights_are_cut_and_their_shares_told():
