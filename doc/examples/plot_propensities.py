@@ -50,7 +50,7 @@ rows = X[train], clicks[train], groups[train]
 # Click rates fall faster than propensities, because good documents come first. Three
 # estimators separate the two by the features of the documents.
 
-em = RegressionEM().fit(*rows, positions=positions[train])
+em = RegressionEM(random_state=0).fit(*rows, positions=positions[train])
 dual = DualLearningRanker(max_iter=20, random_state=0)
 dual.fit(*rows, positions=positions[train])
 boosted = UnbiasedLambdaMART(n_estimators=50, random_state=0)

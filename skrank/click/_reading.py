@@ -63,7 +63,8 @@ def load_sessions(
           quoted: session, query, document, position and click, which is 0 or 1. A
           first line may give the columns these names, in any order; it may then name
           further columns, which are passed over, and leave out the position, so that
-          the lines of a session stand for its order. Rows may come in any order.
+          the lines of a session stand for its order. Rows may come in any order. Empty
+          lines are passed over, before the names, too.
         - "parquet": a table with columns of these names. It needs pyarrow.
         - "auto": by the end of the name of the file, and without one by what the file
           begins with.
@@ -162,10 +163,18 @@ def _load_lines(text, name, numeric_ids) -> Sessions:
     log, layout = RowLog(name, numeric_ids), None
     for block, first_line in blocks_of(text, (b"\n",)):
         if layout is None:
-            # Names stand in the first line, whatever it holds.
-            layout = Layout.of(block.split(b"\n", 1)[0].rstrip(b"\r"), name)
-        log.add(read_lines(block, first_line, layout, name))
+            layout = _layout_of(block, first_line, name)
+        if layout is not None:
+            log.add(read_lines(block, first_line, layout, name))
     return _with_rows(log.sessions(), name)
+
+
+def _layout_of(block: bytes, first_line: int, name: str) -> Layout | None:
+    """Return what the first line tells that is not empty, None if all of them are."""
+    for number, line in enumerate(io.BytesIO(block), start=first_line):
+        if line.rstrip(b"\r\n"):
+            return Layout.of(line.rstrip(b"\r\n"), number, name)
+    return None
 
 
 def _load_parquet(content: bytes, name: str, max_bytes: int | None) -> Sessions:

@@ -106,31 +106,48 @@ class Layout:
         Number of each column; "position" may be missing.
     n_fields : int
         Number of fields of a line.
-    has_names : bool
-        Whether the first line holds the names of the columns.
+    line_of_names : int
+        Number of the line that holds the names of the columns; 0 if there is none.
     """
 
     places: dict[str, int]
     n_fields: int
-    has_names: bool
+    line_of_names: int
 
     @classmethod
-    def of(cls, line: bytes, name: str) -> "Layout":
-        """Return the layout that the first line of a table tells."""
+    def of(cls, line: bytes, number: int, name: str) -> "Layout":
+        """Return the layout that the first line of a table tells.
+
+        Parameters
+        ----------
+        line : bytes
+            The first line that is not empty.
+        number : int
+            Its number.
+        name : str
+            Name of the file, for messages.
+
+        Raises
+        ------
+        ValueError
+            If there are neither names nor as many fields as a table without them has.
+        """
         fields = [field.decode("utf-8", "replace") for field in line.split(b"\t")]
         if not set(fields) >= _NEEDED:
             if len(fields) == len(COLUMNS):
                 places = {column: i for i, column in enumerate(COLUMNS)}
-                return cls(places, len(fields), False)
+                return cls(places, len(fields), 0)
             raise ValueError(
-                f"{name}, line 1: expected the fields {', '.join(COLUMNS)}, or these "
-                f"names among others, separated by tabs; found {shown(fields)}"
+                f"{name}, line {number}: expected the fields {', '.join(COLUMNS)}, or "
+                f"these names among others, separated by tabs; found {shown(fields)}"
             )
         for column in COLUMNS:
             if fields.count(column) > 1:
-                raise ValueError(f"{name}, line 1: the name {column!r} occurs twice")
+                raise ValueError(
+                    f"{name}, line {number}: the name {column!r} occurs twice"
+                )
         places = {c: fields.index(c) for c in COLUMNS if c in fields}
-        return cls(places, len(fields), True)
+        return cls(places, len(fields), number)
 
 
 def read_lines(text: bytes, first_line: int, layout: Layout, name: str) -> Rows:
@@ -161,8 +178,7 @@ def read_lines(text: bytes, first_line: int, layout: Layout, name: str) -> Rows:
     lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
     numbers = np.arange(first_line, first_line + len(lines))
     kept = np.fromiter(map(bool, lines), bool, len(lines))
-    if layout.has_names:
-        kept &= numbers > 1
+    kept &= numbers > layout.line_of_names
     numbers = numbers[kept]
     lines = [line for line, keep in zip(lines, kept.tolist()) if keep]
     n_tabs = np.fromiter(map(bytes.count, lines, repeat(b"\t")), np.intp, len(lines))
@@ -190,11 +206,14 @@ def read_lines(text: bytes, first_line: int, layout: Layout, name: str) -> Rows:
 
 
 def _places(fields: list[bytes], numbers: np.ndarray, name: str) -> np.ndarray:
+    # Few places differ, so that looking at each of them once is fast, too.
+    place_of = {
+        field: int(field) for field in set(fields) if _WHOLE_NUMBER.fullmatch(field)
+    }
     try:
-        return np.fromiter(map(int, fields), np.int64, len(fields))
-    except (ValueError, OverflowError):
-        is_whole = [_WHOLE_NUMBER.fullmatch(field) is not None for field in fields]
-        row = is_whole.index(False) if False in is_whole else 0
+        return np.fromiter(map(place_of.__getitem__, fields), np.int64, len(fields))
+    except KeyError:
+        row = next(i for i, field in enumerate(fields) if field not in place_of)
         raise ValueError(
             f"{name}, line {numbers[row]}: expected a whole number from 1 as position, "
             f"found {shown_bytes(fields[row])}"

@@ -46,10 +46,10 @@ def iter_lines(
     for number, line in lines:
         if layout is None:
             first = number + 1
-            if not line.strip():
+            if not line.rstrip(b"\r"):
                 continue
-            layout = Layout.of(line.rstrip(b"\r"), name)
-            if layout.has_names:
+            layout = Layout.of(line.rstrip(b"\r"), number, name)
+            if layout.line_of_names:
                 continue
             first = number
         held.write(line + b"\n")

@@ -1,6 +1,7 @@
 """Links from files of edges, and from the links that stand in pages."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urljoin
@@ -15,6 +16,8 @@ from skrank.text._texts import as_texts
 
 _FIELDS = (2, 3)
 _COMMENT = b"#"
+# Python would read more, such as 1_0 and digits of other scripts.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def read_edges(
@@ -67,10 +70,7 @@ def read_edges(
 
 
 def _weight(text: str, name: str, number: int) -> float:
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = math.nan
+    weight = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not (math.isfinite(weight) and weight >= 0):
         raise ValueError(
             f"{name}, line {number}: the weight must be a finite number >= 0, got "

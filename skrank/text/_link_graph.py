@@ -22,6 +22,10 @@ from skrank.text._link_files import (
 from skrank.text._texts import as_texts, check_numbers
 
 Outside = Literal["error", "ignore"]
+# Numbers of nodes that nobody gave: an id or a number that stands for no node, such as
+# 2147483647, would make a graph of gigabytes.
+_MOST_NODES = 10_000_000
+_MOST_PER_LINK = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,8 @@ class LinkGraph:
             Ids of all nodes.
         n_nodes : int, default=None
             Number of nodes where they have no ids; None takes the largest number that
-            occurs, and one.
+            occurs, and one, up to ten million or a hundred for each link, whichever is
+            more.
 
         Returns
         -------
@@ -110,7 +115,8 @@ class LinkGraph:
         Raises
         ------
         ValueError
-            If sources and targets differ in length, or one of them is no node.
+            If sources and targets differ in length, or one of them is no node, or
+            their numbers are too large for ``n_nodes=None``.
         TypeError
             If an id is no string.
         """
@@ -126,11 +132,7 @@ class LinkGraph:
             ]
             size = len(names)
         else:
-            bound = np.iinfo(np.int32).max if n_nodes is None else int(n_nodes)
-            pairs: Any = (("sources", sources), ("targets", targets))
-            ends = [check_numbers(v, bound, name, "nodes") for name, v in pairs]
-            most = max((int(e.max(initial=-1)) for e in ends), default=-1)
-            size = most + 1 if n_nodes is None else int(n_nodes)
+            ends, size = _numbered_ends(sources, targets, n_nodes)
         if len(ends[0]) != len(ends[1]):
             raise ValueError(
                 f"sources and targets must have the same length, got {len(ends[0])} "
@@ -350,6 +352,25 @@ def _checked_ids(ids: Any, name: str = "ids") -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError(f"{name} must be different")
     return names
+
+
+def _numbered_ends(
+    sources: Any, targets: Any, n_nodes: int | None
+) -> tuple[list[np.ndarray], int]:
+    """Return numbers of nodes where links begin and end, and the number of nodes."""
+    bound = np.iinfo(np.int32).max if n_nodes is None else int(n_nodes)
+    pairs = (("sources", sources), ("targets", targets))
+    ends = [check_numbers(numbers, bound, name, "nodes") for name, numbers in pairs]
+    if n_nodes is not None:
+        return ends, bound
+    most = max((int(e.max(initial=-1)) for e in ends), default=-1)
+    allowed = max(_MOST_NODES, _MOST_PER_LINK * len(ends[0]))
+    if most >= allowed:
+        raise ValueError(
+            f"sources and targets must hold numbers below {allowed} where n_nodes is "
+            f"None, found {most}; set n_nodes, or pass ids"
+        )
+    return ends, most + 1
 
 
 def _numbers_of_ids(texts: Any, number_of: dict[str, int], name: str) -> np.ndarray:

@@ -213,7 +213,7 @@ def _normalised(rows: np.ndarray) -> np.ndarray:
 def _components(X: sparse.csc_array, k: int, random_state) -> np.ndarray:
     """Return the first right singular vectors as columns."""
     shape: Any = X.shape
-    if X.nnz == 0:
+    if not X.count_nonzero():  # the weight of a term in all documents is stored as 0
         return np.zeros((shape[1], 0))
     least = min(shape)
     decomposed: Any

@@ -1,5 +1,6 @@
 """Propensities and scores that correct each other, by the dual learning algorithm."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss, ListNetLoss
 from skrank.rankers._energy_ranker import BaseNetworkRanker
 from skrank.solvers import Adam, BaseSolver
-from skrank.unbiased._positions import POSITIONS, filled, positions_of
+from skrank.unbiased._positions import POSITIONS, Places, positions_of
 
 # What exponents are kept below, so that weights neither overflow nor become infinite.
 _STEEPEST = 50.0
@@ -98,8 +99,9 @@ class DualLearningRanker(BaseNetworkRanker):
         return solver
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
-        places = positions_of(data, self)
-        self._places = np.bincount(places)[1:] > 0  # those that some row has
+        self._places = Places.of(positions_of(data, self))
+        numbered = {**data.side, "positions": self._places.number + 1}
+        data = replace(data, side=numbered)
         try:
             super()._fit(data, validation)
         finally:
@@ -115,8 +117,7 @@ class DualLearningRanker(BaseNetworkRanker):
         params = super()._start(energy, n_features, rng)
         places = np.zeros(len(self._places))
         if self.warm_start and hasattr(self, "propensities_"):
-            known = self.propensities_[: len(places)]
-            places[: len(known)] = np.log(known)
+            places = np.log(self._places.read(self.propensities_, 1.0))
         return np.append(params, places)
 
     def _model_scores(self, energy, loss, params, X, ptr) -> np.ndarray:
@@ -129,7 +130,8 @@ class DualLearningRanker(BaseNetworkRanker):
         result.params, monitor.best_state = params, None
         super()._store(energy, loss, result, monitor)
         curve = np.exp(np.clip(places - places[0], -_STEEPEST, _STEEPEST))
-        self.propensities_ = filled(curve, self._places)
+        curve = self._places.curve(curve)
+        self.propensities_ = curve / curve[0]  # not 1 if no row has the first place
 
 
 class DualObjective(Objective):

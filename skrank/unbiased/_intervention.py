@@ -15,6 +15,9 @@ from skrank.click import Sessions
 from skrank.click._sessions import check_sessions
 
 Method = Literal["all_pairs", "pivot", "chain", "randomized"]
+# A table of pairs of that many places takes 8 MB, and its likeliest values some thirty
+# times as much.
+_MOST_PLACES = 1000
 
 
 class InterventionPropensities(Parameters, BaseEstimator):
@@ -41,8 +44,9 @@ class InterventionPropensities(Parameters, BaseEstimator):
     ``"randomized"`` takes the click rates of the places themselves, and is right only
     where documents were shown in an order drawn at random.
 
-    Complexity: O(n log n) for n impressions, and O(s) for the s pairs of places of each
-    document; "all_pairs" then takes O(K²) per iteration for K places.
+    Complexity: O(n log n) for n impressions. All methods but "randomized" take O(s) for
+    the s pairs of places of each document, and memory of O(K²) for K places, at most
+    1000; "all_pairs" then takes O(K²) per iteration.
 
     Parameters
     ----------
@@ -56,8 +60,9 @@ class InterventionPropensities(Parameters, BaseEstimator):
     ----------
     propensities_ : ndarray of shape (n_positions,)
         Propensity of each place, 1 for the first.
-    n_interventions_ : ndarray of shape (n_positions, n_positions)
-        Number of pairs of a query and a document that were shown in both places.
+    n_interventions_ : ndarray of shape (n_positions, n_positions) or None
+        Number of pairs of a query and a document that were shown in both places; None
+        for "randomized", which compares none.
 
     References
     ----------
@@ -113,7 +118,8 @@ class InterventionPropensities(Parameters, BaseEstimator):
         ValueError
             If there is no impression, or the log does not tell the propensity of a
             place: nothing was clicked there, or no document that was shown there was
-            shown in the places that the method compares it with.
+            shown in the places that the method compares it with. Or if the method
+            compares places, and there are more than 1000 of them.
         """
         self._check_parameters()
         sessions = check_sessions(sessions)
@@ -125,16 +131,20 @@ class InterventionPropensities(Parameters, BaseEstimator):
         if not len(places):
             raise ValueError("sessions must hold at least one impression, got none")
         n_places = int(places.max()) + 1
+        alone = n_places == 1  # its propensity is 1, whatever was clicked
+        if self.method == "randomized":
+            curve = np.ones(1) if alone else _randomized(places, clicks)
+            self.propensities_, self.n_interventions_ = curve, None
+            return self
+        if n_places > _MOST_PLACES:
+            raise ValueError(
+                f"method={self.method!r} compares at most {_MOST_PLACES} places, and "
+                f"sessions have {n_places}; set n_positions to {_MOST_PLACES} or fewer"
+            )
         shown, rate = _rates(pair, places, clicks, n_places)
         both = (shown.T @ shown).toarray()
         clicked = (rate.T @ shown).toarray()
-        if self.method == "randomized":
-            counts = np.bincount(places, minlength=n_places)
-            rates = np.bincount(places, clicks, n_places) / counts
-            _require(rates > 0, "nothing was clicked")
-            curve = rates / rates[0]
-        else:
-            curve = _METHODS[self.method](clicked, both)
+        curve = np.ones(1) if alone else _METHODS[self.method](clicked, both)
         self.propensities_, self.n_interventions_ = curve, both.astype(np.intp)
         return self
 
@@ -166,6 +176,12 @@ def _require(known, why):
 _NOT_CLICKED = (
     "no document that was also shown in the place it is compared with was clicked"
 )
+
+
+def _randomized(places, clicks):
+    rates = np.bincount(places, clicks) / np.bincount(places)
+    _require(rates > 0, "nothing was clicked")
+    return rates / rates[0]
 
 
 def _pivot(clicked, both):

@@ -1,5 +1,6 @@
 """Places where documents were shown, and propensities of being looked at there."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,18 @@ def check_positions(
     Raises
     ------
     ValueError
-        If the length differs, or a place is no whole number from 1 on.
+        If the length differs, or a place is no whole number from 1 to a million.
     """
     places = _column(positions, n_rows, name)
-    wrong = ~(np.isfinite(places) & (places >= 1) & (places == np.floor(places)))
-    wrong |= places >= 2**31  # indices into curves
-    _refuse(wrong, places, name, "whole numbers from 1, the place of each row")
+    wrong = ~((places >= 1) & (places <= _LAST) & (places == np.floor(places)))
+    accepted = f"whole numbers from 1 to {_LAST}, the place of each row"
+    _refuse(wrong, places, name, accepted)
     return places.astype(np.intp)
+
+
+# Curves hold a number for every place up to the last, so that a number that stands for
+# no place, such as 999999999, would take gigabytes.
+_LAST = 1_000_000
 
 
 def check_propensities(
@@ -77,7 +83,7 @@ POSITIONS = SideData(
     "positions",
     check_positions,
     "array-like of shape (n_documents,), default=None\n"
-    "            Place, counted from 1, where the document was shown.",
+    "            Place, counted from 1, where the document was shown; at most 1000000.",
 )
 PROPENSITIES = SideData(
     "propensities",
@@ -199,27 +205,66 @@ def _usable(values):
 def _refuse(wrong, values, name, accepted):
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"{name} must hold {accepted}; row {row} has {values[row]:g}")
+        found = f"row {row} has {values[row]:.12g}"
+        raise ValueError(f"{name} must hold {accepted}; {found}")
 
 
-def filled(curve: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return a curve with places that no row has between those that some have.
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The first place and all others that rows have, numbered in their order.
 
-    Parameters
+    Attributes
     ----------
-    curve : ndarray of shape (n_positions,)
-        Positive numbers; those of places that were not seen do not matter.
-    seen : ndarray of shape (n_positions,), dtype bool
-        Whether any row has each place.
-
-    Returns
-    -------
-    ndarray of shape (n_positions,)
-        The curve; its logarithm is straight between places that were seen, and level
-        beyond them.
+    place : ndarray of shape (n,), dtype intp
+        The places, from 1 on.
+    number : ndarray of shape (n_rows,), dtype intp
+        Number of the place of each row, from 0 on.
+    seen : ndarray of shape (n,), dtype bool
+        Whether rows tell something about each of them.
     """
-    if seen.all():
-        return curve
-    places = np.arange(len(curve))
-    known = np.interp(places, places[seen], np.log(curve[seen]))
-    return np.where(seen, curve, np.exp(known))
+
+    place: np.ndarray
+    number: np.ndarray
+    seen: np.ndarray
+
+    @classmethod
+    def of(cls, positions: np.ndarray, weight: np.ndarray | None = None) -> "Places":
+        """Return the places of rows; those without weight tell nothing."""
+        # Work and memory grow with the places that occur, whatever the last one is.
+        place = np.unique(np.append(1, positions))
+        number = np.searchsorted(place, positions)
+        return cls(place, number, np.bincount(number, weight, len(place)) > 0)
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def filled(self, numbers: np.ndarray) -> np.ndarray:
+        """Return positive numbers of these places, with those that were not seen.
+
+        Their logarithm is straight between places that were seen, and level beyond.
+        """
+        if self.seen.all():
+            return numbers
+        return self._between(numbers, self.place, self.seen)
+
+    def curve(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the same for every place up to the last, of shape (n_positions,)."""
+        n_positions = int(self.place[-1])
+        if n_positions == len(self):
+            return self.filled(numbers)
+        places = np.arange(1, n_positions + 1)
+        return self._between(numbers, places, self.place[self.seen] - 1)
+
+    def _between(self, numbers, places, known):
+        """Return numbers of some places; those that were seen stand at `known`."""
+        seen = numbers[self.seen]
+        found = np.exp(np.interp(places, self.place[self.seen], np.log(seen)))
+        found[known] = seen
+        return found
+
+    def read(self, curve: np.ndarray, others: float) -> np.ndarray:
+        """Return what a curve says of these places, and a number beyond its end."""
+        found = np.full(len(self), others)
+        within = self.place <= len(curve)
+        found[within] = curve[self.place[within] - 1]
+        return found

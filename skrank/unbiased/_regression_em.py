@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from skrank._core._inner import check_scores_documents
-from skrank._core._parameters import NonNegative, PositiveInt
+from skrank._core._parameters import NonNegative, PositiveInt, Seed
 from skrank._core._queries import rows_of_queries
 from skrank._meta import BaseMetaRanker
 from skrank._rows import GroupedRows
 from skrank.losses import SquaredLoss
 from skrank.rankers import BoostedRanker
-from skrank.unbiased._positions import POSITIONS, filled, positions_of
+from skrank.unbiased._positions import POSITIONS, Places, positions_of
 
 # Propensities and relevances stay this far from 0, and relevances from 1, where the
 # likelihood of some clicks would vanish.
@@ -55,6 +56,9 @@ class RegressionEM(BaseMetaRanker):
         Largest number of iterations.
     tol : float, default=5e-3
         Stop when no propensity relative to the first changes by more.
+    random_state : int, RandomState instance or None, default=None
+        Source of randomness of the estimator, which has the same seeds in every
+        iteration. None leaves those that it has, and draws anew for the default one.
 
     Attributes
     ----------
@@ -88,7 +92,8 @@ class RegressionEM(BaseMetaRanker):
     ... )
     >>> user = SimulatedUser(examination="position", max_grade=4)
     >>> clicks = user.click(y, np.arange(401) * 5, random_state=0)
-    >>> model = RegressionEM().fit(X, clicks, groups, positions=[1, 2, 3, 4, 5] * 400)
+    >>> model = RegressionEM(random_state=0)
+    >>> model = model.fit(X, clicks, groups, positions=[1, 2, 3, 4, 5] * 400)
     >>> model.propensities_[0].item(), bool(model.propensities_[4] < 0.5)
     (1.0, True)
     """
@@ -98,6 +103,7 @@ class RegressionEM(BaseMetaRanker):
     estimator: Any = field(default=None, kw_only=False)
     max_iter: PositiveInt = 30
     tol: NonNegative = 5e-3
+    random_state: Seed = None
 
     _side_data = (POSITIONS,)
 
@@ -115,14 +121,18 @@ class RegressionEM(BaseMetaRanker):
         )
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
-        places = positions_of(data, self) - 1
+        positions = positions_of(data, self)
         check_scores_documents(self._chosen_estimator(), "estimator")
         clicks = np.asarray(data.y)
         _check_shares(clicks)
         weight = data.sample_weight
         weight = np.ones(len(clicks)) if weight is None else weight
+        places = Places.of(positions, weight)
         rows = replace(data, side={}, sample_weight=None)
-        run = _Run(self, rows, places, clicks, weight, validation)
+        seed = None
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+        run = _Run(self, rows, places, clicks, weight, validation, seed)
         run.start()
         change = np.inf
         while change > self.tol and len(run.curve) < self.max_iter:
@@ -131,8 +141,8 @@ class RegressionEM(BaseMetaRanker):
             _warn_not_converged(self, change)
         self.n_iter_ = self.best_iteration_ = len(run.curve)
         self.loss_curve_, self.validation_curve_ = np.array(run.curve), np.zeros(0)
-        self.estimator_, self.examination_ = run.model, run.theta
-        self.propensities_ = run.theta / run.theta[0]
+        self.estimator_, self.examination_ = run.model, places.curve(run.theta)
+        self.propensities_ = self.examination_ / self.examination_[0]
 
     def _predict(self, X, groups=None) -> np.ndarray:
         return np.clip(self._inner_scores(self.estimator_, X, groups), 0.0, 1.0)
@@ -141,11 +151,11 @@ class RegressionEM(BaseMetaRanker):
 class _Run:
     """One fit: the examination of places and the relevance of rows."""
 
-    def __init__(self, owner, rows, places, clicks, weight, validation):
+    def __init__(self, owner, rows, places, clicks, weight, validation, seed):
         self.owner, self.rows, self.validation = owner, rows, validation
         self.places, self.clicks, self.weight = places, clicks, weight
-        self.n_places = int(places.max()) + 1
-        self.total = np.bincount(places, weight, self.n_places)
+        self.seed = seed
+        self.total = np.bincount(places.number, weight, len(places))
         self.curve: list[float] = []
 
     def start(self):
@@ -157,7 +167,7 @@ class _Run:
 
     def step(self) -> float:
         """Make one iteration; return the largest change of a relative propensity."""
-        theta, gamma, c = self.theta[self.places], self.gamma, self.clicks
+        theta, gamma, c = self.theta[self.places.number], self.gamma, self.clicks
         missed = (1.0 - c) / (1.0 - theta * gamma)
         examined = c + missed * theta * (1.0 - gamma)
         relevant = c + missed * gamma * (1.0 - theta)
@@ -168,11 +178,12 @@ class _Run:
         return float(np.max(np.abs(self.theta / self.theta[0] - before)))
 
     def _means(self, numbers):
-        sums = np.bincount(self.places, self.weight * numbers, self.n_places)
+        weighted = self.weight * numbers
+        sums = np.bincount(self.places.number, weighted, len(self.places))
         return sums / np.where(self.total > 0, self.total, 1.0)
 
     def _keep(self, theta):
-        self.theta = filled(np.clip(theta, _LEAST, 1.0 - _LEAST), self.total > 0)
+        self.theta = self.places.filled(np.clip(theta, _LEAST, 1.0 - _LEAST))
 
     def _regress(self, relevant):
         """Fit relevance to the features."""
@@ -182,12 +193,14 @@ class _Run:
             rows = _as_classes(rows, relevant, self.weight)
         elif (self.weight == 1.0).all():
             rows = replace(rows, sample_weight=None)
-        self.model = self.owner._fit_inner(estimator, rows, self.validation)
+        # The same seed, so that iterations differ only by what they learn from.
+        rng = None if self.seed is None else np.random.RandomState(self.seed)
+        self.model = self.owner._fit_inner(estimator, rows, self.validation, rng=rng)
         scores = self.owner._inner_scores(self.model, self.rows.X, self.rows.groups)
         self.gamma = np.clip(scores, _LEAST, 1.0 - _LEAST)
 
     def _loss(self) -> float:
-        chance = self.theta[self.places] * self.gamma
+        chance = self.theta[self.places.number] * self.gamma
         logs = self.clicks * np.log(chance) + (1 - self.clicks) * np.log1p(-chance)
         return -float(np.average(logs, weights=self.weight))
 

@@ -9,7 +9,7 @@ from skrank._core._parameters import NonNegative, invalid_parameter
 from skrank.metrics import get_measure
 from skrank.rankers import LambdaMART
 from skrank.rankers._boosting import Boosting
-from skrank.unbiased._positions import POSITIONS, filled, positions_of
+from skrank.unbiased._positions import POSITIONS, Places, positions_of
 from skrank.unbiased._weights import Clip
 
 
@@ -115,9 +115,12 @@ class _DebiasedBoosting(Boosting):
     def bind(self):
         super().bind()
         ranker = self.ranker
-        places = self.data.side["positions"] - 1
+        self.places = Places.of(self.data.side["positions"])
         self.prepared = DebiasedPairs(
-            self.prepared, places, float(ranker.regularization), ranker.clip
+            self.prepared,
+            self.places.number,
+            float(ranker.regularization),
+            ranker.clip,
         )
         self.ratios: list[tuple[np.ndarray, np.ndarray]] = []
 
@@ -125,9 +128,8 @@ class _DebiasedBoosting(Boosting):
         super().resume()
         ranker = self.ranker
         for name in ("propensities_", "unclicked_ratios_"):
-            known = getattr(ranker, name)
             own = self.prepared.ratios[name != "propensities_"]
-            own[: len(known)] = known[: len(own)]
+            own[:] = self.places.read(getattr(ranker, name), 1.0)
 
     def add_round(self, iteration):
         if iteration > 0:  # there is no tree before that to find ratios by
@@ -138,9 +140,8 @@ class _DebiasedBoosting(Boosting):
     def keep(self, n_rounds):
         super().keep(n_rounds)
         kept = self.ratios[n_rounds - 1] if n_rounds else self.prepared.ratios
-        seen = self.prepared.seen
-        self.ranker.propensities_ = filled(kept[0], seen)
-        self.ranker.unclicked_ratios_ = filled(kept[1], seen)
+        self.ranker.propensities_ = self.places.curve(kept[0])
+        self.ranker.unclicked_ratios_ = self.places.curve(kept[1])
 
 
 class DebiasedPairs:
@@ -151,7 +152,7 @@ class DebiasedPairs:
     plain : PreparedLoss
         The loss without these weights, of the kind "gain_discount".
     places : ndarray of shape (n_documents,), dtype intp
-        Place of each row, from 0 on.
+        Number of the place of each row, from 0 on; the first place has number 0.
     regularization : float
         The exponent p.
     clip : float or None
@@ -161,8 +162,6 @@ class DebiasedPairs:
     ----------
     ratios : tuple of two ndarrays of shape (n_positions,)
         Ratios of clicked and of other documents, for each place.
-    seen : ndarray of shape (n_positions,), dtype bool
-        Whether any row has each place.
     """
 
     def __init__(self, plain: Any, places, regularization, clip):
@@ -170,7 +169,6 @@ class DebiasedPairs:
         self.exponent = 1.0 / (1.0 + regularization)
         self.floor = 0.0 if clip is None else float(clip)
         n_places = int(places.max()) + 1
-        self.seen = np.bincount(places, minlength=n_places) > 0
         self.ratios = np.ones(n_places), np.ones(n_places)
 
     @property

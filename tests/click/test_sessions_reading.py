@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+from functools import partial
 
 import numpy as np
 import pytest
@@ -157,9 +158,14 @@ EXPECTED = [("q", ["a", "b"], ["b"]), ("p", ["a"], ["a"])]
         TABLE.split(b"\n", 1)[1],
         b"click\tother\tdocument\tquery\tsession\n0\tx\ta\tq\ts1\n1\t\tb\tq\ts1\n"
         b"true\tz\ta\tp\ts2",
+        b"\n\r\n" + TABLE,
+        b"\r\n\n" + TABLE.split(b"\n", 1)[1],
     ],
 )
-def test_tables_of_text(table):
+@pytest.mark.parametrize("size", [5, 1 << 22])
+def test_tables_of_text(table, size, monkeypatch):
+    pieces_of = partial(reading.blocks_of, size=size)
+    monkeypatch.setattr(reading, "blocks_of", pieces_of)
     sessions = load_sessions(table)
     assert as_lists(sessions) == EXPECTED
     assert sessions.session_ids.tolist() == ["s1", "s2"]
@@ -207,6 +213,14 @@ def test_a_session_that_comes_again_much_later_is_noticed():
         ((b"b\t2\t1", b"b\t3\t1"), r"from 1 to 2; session 's1' has \[1, 3\]"),
         ((b"position", b"click"), "line 1: the name 'click' occurs twice"),
         ((b"document", b"x\ty"), "line 1: expected the fields session, query"),
+        ((b"session\t", b"\n\n"), "line 3: expected the fields session, query"),
+        ((b"session\tquery", b"\nquery\tquery\tsession"), "line 2: the name 'query'"),
+        ((b"session", b" \nsession"), "line 1: expected the fields session, query"),
+        *(
+            ((b"\ta\t1\tT", b"\ta\t" + place + b"\tT"), "line 5: expected a whole")
+            for place in (b"+1", b"0_1", b" 1", b"1 ", b"01", b"", "١".encode())
+        ),
+        ((b"True", b"TRUE"), "line 5: expected 0 or 1 as click, found 'TRUE'"),
     ],
 )
 @pytest.mark.parametrize("load", [load_sessions, iter_sessions])
@@ -216,10 +230,27 @@ def test_damaged_tables(change, words, load):
 
 
 @pytest.mark.parametrize("load", [load_sessions, iter_sessions])
-@pytest.mark.parametrize("log", [b"session\tquery\tdocument\tclick\n", b"\n \n"])
-def test_tables_without_rows(load, log):
-    with pytest.raises(ValueError, match=r"has no rows|line 1: expected the fields"):
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (b"session\tquery\tdocument\tclick\n", "has no rows"),
+        (b"\n\r\n", "has no rows"),
+        (b"\n \n", "line 2: expected the fields session"),
+    ],
+)
+def test_tables_without_rows(load, log, words):
+    with pytest.raises(ValueError, match=words):
         list(load(log, format="tsv"))
+
+
+@pytest.mark.parametrize("load", [load_sessions, iter_sessions])
+def test_words_and_digits_of_clicks(load):
+    words = (b"0", b"1", b"False", b"True", b"false", b"true")
+    lines = [b"s%d\tq\ta\t1\t%s\n" % pair for pair in enumerate(words)]
+    found = load(b"".join(lines), format="tsv")
+    parts = [found] if load is load_sessions else list(found)
+    clicks = np.concatenate([part.click for part in parts])
+    assert clicks.tolist() == [0, 1, 0, 1, 0, 1]
 
 
 def test_packed_files_and_formats_by_name(tmp_path):

@@ -11,6 +11,21 @@ from skrank.rankers import BoostedRanker, EnergyRanker
 from skrank.solvers import Adam
 
 
+def derivatives(y, scores, noise, by_rank, weight):
+    """Slope and curvature of the loss of one query, in its rankings as they are."""
+    slope, curvature = np.zeros(len(y)), np.zeros(len(y))
+    for z in noise:
+        order = np.argsort(-(scores + z), kind="stable")
+        for rank, (a, b) in enumerate(pairwise(order), start=1):
+            if y[a] != y[b]:
+                p, o = (a, b) if y[a] > y[b] else (b, a)
+                pair = weight[p] * by_rank(rank) * abs(y[a] - y[b])
+                wrong = 1 / (1 + np.exp(scores[p] - scores[o]))
+                slope[[p, o]] += -pair * wrong, pair * wrong
+                curvature[[p, o]] += pair * wrong * (1 - wrong)
+    return slope / len(noise), curvature / len(noise)
+
+
 def looped(y, scores, noise, by_rank, weight):
     """The loss of one query, ranking after ranking."""
     total = 0.0
@@ -50,6 +65,47 @@ def test_values_are_means_over_the_rankings(decay, weighted, graded):
         noise = prepared.noise[:, part]
         expected = looped(y[part], scores[part], noise, by_rank, weight[part])
         np.testing.assert_allclose(values[q], expected, rtol=1e-12)
+
+
+# With many grades a query is sorted; with few documents of another grade than the rest
+# of a long query, their neighbours are looked for.
+@pytest.mark.parametrize("n_few", [None, 1, 5, 12])
+def test_derivatives_are_sums_over_the_rankings(n_few, rng):
+    sizes = [4, 60, 9, 83]
+    ptr = np.append(0, np.cumsum(sizes))
+    n = ptr[-1]
+    y = rng.integers(0, 4, n).astype(float)
+    if n_few is not None:
+        y = np.where(np.concatenate([np.arange(m) for m in sizes]) < n_few, y + 1, 0.0)
+    scores, weight = 3 * rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    prepared = YetiRankLoss(6, random_state=1).prepare(y, ptr, weight)
+    _, gradient, hessian = prepared.gradient_hessian(scores)
+    for a, b in pairwise(ptr):
+        part = slice(a, b)
+        expected = derivatives(
+            y[part],
+            scores[part],
+            prepared.noise[:, part],
+            lambda r: 1 / r,
+            weight[part],
+        )
+        np.testing.assert_allclose(gradient[part], expected[0], rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(hessian[part], expected[1], rtol=1e-10, atol=1e-14)
+
+
+def test_a_tie_that_is_found_after_pairs_were_added():
+    """Pairs of the documents before it are not counted twice."""
+    y, scores = np.zeros(16), np.arange(16.0)[::-1]
+    y[[0, 8]] = 1.0, 2.0
+    scores[8] = scores[9]  # a tie, which a sort breaks by the order of the rows
+    prepared = YetiRankLoss(noise=0.0).prepare(y, [0, 16])
+    values, gradient, hessian = prepared.gradient_hessian(scores)
+    weight, noise = np.ones(16), np.zeros((1, 16))
+    expected = derivatives(y, scores, noise, lambda r: 1 / r, weight)
+    total = looped(y, scores, noise, lambda r: 1 / r, weight)
+    np.testing.assert_allclose(np.sum(values), total, rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected[0], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(hessian, expected[1], rtol=1e-12, atol=1e-15)
 
 
 def test_gains_may_fall_where_grades_rise():

@@ -197,6 +197,10 @@ def test_wrong_input_is_refused():
         simulate_online(PDGD(), *ROWS, n_impressions=10, checkpoints=[5, 4])
     with pytest.raises(ValueError, match="checkpoints must be ascending whole numbers"):
         simulate_online(PDGD(), *ROWS, n_impressions=10, checkpoints=[0.5])
+    with pytest.raises(
+        ValueError, match=r"checkpoints must .* got \[\[1, 2\], \[4, 5\]\]"
+    ):
+        simulate_online(PDGD(), *ROWS, n_impressions=10, checkpoints=[[1, 2], [4, 5]])
     with pytest.raises(InvalidParameterError, match="discount must be a number in"):
         simulate_online(PDGD(), *ROWS, discount=0.0)
     with pytest.raises(ValueError, match="up to max_grade=1, got"):

@@ -451,6 +451,26 @@ def test_random_exploration_draws_any_pair():
     assert len(pairs) == 6
 
 
+def test_members_of_a_committee_score_on_a_common_scale():
+    X, groups, y, _ = pool()
+    X = np.column_stack([X, 10.0 * groups])  # the same for all documents of a query
+    explore = ActiveExploration(n_members=4, random_state=0)
+    mean, var = explore._beliefs(explore._pool(Ridge(), X, groups, y))
+    rng, judged = np.random.RandomState(0), ~y.mask
+    ids, known = np.unique(groups), np.unique(groups[judged])
+    by_query = np.argsort(groups, kind="stable")
+    members = []
+    for _ in range(4):
+        drawn = known[rng.randint(len(known), size=len(known))]
+        rows = np.concatenate([np.flatnonzero(judged & (groups == q)) for q in drawn])
+        scores = Ridge().fit(X[rows], y.data[rows]).predict(X)
+        for q in ids:
+            scores[groups == q] -= scores[groups == q].mean()
+        members.append((scores / np.sqrt(np.mean(scores**2)))[by_query])
+    np.testing.assert_allclose(mean, np.mean(members, axis=0), atol=1e-8)
+    np.testing.assert_allclose(var, np.var(members, axis=0), atol=1e-8)
+
+
 def test_a_committee_agrees_where_there_is_much_to_learn_from():
     X, groups, y, ranker = pool(n_queries=20, share=0.5)
     few = y.copy()

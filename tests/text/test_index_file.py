@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pytest
 from fuzz._mutate import mutate
+from sklearn.exceptions import NotFittedError
 
 from skrank.text import (
     BM25,
@@ -112,6 +113,8 @@ def test_what_cannot_be_saved_is_named(tmp_path):
     path = tmp_path / "a.index"
     with pytest.raises(TypeError, match="index must be an InvertedIndex, got BM25"):
         save_index(BM25().fit(["a"]), path)
+    with pytest.raises(NotFittedError, match="InvertedIndex instance is not fitted"):
+        save_index(InvertedIndex(), path)
     for tokenizer in (str.split, Tokenizer(stemmer=str.upper)):
         with pytest.raises(TypeError, match="its tokenizer must be None or a Tokeniz"):
             save_index(InvertedIndex(tokenizer).fit(["a"]), path)

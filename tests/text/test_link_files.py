@@ -27,6 +27,12 @@ def test_edges_are_read_from_any_source(tmp_path):
         assert (graph.matrix.data == 1).all()
 
 
+@pytest.mark.parametrize("weight", ["2", "+2.", "0.2e1", "20E-1", "00002.0"])
+def test_weights_are_written_as_decimal_numbers(weight):
+    graph = LinkGraph.from_file(f"a b {weight}\n".encode())
+    assert graph.matrix.data.tolist() == [2.0]
+
+
 def test_tsv_has_blanks_in_ids_and_weights_of_which_the_largest_counts():
     text = "\ufeffmy page\tYour Ö\t0.5\nmy page\tYour Ö\t2e0\nYour Ö\tmy page\t0.0\n"
     graph = LinkGraph.from_file(text.encode())
@@ -54,6 +60,10 @@ def test_nodes_that_are_given():
         (b"a b -1", "line 1: the weight must be"),
         (b"a b nan", "line 1: the weight must be"),
         (b"a b inf", "line 1: the weight must be"),
+        (b"a b 1e999", "line 1: the weight must be"),
+        (b"a b 1_0", "line 1: the weight must be"),
+        (b"a\tb\t 1", "line 1: the weight must be"),
+        ("a b \N{ARABIC-INDIC DIGIT ONE}".encode(), "line 1: the weight must be"),
         (b"a \xff", "line 1: the line is no UTF-8"),
         (b"# nothing\n", "<text> has no lines 'source target'"),
         (b"", "<text> is empty"),

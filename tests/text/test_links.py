@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skrank.export import load_model, save_model
-from skrank.text import HITS, LinkGraph, PageRank, TopicPageRank, TrustRank
+from skrank.text import HITS, LinkGraph, PageRank, TopicPageRank, TrustRank, _link_graph
 
 # Figure 1.3 of [Liu2011]: seven pages, numbered from 1, and the pages they link to.
 FIGURE = {
@@ -205,6 +205,16 @@ def test_edges_ids_and_degrees():
     assert repr(graph) == "LinkGraph(3 nodes, 2 links)"
 
 
+def test_large_numbers_of_nodes_are_for_graphs_of_many_links(monkeypatch):
+    monkeypatch.setattr(_link_graph, "_MOST_NODES", 150)
+    assert len(LinkGraph.from_edges([0], [149])) == 150
+    assert len(LinkGraph.from_edges([0], [150], n_nodes=151)) == 151
+    assert len(LinkGraph.from_edges([0, 1], [199, 1])) == 200  # a hundred for each link
+    for ends in (([0], [150]), ([0, 1], [200, 1])):
+        with pytest.raises(ValueError, match="set n_nodes, or pass ids"):
+            LinkGraph.from_edges(*ends)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -225,6 +235,11 @@ def test_edges_ids_and_degrees():
         ),
         ({"sources": [0], "targets": [0], "ids": ()}, "ids is empty"),
         ({"sources": [], "targets": []}, "at least one node"),
+        (
+            {"sources": [0], "targets": [2**31 - 2]},
+            "numbers below 10000000 where n_nodes is None, found 2147483646; set n_nod",
+        ),
+        ({"sources": [10**7, 1], "targets": [0, 2]}, "below 10000000 .* 10000000;"),
     ],
 )
 def test_edges_that_are_none(arguments, message):

@@ -83,6 +83,16 @@ def test_collections_without_terms_score_zero():
     np.testing.assert_array_equal(LSI().fit(["x", "x"]).score(["x"]), 0)
 
 
+@pytest.mark.parametrize("k", [1, 2, 100])
+def test_terms_that_are_in_all_documents_make_no_component(k):
+    # The logarithm of 1 is 0, and so is that of (2 - 1 + 0.5) / (1 + 0.5).
+    same = LSI(n_components=k).fit(["sort array", "array sort"])
+    half = LSI(n_components=k, idf="robertson").fit(["sort", "array"])
+    for model in (same, half):
+        assert model.components_.shape == (2, 0)
+        assert not model.score(["sort", "array"]).any()
+
+
 def test_it_is_a_feature_and_repeats_itself():
     one, other = (LSI(n_components=4).fit(DOCUMENTS) for _ in range(2))
     assert one.components_.tobytes() == other.components_.tobytes()

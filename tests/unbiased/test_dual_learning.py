@@ -136,6 +136,12 @@ def test_places_that_no_row_has_lie_between_their_neighbours():
     assert_allclose(curve[2], np.sqrt(curve[1] * curve[3]))
 
 
+def test_the_first_place_has_the_propensity_1_where_no_row_has_it():
+    curve = _fit(positions=POSITIONS + 1).propensities_
+    assert curve[:2].tolist() == [1.0, 1.0]
+    assert_allclose(curve[1:], CURVE, atol=0.2)
+
+
 def test_validation_queries_choose_the_epoch():
     held = {"X_val": X[:600], "y_val": Y[:600], "groups_val": GROUPS[:600]}
     ranker = DualLearningRanker(max_iter=8, random_state=0)

@@ -1,5 +1,7 @@
 """Propensities from documents that were shown in several places."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -150,6 +152,45 @@ def test_what_the_log_does_not_tell_is_an_error():
         InterventionPropensities("pivot").fit(silent)
     with pytest.raises(ValueError, match="at least one impression"):
         InterventionPropensities().fit(silent[:0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("lists", [[[0, 1], [1, 0]] * 2, [[0], [1], [0], [1]]])
+def test_one_place_has_the_propensity_1(method, lists):
+    for clicked in (0, 1):
+        clicks = [[clicked] * len(one) for one in lists]
+        log = Sessions.from_lists(["q"] * 4, lists, clicks)
+        found = InterventionPropensities(method, n_positions=1).fit(log)
+        assert found.propensities_.tolist() == [1.0]
+        shared = None if method == "randomized" else [[2]]
+        counts = found.n_interventions_
+        assert (counts if counts is None else counts.tolist()) == shared
+
+
+def test_places_that_are_too_many_to_compare_are_refused():
+    size = 1500
+    log = Sessions.from_lists(["q"], [np.arange(size)], [np.ones(size, dtype=int)])
+    for method in ("all_pairs", "pivot", "chain"):
+        words = f"method='{method}' compares at most 1000 places, .* 1500; set n_posit"
+        with pytest.raises(ValueError, match=words):
+            InterventionPropensities(method).fit(log)
+    found = InterventionPropensities("randomized").fit(log)
+    assert_array_equal(found.propensities_, np.ones(size))
+
+
+def test_rates_of_many_places_need_no_table_of_their_pairs():
+    size = 30_000  # of which a table of pairs would take 7.2 GB
+    ranked = [np.arange(size), np.arange(size)[::-1]]
+    clicks = [np.ones(size, dtype=int), np.arange(size) % 2 == 0]
+    log = Sessions.from_lists(["q"] * 2, ranked, clicks)
+    tracemalloc.start()
+    try:
+        found = InterventionPropensities("randomized").fit(log)
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+    expected = np.where(np.arange(size) % 2 == 0, 1.0, 0.5)
+    assert_array_equal(found.propensities_, expected)
 
 
 def test_bad_arguments_are_refused():

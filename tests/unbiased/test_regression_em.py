@@ -121,6 +121,45 @@ def test_threads_do_not_change_a_bit():
     assert_array_equal(one.propensities_, two.propensities_)
 
 
+@pytest.mark.parametrize("own", [None, 7])
+def test_a_seed_makes_the_fit_the_same_to_the_bit(own):
+    options = {"n_estimators": 5, "subsample": 0.5, "random_state": own}
+
+    def fit(seed):
+        model = _fit(BoostedRanker(**options), tol=0.2, random_state=seed)
+        return np.append(model.propensities_, model.predict(X[:50]))
+
+    assert_array_equal(fit(3), fit(3))
+    assert not np.array_equal(fit(3), fit(4))
+    assert_array_equal(fit(np.random.RandomState(3)), fit(3))
+    # Without one, the estimator has its own.
+    assert np.array_equal(fit(None), fit(None)) == (own is not None)
+
+
+def test_the_seed_is_that_of_the_default_estimator(monkeypatch):
+    default = RegressionEM._default_estimator
+    drawing = {"subsample": 0.5, "n_estimators": 5}
+    monkeypatch.setattr(
+        RegressionEM,
+        "_default_estimator",
+        lambda self: default(self).set_params(**drawing),
+    )
+    one, other = (_fit(tol=0.2, random_state=5) for _ in range(2))
+    assert_array_equal(one.propensities_, other.propensities_)
+    assert_array_equal(one.predict(X), other.predict(X))
+
+
+def test_places_without_weight_lie_between_their_neighbours():
+    rows = POSITIONS != 3
+    weight = np.where(rows, 1.0, 0.0)
+    options = {"estimator": LinearRegression(), "tol": 0.1}
+    model = RegressionEM(**options).fit(
+        X, CLICKS, GROUPS, positions=POSITIONS, sample_weight=weight
+    )
+    p = model.propensities_
+    assert_allclose(p[2], np.sqrt(p[1] * p[3]))
+
+
 def test_places_that_no_row_has_lie_between_their_neighbours():
     model = _fit(positions=np.where(POSITIONS >= 3, POSITIONS + 2, POSITIONS), tol=0.1)
     curve = model.propensities_

@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from skrank.exceptions import InvalidParameterError
-from skrank.unbiased import inverse_propensity_weights
+from skrank.unbiased import (
+    DualLearningRanker,
+    RegressionEM,
+    UnbiasedLambdaMART,
+    inverse_propensity_weights,
+)
 from skrank.unbiased._positions import (
+    Places,
     at_positions,
     check_curve,
     check_positions,
-    filled,
 )
 
 CLICKS = np.array([1.0, 0, 2, 0, 1])
@@ -67,7 +73,7 @@ def test_bad_arguments_are_refused(given, message):
         ([0, 1], "positions must hold whole numbers from 1.*row 0 has 0"),
         ([1, 1.5], "row 1 has 1.5"),
         ([1, None], "row 1 has nan"),
-        ([1, 2.0**31], "positions must hold whole numbers"),
+        ([1, 1_000_001], "whole numbers from 1 to 1000000, .* row 1 has 1000001"),
         ([1, 2, 3], r"one number for each of the 2 rows, got shape \(3,\)"),
         (["a", "b"], "positions must hold numbers"),
     ],
@@ -105,7 +111,61 @@ def test_curves_are_read_by_place():
 
 
 def test_unseen_places_lie_between_those_that_were_seen():
-    curve = np.array([1.0, 9.0, 0.25, 9.0])
-    seen = np.array([True, False, True, False])
-    assert_allclose(filled(curve, seen), [1.0, 0.5, 0.25, 0.25])
-    assert_array_equal(filled(curve, seen | True), curve)
+    places = Places.of(np.array([3, 1, 3, 6]))
+    assert (places.place.tolist(), places.number.tolist()) == ([1, 3, 6], [1, 0, 1, 2])
+    curve = places.curve(np.array([1.0, 0.25, 2.0]))
+    assert_allclose(curve, [1.0, 0.5, 0.25, 0.5, 1.0, 2.0])
+    assert_array_equal(curve[[0, 2, 5]], [1.0, 0.25, 2.0])
+    whole = np.array([0.3, 0.7])
+    assert_array_equal(Places.of(np.array([2, 1, 2])).curve(whole), whole)
+
+
+def test_curves_are_level_beyond_the_places_that_were_seen():
+    # The first place is among them, but no row is there; the last has no weight.
+    places = Places.of(np.array([2, 4, 5]), np.array([1.0, 2.0, 0.0]))
+    assert places.seen.tolist() == [False, True, True, False]
+    numbers = np.array([9.0, 1.0, 0.25, 9.0])
+    assert_allclose(places.filled(numbers), [1.0, 1.0, 0.25, 0.25])
+    assert_allclose(places.curve(numbers), [1.0, 1.0, 0.5, 0.25, 0.25])
+
+
+def test_curves_of_earlier_rows_are_read_by_place():
+    places = Places.of(np.array([2, 7, 3]))
+    assert places.read(np.array([1.0, 0.5, 0.25]), 9.0).tolist() == [
+        1.0,
+        0.5,
+        0.25,
+        9.0,
+    ]
+
+
+RANKERS = [
+    RegressionEM(max_iter=4, tol=1.0, random_state=0),
+    DualLearningRanker(max_iter=4, random_state=0),
+    UnbiasedLambdaMART(n_estimators=4, min_samples_leaf=5, random_state=0),
+]
+
+
+def _rows():
+    rng = np.random.RandomState(0)
+    X, clicks = rng.standard_normal((200, 3)), (rng.random_sample(200) < 0.4) * 1.0
+    return X, clicks, np.repeat(np.arange(50), 4)
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=repr)
+def test_a_place_far_below_all_others_costs_no_work(ranker):
+    X, clicks, groups = _rows()
+    near = clone(ranker).fit(X, clicks, groups, positions=[1, 2, 3, 4] * 50)
+    far = clone(ranker).fit(X, clicks, groups, positions=[1, 2, 3, 10**6] * 50)
+    assert_array_equal(far.predict(X), near.predict(X))
+    assert len(far.propensities_) == 10**6
+    assert_array_equal(far.propensities_[[0, 1, 2, -1]], near.propensities_)
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=repr)
+@pytest.mark.parametrize("last", [1_000_001, 999_999_999])
+def test_a_number_that_stands_for_no_place_is_refused(ranker, last):
+    X, clicks, groups = _rows()
+    words = f"positions must hold .* from 1 to 1000000, .*; row 3 has {last}$"
+    with pytest.raises(ValueError, match=words):
+        clone(ranker).fit(X, clicks, groups, positions=[1, 2, 3, last] * 50)
