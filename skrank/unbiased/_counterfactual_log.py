@@ -183,7 +183,9 @@ class Sums:
     @classmethod
     def zeros(cls, n_queries: int, n_documents: int) -> "Sums":
         """Return the sums of an empty log."""
-        return cls(np.zeros(n_queries), *np.zeros((7, n_documents)))
+        zeros = np.zeros((len(_OF_DOCUMENTS), n_documents))
+        of_documents: dict[str, Any] = dict(zip(_OF_DOCUMENTS, zeros))
+        return cls(np.zeros(n_queries), **of_documents)
 
     def weigh(self, exposure: np.ndarray, clip: float, ptr: np.ndarray) -> None:
         """Weigh all clicks on a document by the inverse of one number."""
