@@ -5,6 +5,7 @@ Nothing heavy is imported here, so that errors appear at once.
 
 import argparse
 import os
+from pathlib import Path
 
 from skrank._core._messages import on_one_line
 from skrank._core._writing import check_writable, own_descriptor
@@ -17,7 +18,8 @@ _STDOUT = 1  # its descriptor
 def check_outputs(args: argparse.Namespace) -> None:
     """Raise an error before long work whose results could not be written.
 
-    Nor may a result replace a file that is read: the model or the data would be gone.
+    Nor may a result replace a file that is read, or one in a folder that is read: the
+    model or the data would be gone.
     Paths such as /dev/stdout become "-", so that all of them mean the same.
     """
     seen = set()
@@ -30,7 +32,8 @@ def check_outputs(args: argparse.Namespace) -> None:
             raise CommandError(
                 f"two results cannot both be written to {on_one_line(path)}"
             )
-        if place in read and os.path.isfile(place):
+        around = {place, *map(str, Path(place).parents)}
+        if not around.isdisjoint(read) and os.path.isfile(place):
             raise CommandError(
                 f"{on_one_line(path)} is read; a command cannot write to it as well"
             )

@@ -32,6 +32,7 @@ from skrank.unbiased._counterfactual_estimate import (
     values_of_units,
 )
 from skrank.unbiased._counterfactual_log import (
+    LARGEST,
     LEAST,
     N_GROUPS,
     Documents,
@@ -98,8 +99,10 @@ class CounterfactualEvaluator(Parameters, BaseEstimator):
         of ranks, from 1 on, that returns their weights. A click stands for the grade 1.
     propensities : array-like, estimator, model of clicks or None, default=None
         Curve, with the propensity of place k at ``[k - 1]``, or anything else that
-        `to_propensities` takes. None where `evaluate` is given the propensity of each
-        impression, or for ``estimator="dm"``.
+        `to_propensities` takes. Models of places know examination, and relevance, but
+        for a factor: the first place is taken to be looked at always. None where
+        `evaluate` is given the propensity of each impression, or for
+        ``estimator="dm"``.
     estimator : {"ips", "snips", "dm", "dr"}, default="ips"
         How to estimate; see above.
     clip : float, default=None
@@ -353,6 +356,11 @@ class _Work:
         n_without = int(sums.sessions[without_value].sum())
         sums.leave_out(without_value, self.ptr)
         used = sums.sessions > 0
+        if owner.estimator == "snips" and not sums.weight.any():
+            raise ValueError(
+                "sessions must hold a click for estimator 'snips', which divides by "
+                "their weight, got none"
+            )
         if not used.any():
             raise ValueError(
                 f"sessions must hold a query for which measure {self.measure.name!r} "
@@ -493,10 +501,10 @@ def _relevance(relevance, X, documents) -> np.ndarray | None:
         )
     with naming("relevance"):
         numbers = as_numbers(relevance, "relevance")
-    if numbers.shape != (n,) or not np.isfinite(numbers).all():
+    if numbers.shape != (n,) or not (np.abs(numbers) <= LARGEST).all():
         raise ValueError(
-            f"relevance must hold one finite number for each of {n} documents, or be a "
-            f"fitted model, got {shown(relevance)}"
+            f"relevance must hold one number from -{LARGEST:g} to {LARGEST:g} for each "
+            f"of {n} documents, or be a fitted model, got {shown(relevance)}"
         )
     return index.take(numbers)
 
@@ -504,15 +512,11 @@ def _relevance(relevance, X, documents) -> np.ndarray | None:
 def _attraction(model, documents) -> np.ndarray:
     """Return the probability of a click, given a look, by a model of clicks.
 
-    Where documents stand alone in a list, nothing else has a say.
+    Documents that stand alone in a list are looked at, and nothing else has a say.
     """
     n = len(documents)
     alone = Sessions.from_arrays(
         np.arange(n), documents.groups, documents.docids, None, np.zeros(n)
     )
     with calling("relevance"):
-        click = np.asarray(model.predict_proba(alone, kind="marginal"))
-        seen = np.asarray(model.predict_examination(alone))
-    found = np.zeros(n)
-    np.divide(click, seen, out=found, where=seen > 0)
-    return found
+        return np.asarray(model.predict_proba(alone, kind="marginal"))

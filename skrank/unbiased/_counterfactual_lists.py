@@ -1,5 +1,6 @@
 """Whole lists that a policy has drawn: their probabilities, and those of others."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from skrank.unbiased._counterfactual_estimate import (
     Intervals,
     values_of_units,
 )
-from skrank.unbiased._counterfactual_log import Documents
+from skrank.unbiased._counterfactual_log import LARGEST, Documents
 from skrank.unbiased._positions import check_curve
 
 # Documents of sessions that are looked at together.
@@ -104,6 +105,9 @@ def plackett_luce_exposure(
     shown_at_all = np.isfinite(own)
     if (own == np.inf).any():
         raise ValueError("scores must be finite, or -inf for documents never shown")
+    if n:  # beside large scores, noise would be rounded away
+        best = np.maximum.reduceat(own, index.ptr[:-1])
+        own = own - np.repeat(np.where(np.isfinite(best), best, 0.0), index.sizes)
     curve = check_curve(propensities)
     table = np.zeros(int(index.sizes.max(initial=0)))
     table[: len(curve)] = curve[: len(table)]
@@ -298,7 +302,13 @@ def evaluate_lists(
     ------
     ValueError
         If lengths differ, there is no session, a reward is not finite, or a
-        log-probability is NaN, above 0, or −∞ for a list that was shown.
+        log-probability is NaN, above 0, or −∞ for a list that was shown; if rewards,
+        or ratios that nothing cuts off, are above 1e50.
+
+    Warns
+    -----
+    UserWarning
+        If ``self_normalize`` divides by 0, because no list has a weight.
 
     References
     ----------
@@ -332,14 +342,24 @@ def evaluate_lists(
         )
     runs = runs if isinstance(runs, Mapping) else {"policy": runs}
     check_names_of_runs(runs, None, "log-probabilities")
-    weights = np.column_stack(
+    if (np.abs(rewards) > LARGEST).any():
+        raise ValueError(
+            f"rewards must be from -{LARGEST:g} to {LARGEST:g}, got "
+            f"{rewards[np.argmax(np.abs(rewards))]:g}"
+        )
+    ratios = np.column_stack(
         [
-            np.exp(_log_probability(run, n, f"runs[{shown(name)}]") - logged)
+            _log_probability(run, n, f"runs[{shown(name)}]") - logged
             for name, run in runs.items()
         ]
     )
-    if not np.isfinite(weights).all():
-        raise ValueError("runs must not be more than 1e308 times as likely as logged")
+    limit = np.log(LARGEST)
+    if max_weight is None and (ratios > limit).any():
+        raise ValueError(
+            f"runs must be at most {LARGEST:g} times as likely as logged, unless "
+            "max_weight cuts the weights off"
+        )
+    weights = np.exp(np.minimum(ratios, limit))
     ids = np.arange(n) if groups is None else check_groups(groups, n)
     by = Intervals(interval, confidence, n_resamples, random_state)
     most = np.inf if max_weight is None else float(max_weight)
@@ -371,6 +391,12 @@ def _of_weights(
     norms = np.column_stack(
         [add(column) if self_normalize else sizes for column in cut.T]
     )
+    for name in (names[i] for i in range(width) if not norms[:, i].any()):
+        warnings.warn(
+            f"the estimate of {name!r} is NaN: it never shows a list that was logged",
+            UserWarning,
+            stacklevel=3,
+        )
     each = [values_of_units(totals[:, [i]], norms[:, i]) for i in range(width)]
     estimates = np.concatenate([one for one, _ in each])
     values = np.concatenate([one for _, one in each], axis=1)

@@ -13,6 +13,7 @@ from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_sum
 from skrank._core._validation import as_numbers, naming
 from skrank.click import Sessions, to_propensities
+from skrank.click._browsing import BaseBrowsingModel
 from skrank.click._labels import is_column
 from skrank.click._pair_table import PairTable, places_among
 from skrank.click._sessions import check_sessions
@@ -22,6 +23,8 @@ from skrank.unbiased._positions import at_positions, check_curve, check_propensi
 
 # Impressions that are less likely to be looked at cannot stand for others.
 LEAST = 1e-100
+# Rewards, weights and predictions may have this size; squares of products stay finite.
+LARGEST = 1e50
 # Groups of sessions whose sums are kept, so that logs need not be: a thousand of them
 # tell a standard error to about two percent.
 N_GROUPS = 4096
@@ -126,11 +129,17 @@ def examination_of(
     if is_column(source):
         return at_positions(check_curve(source), sessions.position)
     try:
-        return to_propensities(source, sessions, clip=LEAST)
+        examined = to_propensities(source, sessions, clip=LEAST)
     except (TypeError, ValueError) as error:  # which speak of its argument model
         words = re.sub(r"^(the function )?model\b", "propensities", words_of(error))
         with naming("propensities"):
             raise type(error)(words) from None
+    if isinstance(source, BaseBrowsingModel):
+        # A log tells examination but for a factor. The first place is taken to be
+        # looked at always, as estimators of propensities do.
+        first = examined[sessions.position == 1].max(initial=LEAST)
+        examined = np.minimum(examined / first, 1.0)
+    return examined
 
 
 # Attributes of the sums below that have a number for each document.
@@ -332,7 +341,7 @@ def _sequence_of(sessions, given) -> Iterable[Sessions]:
     except TypeError:
         wrong, parts = True, iter(())
     if wrong:
-        check_sessions(sessions, what="Sessions, or parts of them,")
+        check_sessions(sessions, what="Sessions, or parts of them")
     if given is not None:
         raise ValueError(
             "propensities of impressions need sessions in one piece, not in parts; "
@@ -343,6 +352,11 @@ def _sequence_of(sessions, given) -> Iterable[Sessions]:
 
 def check_exposure(exposure: Any, documents: Documents) -> np.ndarray:
     """Return the exposure of each document in the order of the queries, checked."""
+    if isinstance(exposure, str):
+        raise ValueError(
+            "exposure must be None, 'logged', or hold one number for each document, "
+            f"got {shown(exposure)}"
+        )
     numbers = as_numbers(exposure, "exposure")
     if numbers.shape != (len(documents),):
         raise ValueError(

@@ -338,6 +338,16 @@ def test_an_index_needs_ids(fails, texts):
     assert "has no ids of documents" in fails("search", texts / "bare", "x")
 
 
+def test_files_of_a_folder_that_is_read_are_not_written(fails, tmp_path):
+    folder = tmp_path / "data"
+    (folder / "more").mkdir(parents=True)
+    for path in (folder / "cran.all.1400", folder / "more" / "text"):
+        path.write_text("mine")
+        message = fails("index", folder, "-o", path)
+        assert message == f"{path} is read; a command cannot write to it as well"
+        assert path.read_text() == "mine"
+
+
 def test_the_cranfield_collection_from_files_to_a_trained_ranker(
     ok, data_dir, tmp_path
 ):

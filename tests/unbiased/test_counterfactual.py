@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skrank.click import PositionBasedModel, Sessions, SimulatedUser
+from skrank.click import (
+    PositionBasedModel,
+    Sessions,
+    SimulatedUser,
+    UserBrowsingModel,
+)
 from skrank.datasets import load_see_also, make_ranking
 from skrank.metrics import DCG, NDCG, RBP, Precision, bootstrap_interval
 from skrank.rankers import RankSVM
@@ -498,6 +503,26 @@ def test_estimates_rank_rankers_as_the_truth_does():
     assert true["old"] < true["1"]
 
 
+@pytest.mark.parametrize("cls", [PositionBasedModel, UserBrowsingModel])
+@pytest.mark.parametrize("estimator", ["ips", "dm", "dr"])
+def test_the_factor_of_examination_does_not_matter(cls, estimator):
+    """A model of places that is scaled has the same likelihood, and estimates."""
+    log = Sessions.from_lists(
+        [0] * 4, [[0, 1], [1, 0]] * 2, [[1, 0], [1, 1], [0, 0], [0, 1]]
+    )
+    model, other = cls().fit(log), cls().fit(log)
+    other.relevance_ = 2.0 * model.relevance_
+    other.examination_ = 0.5 * model.examination_
+    assert other.score(log) == pytest.approx(model.score(log))
+    found = [
+        CounterfactualEvaluator("dcg", one, estimator=estimator, clip=0.05).evaluate(
+            log, [2.0, 1.0], [0, 0], [0, 1], relevance=one, exposure="logged"
+        )["ranker"]
+        for one in (model, other)
+    ]
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_models_and_rankers_may_stand_for_numbers():
     X, y, groups = make_ranking(n_queries=30, docs_per_query=5, random_state=0)
     user = SimulatedUser(examination="position", max_grade=4)
@@ -532,7 +557,11 @@ def test_models_and_rankers_may_stand_for_numbers():
             log, X[:, 0], *ids, relevance=model
         )["ranker"],
         CounterfactualEvaluator("dcg", estimator="dm").evaluate(
-            log, X[:, 0], *ids, relevance=model.relevance(groups, docids)
+            log,
+            X[:, 0],
+            *ids,
+            # A log tells both but for a factor; the first place is looked at always.
+            relevance=model.relevance(groups, docids) * model.examination_[0],
         )["ranker"],
     )
     given = CounterfactualEvaluator("dcg").evaluate(

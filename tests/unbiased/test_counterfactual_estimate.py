@@ -122,7 +122,8 @@ def test_one_unit_has_no_interval():
 def test_without_clicks_there_is_nothing_to_normalise():
     log = Sessions.from_lists(["q"], [["a", "b"]], [[0, 0]])
     assert evaluate(sessions=log)["one"] == 0.0
-    assert np.isnan(evaluate(sessions=log, estimator="snips")["one"])
+    with pytest.raises(ValueError, match="must hold a click for estimator 'snips'"):
+        evaluate(sessions=log, estimator="snips")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,10 @@ def test_without_clicks_there_is_nothing_to_normalise():
         ),
         ({"estimator": "dm"}, "relevance must be given for estimator='dm'"),
         ({"estimator": "dr"}, "relevance must be given for estimator='dr'"),
-        ({"estimator": "dr", "relevance": [1.0]}, "relevance must hold one finite"),
+        (
+            {"estimator": "dr", "relevance": [1.0]},
+            "relevance must hold one number from -1e",
+        ),
         ({"propensities": None}, "propensities must be given"),
         ({"propensities": [1.0]}, "the 1 places that propensities holds, got 2"),
         ({"given": np.ones(6)}, "came with the log and as a parameter"),

@@ -94,6 +94,37 @@ def test_documents_of_no_probability_are_never_shown():
         plackett_luce_exposure([0.0, np.inf, 1.0], *given)
 
 
+def test_large_scores_have_the_probabilities_of_their_differences():
+    given = ["q"] * 4, [1.0, 0.5, 0.25, 0.125]
+    options = {"n_samples": 50, "random_state": 0}
+    for large in (1e17, -1e300):
+        found = plackett_luce_exposure([large] * 4, *given, **options)
+        expected = plackett_luce_exposure([0.0] * 4, *given, **options)
+        assert found.tolist() == expected.tolist()
+
+
+def test_weights_beyond_floats_are_cut_off_or_refused():
+    logged, new = [-800.0, -1.0], [0.0, -1.0]
+    cut = evaluate_lists([2.0, 1.0], logged, new, max_weight=1.0)
+    assert cut["policy"] == 1.5
+    with pytest.raises(
+        ValueError, match=r"runs must be at most 1e\+50 times as"
+    ):
+        evaluate_lists([2.0, 1.0], logged, new)
+    with pytest.raises(ValueError, match=r"rewards must be from -1e\+50 to 1e\+50"):
+        evaluate_lists([1e300, 1.0], [-1.0, -1.0], new)
+
+
+def test_lists_that_are_never_shown_have_no_mean():
+    runs = {"never": [-np.inf] * 2, "same": [-1.0] * 2}
+    with pytest.warns(
+        UserWarning, match="the estimate of 'never' is NaN: it nev"
+    ):
+        found = evaluate_lists([2.0, 1.0], [-1.0] * 2, runs, self_normalize=True)
+    assert np.isnan(found["never"])
+    assert found["same"] == 1.5
+
+
 def words(found):
     """Text of a table without its line ends."""
     return " ".join(str(found).split())
