@@ -39,7 +39,8 @@ examples:
       --save model.skrank
 
 With --chunk, logs are read piece by piece, and may be larger than memory; the model
-must be one that counts.
+must be one that counts, and the logs must be files, because the standard input ('-') is
+read as a whole.
 
 JSON: {"command", "version", "model", "params", "sets": {"train" | "test": {"sessions",
 "impressions", "clicks", "log_likelihood", "perplexity", "perplexity_by_rank"}},
@@ -47,6 +48,8 @@ JSON: {"command", "version", "model", "params", "sets": {"train" | "test": {"ses
 
 _LABELS = """\
 examples:
+  skrank clicks fit log.tsv --model UBM --set prior_clicks=0.1 --set prior_skips=1.9 \\
+      --save model.skrank
   skrank clicks labels model.skrank -o clicks.qrels
   skrank clicks labels model.skrank --grades 3 --thresholds 0.2,0.6
   skrank clicks labels model.skrank --log new.tsv --format tsv
@@ -106,7 +109,8 @@ def _add_fit(parser):
         "--chunk",
         metavar="N",
         type=int,
-        help="read N impressions at a time; default: all",
+        help="read N impressions of files at a time, of which none may be the "
+        "standard input; default: all",
     )
     parser.add_argument(
         "--save", metavar="FILE", type=OutputPath, help="file of the fitted model"

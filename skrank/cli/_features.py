@@ -39,7 +39,10 @@ def run(args: argparse.Namespace) -> None:
     search = search_of(args, index) if args.run is None else None
     queries = read_queries(args)
     given = _given(args, index)
-    extractor = _extractor(args, index, given).fit(index, **given)
+    extractor = _extractor(args, index, given)
+    unneeded = given.keys() - extractor._needs()
+    refuse_unused(args, "with these features, none of which needs it", unneeded)
+    extractor.fit(index, **given)
     if search is not None:
         query_of, document_of, _ = search.find(queries, args.k)
     else:

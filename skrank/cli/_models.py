@@ -174,5 +174,11 @@ def n_features_of_model(model: BaseEstimator) -> int:
     """Return the number of features that a model was fitted on."""
     n_features = getattr(model, "n_features_in_", None)
     if n_features is None:
-        raise CommandError(f"{type(model).__name__} in this file is not fitted")
+        name = type(model).__name__
+        if callable(getattr(model, "relevance", None)):
+            raise CommandError(
+                f"{name} in this file is a model of clicks and no ranker; 'skrank "
+                "clicks labels' makes judgements of it, from which a ranker learns"
+            )
+        raise CommandError(f"{name} in this file is not fitted")
     return n_features

@@ -14,7 +14,7 @@ from skrank._core._reading import NamedText, open_lines
 from skrank.cli import _names
 from skrank.cli._errors import CommandError
 from skrank.cli._io import source
-from skrank.cli._options import STANDARD, refuse_unused
+from skrank.cli._options import STANDARD, STDOUT, refuse_unused
 from skrank.cli._stdout import standard_output
 from skrank.datasets import (
     load_cranfield,
@@ -189,7 +189,12 @@ def write_by_name(write: Callable[[str], None], path: str | None) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "output")
-        write(copy)
+        try:
+            write(copy)
+        except OSError as error:
+            # Nobody chose the file, which is gone when the message is read.
+            where = f"{error.strerror}, in the folder for temporary files"
+            raise OSError(error.errno, where, STDOUT) from error
         with open(copy, "rb") as file, standard_output() as stream:
             stream.flush()
             shutil.copyfileobj(file, stream.buffer)

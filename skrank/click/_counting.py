@@ -25,7 +25,9 @@ class BasePriorModel(BaseClickModel):
     prior_skips : float, default=1.0
         Impressions without a click that each pair is taken to have had. A pair that was
         never shown has the relevance ``prior_clicks / (prior_clicks + prior_skips)``,
-        or 0.5 if both are 0.
+        or 0.5 if both are 0. Pairs in places where few users look stay close to it:
+        choose a mean such as documents have, as by 0.1 and 1.9, where labels are made
+        (:ref:`click_prior`).
     """
 
     prior_clicks: NonNegative = 1.0

@@ -40,6 +40,11 @@ def to_labels(
 
     so that quantiles make grades of like size, apart from ties, which have one grade.
 
+    A document in a place where few users look has about the relevance of the prior of
+    the model. If that is larger than the relevance of most documents, what stands low
+    gets good grades: fit models with ``prior_clicks`` and ``prior_skips`` whose mean is
+    that of documents, such as 0.1 and 1.9 (:ref:`click_prior`).
+
     Parameters
     ----------
     model : object with a method ``relevance``, or array-like of shape (n_pairs,)

@@ -42,6 +42,8 @@ class BasePosteriorModel(BaseCountingModel):
         Parameter a, at least 1, of the beta distribution of relevance before the log.
     prior_skips : float, default=1.0
         Parameter b, at least 1. With the defaults, the distribution is the uniform one.
+        Pairs in places where few users look stay close to the mean a / (a + b); where
+        labels are made, it had better be that of documents (:ref:`click_prior`).
 
     Attributes
     ----------

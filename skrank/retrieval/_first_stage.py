@@ -141,8 +141,8 @@ def fitted_extractors(
     index : InvertedIndex
         Fitted index.
     given : dict
-        Other arguments of ``fit``, such as ``links``; extractors that do not take one
-        are not given it.
+        Other arguments of ``fit``, such as ``links``; extractors that do not take one,
+        or have no feature that needs it, are not given it.
 
     Returns
     -------
@@ -151,17 +151,27 @@ def fitted_extractors(
     Raises
     ------
     ValueError
-        If no extractor takes one of the arguments.
+        If no extractor takes one of the arguments, or none of its features needs it.
     """
     extractors = [clone(extractor) for extractor in extractors_of(features)]
     for name in given:
         if not any(accepts(extractor, "fit", name) for extractor in extractors):
             raise ValueError(f"no extractor of features takes {name}; leave it out")
+        if not any(_uses(extractor, name) for extractor in extractors):
+            raise ValueError(
+                f"{name} must be None, because none of the features needs {name}; the "
+                "extractors of features choose others"
+            )
     for extractor in extractors:
-        extractor.fit(
-            index, **{k: v for k, v in given.items() if accepts(extractor, "fit", k)}
-        )
+        extractor.fit(index, **{k: v for k, v in given.items() if _uses(extractor, k)})
     return extractors
+
+
+def _uses(extractor: Any, name: str) -> bool:
+    """Return whether `fit` of an extractor is to be given an argument."""
+    if not accepts(extractor, "fit", name):
+        return False
+    return not isinstance(extractor, LetorFeatures) or name in extractor._needs()
 
 
 def saved_of_extractor(extractor: Any) -> dict[str, Any]:

@@ -63,7 +63,8 @@ def named_queries(queries: QueryTexts, field: str | None = None) -> NamedQueries
         )
     if isinstance(queries, Mapping):
         listed = as_queries(queries.values(), "queries")
-        ids = id_array(list(queries))
+        # Of no ids, NumPy would make an array of floats.
+        ids = id_array(list(queries)) if queries else np.zeros(0, dtype=object)
         check_no_missing_id(ids, "queries", "query id")
         return NamedQueries(ids, listed)
     listed = as_queries(queries, "queries")
@@ -111,9 +112,9 @@ def pairs_of(X: Any) -> Pairs:
     Raises
     ------
     ValueError
-        If X has not two such columns.
+        If X has not two such columns, or an id is missing.
     TypeError
-        If a query is no string, or an id is missing.
+        If a query is no string, or an id is not hashable.
     """
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         missing = [name for name in ("query", "document") if name not in X.columns]
@@ -125,10 +126,11 @@ def pairs_of(X: Any) -> Pairs:
         columns = [list(X["query"]), list(X["document"])]
     else:
         columns = _columns_of_array(X)
+    # First of all, because a list of one id would pass for the id.
+    check_hashable(np.fromiter(columns[1], dtype=object, count=len(columns[1])), "X")
     ids = as_ids(columns[1], "X", "document id")
     if len(ids):
         check_no_missing_id(ids, "X", "document id")
-        check_hashable(ids, "X")
     return Pairs(as_texts(columns[0], "the queries of X"), columns[1])
 
 

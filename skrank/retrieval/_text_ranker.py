@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._id_arrays import id_array
 from skrank._core._inner import check_scores_documents, fit_inner, scores_of
-from skrank._core._messages import shown
+from skrank._core._messages import has_control, shown
 from skrank._core._parameters import Parameters, PositiveInt, invalid_parameter
 from skrank._core._validation import check_arguments, check_grades
 from skrank.datasets import Run
@@ -194,7 +194,7 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
         ValueError
             If a parameter is not accepted, there are no documents, a row names none of
             them, a document is judged twice for a query, a query has two texts, or no
-            feature is made of the links, URLs or topics.
+            feature is made of the links, URLs or topics that are given.
         TypeError
             If the documents are of another kind, or a query is no string.
         """
@@ -253,12 +253,18 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``k`` is below 1, or there is no such field.
+            If ``k`` is below 1, there is no such field, the tag is no single word, or
+            the index was fitted again since the ranker was.
         TypeError
             If a query is missing or neither a string nor such a mapping.
         """
-        check_is_fitted(self, "estimator_")
+        self._check_fitted()
         check_arguments(TextRanker.rank, field=field, k=k, tag=tag)
+        if not tag or any(map(str.isspace, tag)) or has_control(tag):
+            raise ValueError(
+                "tag must be a word without blanks or control characters, got "
+                f"{shown(tag)}"
+            )
         ids, texts = named_queries(queries, field)
         pairs, scores = self._ranked(ids, texts)
         if k is not None:
@@ -269,7 +275,7 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
             scores = scores[kept]
         sizes = np.bincount(pairs.query_of, minlength=len(texts))
         return Run(
-            id_array(ids.tolist(), sizes),
+            id_array(ids.tolist(), sizes) if len(ids) else ids,
             names_of(pairs.document_of, self.index_),
             scores,
             tag,
@@ -292,11 +298,12 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a row names none of the documents of the collection.
+            If a row names none of the documents of the collection, or the index was
+            fitted again since the ranker was.
         TypeError
             If a query is no string.
         """
-        check_is_fitted(self, "estimator_")
+        self._check_fitted()
         rows = pairs_of(X)
         documents = numbers_of(rows.docids, self.index_)
         number_of: dict[str, int] = {}
@@ -351,9 +358,10 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If rows are not those of judgements, see `fit`, or there is no such measure.
+            If rows are not those of judgements, see `fit`, there is no such measure, or
+            the index was fitted again since the ranker was.
         """
-        check_is_fitted(self, "estimator_")
+        self._check_fitted()
         resolved = get_measure(measure)
         ids = groups_of(X, y, groups)
         check_query_leakage(self, ids, stacklevel=2)
@@ -373,6 +381,19 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
             groups=np.append(pairs.query_of, judged.query_of[missed]),
         )
         return float(value if resolved.greater_is_better else -value)
+
+    def _check_fitted(self) -> None:
+        """Refuse to search with parts that do not belong together."""
+        check_is_fitted(self, "estimator_")
+        if not self._is_of_index():
+            raise ValueError(
+                "index_ was fitted again after the ranker, which has learned from the "
+                "former documents; fit the ranker again"
+            )
+
+    def _is_of_index(self) -> bool:
+        """Return whether the first search still has the postings of the index."""
+        return self.index_._holds(self.retriever_.postings_)
 
     def _ranked(self, ids, texts: list[Any]) -> tuple[Candidates, np.ndarray]:
         """Return the candidates of queries, best first, with their scores."""
@@ -470,6 +491,7 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
                 [_description(extractor) for extractor in self.extractors_],
                 [_description(extractor) for extractor in own],
             ),
+            "index_": self._is_of_index(),
         }
         for name, is_unchanged in unchanged.items():
             if not is_unchanged:

@@ -202,21 +202,26 @@ class LetorFeatures(Parameters, FittedToIndex):
         ValueError
             If a parameter is not accepted, the documents lack one of the fields, a
             feature needs links, URLs or topics that are not given, or these are not of
-            the documents.
+            the documents, or no feature needs them.
         TypeError
             If a document or a URL is missing or no string.
         """
-        self._check_parameters()
+        needs = self._needs()
+        given: dict[str, Any] = {"links": links, "urls": urls, "topics": topics}
+        for name, value in given.items():
+            if value is not None and name not in needs:
+                raise ValueError(
+                    f"{name} must be None, because none of the features needs {name}; "
+                    "feature_set chooses others"
+                )
         self.index_ = as_index(documents, self.tokenizer)
         names = self._resolve_names()
-        needs = {n for f, name in names if f is None for n in PAGE_FEATURES[name]}
         if (
             urls is None
             and "urls" in needs
             and not isinstance(documents, InvertedIndex)
         ):
-            urls = documents_of(documents)[0].get("url")
-        given = {"links": links, "urls": urls, "topics": topics}
+            given["urls"] = urls = documents_of(documents)[0].get("url")
         missing = sorted(name for name in needs if given[name] is None)
         if missing:
             raise ValueError(
@@ -368,6 +373,13 @@ class LetorFeatures(Parameters, FittedToIndex):
                 f"one of {', '.join(map(repr, TABLES))}, different names, or None"
             )
             raise invalid_parameter(self, "feature_set", accepted, chosen)
+
+    def _needs(self) -> set[str]:
+        """Return which of links, URLs and topics the features are made of."""
+        self._check_parameters()
+        chosen: Any = self.feature_set or ()
+        names = TABLES[chosen] if isinstance(chosen, str) else chosen
+        return {need for name in names for need in PAGE_FEATURES.get(name, ())}
 
     def _resolve_names(self) -> list[tuple[str | None, str]]:
         """Return field and name of every feature; those of pages have no field."""

@@ -99,14 +99,18 @@ class HostRank(BasePageRank):
         sources = np.repeat(hosts, np.diff(matrix.indptr))
         targets = hosts[matrix.indices]
         # Sums of weights may overflow, and only their proportions count.
-        weights = matrix.data / (matrix.data.max(initial=0.0) or 1.0)
+        scale = _power_of_two(matrix.data.max(initial=0.0))
+        weights = matrix.data / scale
         between = sources != targets
         entries: Any = (weights[between], (sources[between], targets[between]))
         graph: Any = sparse.coo_array(entries, shape=(n_hosts, n_hosts)).tocsr()
         uniform = np.full((n_hosts, 1), 1 / n_hosts)
         importance = self._walk(graph, uniform)[:, 0]
-        shares = 1 + np.bincount(matrix.indices, matrix.data, minlength=n_nodes)
-        shares = np.minimum(shares, np.finfo(np.float64).max / n_nodes)
+        shares = 1 / scale + np.bincount(matrix.indices, weights, minlength=n_nodes)
+        # Shares of a host to which only small weights lead would be rounded.
+        largest = np.zeros(n_hosts)
+        np.maximum.at(largest, hosts, shares)
+        shares /= largest[hosts]
         if depths is not None:
             above = _whole_numbers(depths, n_nodes, "depths")
             # Relative to the top of the host, so that not all shares become 0.
@@ -116,6 +120,14 @@ class HostRank(BasePageRank):
         total = np.bincount(hosts, shares, minlength=n_hosts)
         self.scores_ = importance[hosts] * (shares / total[hosts])
         return self
+
+
+def _power_of_two(largest: float) -> float:
+    """Return a power of two that is not above a weight, but at least 1.
+
+    Division by it rounds nothing, as long as the results are no subnormal numbers.
+    """
+    return float(np.ldexp(1.0, max(int(np.frexp(largest)[1]) - 1, 0)))
 
 
 def _whole_numbers(given: Any, n_nodes: int, name: str) -> np.ndarray:

@@ -348,6 +348,10 @@ class InvertedIndex(Parameters, BaseEstimator):
             raise ValueError(f"field must be one of {self.fields_}, got {shown(field)}")
         return self._postings[field]
 
+    def _holds(self, postings: Postings) -> bool:
+        """Return whether `postings` made these, and `fit` was not called since."""
+        return any(postings is own for own in vars(self).get("_postings", {}).values())
+
     def count_queries(self, queries: Queries) -> sparse.csr_array:
         """Count the terms of queries, without terms that no document contains.
 

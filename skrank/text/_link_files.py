@@ -194,6 +194,7 @@ def _joined(url: str, target: str) -> str:
 def _one_form(url: str) -> str:
     """Return a URL without scheme, fragment and default port, the host in lower case.
 
+    The default port is that of the scheme, or of http or https where there is none.
     Pages of http and https are the same ones, as a rule; other schemes, such as mailto,
     stay in front.
     """

@@ -223,8 +223,9 @@ class LinkGraph:
     ) -> "LinkGraph":
         """Make a graph of pages and the URLs that stand in them.
 
-        URLs are compared without scheme, fragment and default port, and hosts without
-        case. If several pages have the same URL, links lead to the first of them.
+        URLs are compared without scheme, fragment and the default port of the scheme,
+        and hosts without case. If several pages have the same URL, links lead to the
+        first of them.
 
         Parameters
         ----------

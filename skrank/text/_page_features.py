@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax
 
+from skrank._core._validation import as_numbers
 from skrank.text._base import BaseTextModel
 from skrank.text._hits import HITS
 from skrank.text._host_rank import HostRank
@@ -65,7 +66,8 @@ def aligned_site(urls: Any, index: InvertedIndex) -> SiteMap:
 def aligned_topics(topics: Any, index: InvertedIndex) -> np.ndarray:
     """Return topics with a row for each document of an index."""
     shares_of_topics(topics, index.n_documents_)  # which checks them
-    return np.array(topics, dtype=np.float64).reshape(index.n_documents_, -1)
+    # A copy, which does not follow later changes of what was given.
+    return np.array(as_numbers(topics, "topics")).reshape(index.n_documents_, -1)
 
 
 def page_scores(

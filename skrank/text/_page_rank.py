@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, Positive, PositiveInt
+from skrank._core._validation import as_numbers
 from skrank.text._link_graph import LinkGraph, as_graph, transitions
 
 Links = LinkGraph | sparse.spmatrix | sparse.sparray | npt.ArrayLike
@@ -128,10 +128,7 @@ class BasePageRank(BaseLinkModel):
 
 def normalized_jumps(given: Any, n_nodes: int, name: str) -> np.ndarray:
     """Return weights of nodes, one column for each distribution, that sum to 1."""
-    try:
-        weights = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must hold numbers, got {shown(given)}") from None
+    weights = as_numbers(given, name)
     if weights.ndim not in (1, 2) or weights.shape[0] != n_nodes or not weights.size:
         raise ValueError(
             f"{name} must have a row for each of {n_nodes} nodes, got shape "
@@ -144,7 +141,7 @@ def normalized_jumps(given: Any, n_nodes: int, name: str) -> np.ndarray:
     if not largest.all():
         place = int(np.flatnonzero(largest == 0)[0])
         raise ValueError(f"{name} must not be all 0, as in column {place}")
-    weights /= largest  # or a sum may overflow
+    weights = weights / largest  # or a sum may overflow
     return weights / weights.sum(axis=0)
 
 

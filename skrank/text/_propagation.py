@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Positive, PositiveInt
-from skrank._core._validation import check_arguments
+from skrank._core._validation import as_numbers, check_arguments
 from skrank.text._link_graph import as_graph, transitions
 from skrank.text._page_rank import Links
 from skrank.text._site_map import SiteMap
@@ -76,9 +76,10 @@ def propagate_links(
     Raises
     ------
     ValueError
-        If values, links or relevance are not of these kinds, or alpha is out of range.
+        If values or relevance are no finite numbers, one or a row for each node, the
+        links are not accepted, or alpha is out of range.
     TypeError
-        If values, links or relevance are no numbers.
+        If the links are no matrix of numbers, or the values are sparse.
 
     See Also
     --------
@@ -154,10 +155,10 @@ def propagate_site(
     Raises
     ------
     ValueError
-        If there is not one finite value, or row of values, for each page, or alpha is
-        out of range.
+        If the values are no finite numbers, one or a row for each page, or alpha is out
+        of range.
     TypeError
-        If the values are no numbers, or the site is no `SiteMap`.
+        If the site is no `SiteMap`.
 
     See Also
     --------
@@ -185,6 +186,8 @@ def propagate_site(
             f"values must hold numbers for each of {len(site)} pages, got an array of "
             f"shape {given.shape} and dtype {given.dtype}"
         )
+    elif not np.isfinite(given.tocoo().data).all():
+        raise ValueError("values must be finite")
     return (1 + alpha) * given + (1 - alpha) * (site.child_shares @ given)
 
 
@@ -208,10 +211,7 @@ def _by_relevance(matrix: Any, relevance: Any) -> sparse.csr_array:
 
 
 def _checked_values(given: Any, n_nodes: int, name: str) -> np.ndarray:
-    try:
-        values = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must hold numbers, got {shown(given)}") from None
+    values = as_numbers(given, name)
     if values.ndim not in (1, 2) or values.shape[0] != n_nodes:
         raise ValueError(
             f"{name} must have a row for each of {n_nodes} nodes, got shape "

@@ -10,8 +10,13 @@ from scipy import sparse
 
 from skrank.text._texts import as_texts
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-_DEFAULT_PORT = re.compile(r":(?:80|443)?\Z")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://")
+# Without a scheme, either port may be the default one; any scheme may leave it empty.
+_DEFAULT_PORTS = {
+    "http": (":80", ":"),
+    "https": (":443", ":"),
+    "": (":80", ":443", ":"),
+}
 # Names of the pages that servers show for a directory.
 _INDEX_PAGE = re.compile(r"(?:index|default|home|main|welcome)\.[a-z0-9]+", re.I)
 
@@ -116,11 +121,17 @@ class SiteMap:
     @cached_property
     def parents(self) -> np.ndarray:
         """Parent of each page, -1 where there is none."""
-        index_of: dict[_Directory, int] = {}
-        for page, (place, is_index) in enumerate(self._places):
-            if is_index:
-                index_of.setdefault(place, page)
-        parents = [_parent(i, p, index_of) for i, (p, _) in enumerate(self._places)]
+        tree = _Tree()
+        nodes = [tree.node_of(place) for place, _ in self._places]
+        for page, (node, (_, is_index)) in enumerate(zip(nodes, self._places)):
+            if is_index and tree.index_page[node] < 0:
+                tree.index_page[node] = page
+        nearest = tree.nearest_index_pages()
+        # Parents of index pages stand in shorter directories: there are no circles.
+        parents = [
+            nearest[tree.above[node] if tree.index_page[node] == page else node]
+            for page, node in enumerate(nodes)
+        ]
         return np.array(parents, dtype=np.intp)
 
     @cached_property
@@ -158,7 +169,9 @@ def split_url(url: str) -> tuple[str, str, str]:
     rest = url[scheme.end() :] if scheme else url.removeprefix("//")
     rest, mark, query = rest.partition("?")
     host, slash, path = rest.partition("/")
-    host = _DEFAULT_PORT.sub("", host.rpartition("@")[2].lower())
+    host = host.rpartition("@")[2].lower()
+    ports = _DEFAULT_PORTS.get(scheme[1].lower() if scheme else "", (":",))
+    host = host.removesuffix(next((p for p in ports if host.endswith(p)), ""))
     return host, slash + path, mark + query
 
 
@@ -176,15 +189,38 @@ def _place_of(url: str) -> tuple[_Directory, bool]:
     return (host, *kept), is_index
 
 
-def _parent(page: int, place: _Directory, index_of: dict[_Directory, int]) -> int:
-    """Return the index page of the nearest directory that has one, other than a page.
+class _Tree:
+    """Hosts and directories as nodes of a tree, whose root, node 0, is above all hosts.
 
-    Parents of index pages stand in shorter directories, so that there are no circles.
+    A node is found from the one above it, so that a path of many directories takes as
+    many steps as it has characters, and no part of it is hashed again.
+
+    Attributes
+    ----------
+    above : list of int
+        Node above each node, which has a lower number; the root is above itself.
+    index_page : list of int
+        Index page of each node; -1 where there is none.
     """
-    if index_of.get(place) == page:
-        place = place[:-1]
-    while place:
-        if place in index_of:
-            return index_of[place]
-        place = place[:-1]
-    return -1
+
+    def __init__(self):
+        self.above, self.index_page = [0], [-1]
+        self._below: dict[tuple[int, str], int] = {}
+
+    def node_of(self, place: _Directory) -> int:
+        """Return the node of a directory, after adding those that are missing."""
+        node = 0
+        for name in place:
+            below = self._below.setdefault((node, name), len(self.above))
+            if below == len(self.above):
+                self.above.append(node)
+                self.index_page.append(-1)
+            node = below
+        return node
+
+    def nearest_index_pages(self) -> list[int]:
+        """Return the index page of each node or else of the nearest one above it."""
+        nearest: list[int] = []
+        for above, page in zip(self.above, self.index_page):
+            nearest.append(page if page >= 0 or not nearest else nearest[above])
+        return nearest

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._validation import as_numbers
 from skrank.text._link_graph import as_graph
 from skrank.text._page_rank import BasePageRank, Links, normalized_jumps
 
@@ -66,7 +67,7 @@ class TopicPageRank(BasePageRank):
         ValueError
             If a parameter, the links or the topics are not accepted.
         TypeError
-            If links or topics are no numbers.
+            If the links are no matrix of numbers, or the topics are sparse.
         """
         self._check_parameters()
         graph = as_graph(links)
@@ -90,10 +91,10 @@ class TopicPageRank(BasePageRank):
         Raises
         ------
         ValueError
-            If there is not one weight for each topic, one is negative or not finite, or
+            If there is not one number for each topic, one is negative or not finite, or
             all of a query are 0.
         TypeError
-            If weights are no numbers.
+            If the weights are a sparse matrix.
         """
         return mixed_topics(self, weights, "scores_")
 
@@ -102,10 +103,7 @@ def mixed_topics(model: Any, weights: npt.ArrayLike, name: str) -> np.ndarray:
     """Return scores of topics, an attribute of a model, mixed by weights of queries."""
     check_is_fitted(model, name)
     scores = getattr(model, name)
-    try:
-        rows = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("weights must hold numbers") from None
+    rows = as_numbers(weights, "weights")
     n_topics = scores.shape[1]
     if rows.ndim != 2 or rows.shape[1] != n_topics:
         raise ValueError(

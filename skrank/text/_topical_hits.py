@@ -85,7 +85,7 @@ class TopicalHITS(BaseLinkModel):
         ValueError
             If a parameter, the links or the topics are not accepted.
         TypeError
-            If links or topics are no numbers.
+            If the links are no matrix of numbers, or the topics are sparse.
         """
         self._check_parameters()
         matrix = as_graph(links).matrix
@@ -130,7 +130,7 @@ class TopicalHITS(BaseLinkModel):
             If there is not one weight for each topic, one is negative or not finite, or
             all of a query are 0.
         TypeError
-            If weights are no numbers.
+            If the weights are a sparse matrix.
         """
         return (
             mixed_topics(self, weights, "authorities_"),

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._parameters import Interval
+from skrank._core._validation import as_numbers
 from skrank.text._link_graph import as_graph, transitions
 from skrank.text._page_rank import Links, normalized_jumps
 from skrank.text._topic_page_rank import TopicPageRank
@@ -78,7 +79,7 @@ class TopicalPageRank(TopicPageRank):
         ValueError
             If a parameter, the links or the topics are not accepted.
         TypeError
-            If links or topics are no numbers.
+            If the links are no matrix of numbers, or the topics are sparse.
         """
         self._check_parameters()
         graph = as_graph(links)
@@ -106,7 +107,7 @@ class TopicalPageRank(TopicPageRank):
 def shares_of_topics(topics: Any, n_nodes: int) -> np.ndarray:
     """Return the share of each topic in each document, which sum to 1."""
     normalized_jumps(topics, n_nodes, "topics")  # which checks them
-    weights = np.array(topics, dtype=np.float64).reshape(n_nodes, -1)
+    weights = as_numbers(topics, "topics").reshape(n_nodes, -1)
     largest = weights.max(axis=1, keepdims=True)
     weights = np.where(largest > 0, weights / np.where(largest > 0, largest, 1), 1.0)
     return weights / weights.sum(axis=1, keepdims=True)

@@ -107,7 +107,7 @@ class TrustRank(BasePageRank):
             If a parameter, the links or the judgements are not accepted, or no seed is
             good.
         TypeError
-            If links or judgements are no numbers.
+            If the links are no matrix of numbers, or the judgements are sparse.
         """
         self._check_parameters()
         graph = as_graph(links)

@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skrank._core._inner import accepts, name_of
+from skrank._core._messages import shown
 from skrank._core._parameters import invalid_parameter
 from skrank._meta import BaseMetaRanker
 from skrank._rows import GroupedRows
@@ -59,7 +61,9 @@ class PropensityWeightedRanker(BaseMetaRanker):
     propensities : array-like, estimator or None, default=None
         Curve, with the propensity of the place k at ``[k - 1]``; or an estimator with
         ``fit(X, clicks, groups, positions=)`` and ``propensities_``, which is cloned;
-        or None where `fit` is given the propensity of each row.
+        or None where `fit` is given the propensity of each row. Of an estimator that
+        learns from a log, such as `InterventionPropensities`, give the
+        ``propensities_``.
     estimate : {"weights", "clicks", "grades"}, default="weights"
         How relevance is estimated; see above.
     clip : float, default=None
@@ -148,6 +152,7 @@ class PropensityWeightedRanker(BaseMetaRanker):
                 "or an estimator of it where fit is given positions; or pass fit the "
                 "propensity of each row"
             )
+        self._check_source(source)
         if not hasattr(source, "fit"):
             return check_curve(source), None
         rows = replace(data, side={"positions": data.side["positions"]})
@@ -156,6 +161,22 @@ class PropensityWeightedRanker(BaseMetaRanker):
             accepted = "a curve, or an estimator that learns propensities_"
             raise invalid_parameter(self, "propensities", accepted, source)
         return check_curve(model.propensities_), model
+
+    def _check_source(self, source: Any) -> None:
+        """Refuse what knows propensities, but is no curve and no learner from rows."""
+        if hasattr(source, "fit"):
+            if accepts(source, "fit", "positions"):
+                return
+            problem = f"{name_of(source)}.fit takes no positions"
+        elif callable(getattr(source, "propensities", None)):
+            problem = f"{shown(source)} is no curve"
+        else:
+            return
+        raise TypeError(
+            f"propensities: {problem}; pass the propensities_ of a fitted estimator or "
+            "the propensities(n_positions) of a user as the curve, or give fit, for "
+            "each row, what skrank.click.to_propensities returns"
+        )
 
     def _estimated(self, data: GroupedRows, propensities) -> GroupedRows:
         """Return the rows, grades and weights that the estimator learns from."""

@@ -250,6 +250,13 @@ def test_mistakes(fails, folder, arguments, words, monkeypatch, letor):
     assert words in fails("clicks", *arguments)
 
 
+@pytest.mark.parametrize("command", ["predict", "rank"])
+def test_a_model_of_clicks_is_no_ranker(fails, folder, letor, command):
+    error = fails(command, folder / "dcm.skrank", letor / "test.txt")
+    words = "DependentClickModel in this file is a model of clicks and no ranker"
+    assert words in error
+
+
 def test_the_run_of_a_simulation_is_read_by_its_scores(ok, folder, tmp_path):
     (tmp_path / "run").write_text("q0 Q0 d2 1 0.5 t\nq0 Q0 d1 2 0.7 t\n")
     command = ("clicks", "simulate", tmp_path / "run", "--qrels", folder / "qrels")

@@ -1,5 +1,6 @@
 """``skrank index``, ``search`` and ``features``: texts in, runs and features out."""
 
+import errno
 import gzip
 import io
 import json
@@ -329,6 +330,47 @@ def test_mistakes_are_told_in_a_line(
     monkeypatch.chdir(texts)
     assert message in fails(*arguments)
     assert not (texts / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "features"),
+    [
+        ("--links", "title.bm25"),
+        ("--links", "title.bm25,page.url_length"),
+        ("--urls", "title.bm25,page.inlinks"),
+        ("--links", "ohsumed"),
+        ("--urls", "ohsumed"),
+    ],
+)
+def test_links_and_urls_that_no_feature_needs(fails, index, texts, option, features):
+    (texts / "links").write_text("d1 d2\n")
+    (texts / "urls").write_text("".join(f"d{i}\ta.org/{i}\n" for i in range(1, 5)))
+    given = {"--links": texts / "links", "--urls": texts / "urls"}
+    if "page." not in features:
+        given = {option: given[option]}
+    error = fails(
+        *("features", index, texts / "queries.tsv", "--feature-set", features),
+        *(part for pair in given.items() for part in pair),
+    )
+    assert f"{option} has no effect with these features" in error
+
+
+def test_a_full_folder_for_temporary_files_is_told_by_the_output(
+    fails, index, texts, monkeypatch
+):
+    def no_space(*args, **kwargs):
+        path = next(a for a in args if isinstance(a, str) and a.endswith("output"))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    monkeypatch.setattr("skrank.cli._features.dump_letor", no_space)
+    monkeypatch.setattr("skrank.cli._index.save_index", no_space)
+    for arguments in (
+        ("features", index, texts / "queries.tsv"),
+        ("index", texts / "docs.jsonl", "-o", "-"),
+    ):
+        assert fails(*arguments) == (
+            "<stdout>: No space left on device, in the folder for temporary files"
+        )
 
 
 def test_an_index_needs_ids(fails, texts):

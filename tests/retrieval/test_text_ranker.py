@@ -1,10 +1,14 @@
 """Rankers of texts against the steps that they put together, done one by one."""
 
+import pickle
+from copy import deepcopy as copy_of
+
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -270,6 +274,10 @@ def test_links_and_urls_reach_the_features_and_the_file(rows, index, tmp_path):
     assert one.scores.tobytes() == other.scores.tobytes()
     with pytest.raises(ValueError, match="no extractor of features takes urls"):
         TextRanker(RankSVM(), features=[]).fit(*rows, documents=index, urls=urls)
+    for given in ({"links": links}, {"urls": urls}, {"topics": np.ones(60)}):
+        (name,) = given
+        with pytest.raises(ValueError, match=f"{name} must be None, .* needs {name}"):
+            TextRanker(RankSVM()).fit(*rows, documents=index, **given)
     ranker.extractors_[0].set_params(alpha=0.25)
     with pytest.raises(TypeError, match="extractors_ is not what fit learns"):
         save_model(ranker, tmp_path / "other.skrank")
@@ -384,6 +392,8 @@ def test_judged_pairs_are_the_judgements(documents):
         ({"X": pd.DataFrame({"query": ["a", "b"]})}, "the columns 'query' and 'docu"),
         ({"X": [["a", None], ["b", "d1"]]}, "one document id per row"),
         ({"X": {"query": ["a"]}}, "X must hold pairs"),
+        ({"X": [["a", ["a"]], ["b", "d1"]]}, r"X must hold hashable ids, got \['a'\]"),
+        ({"X": [["a", ["a"]], ["b", ["b"]]]}, r"X must hold hashable ids, got \['a'\]"),
         ({"y": [-1, 0]}, "y must"),
         ({"y": [1]}, "y "),
         ({"groups": [1]}, "groups"),
@@ -416,6 +426,60 @@ def test_bad_parameters_are_named(rows, index):
     ranker = TextRanker(RankSVM()).fit(*rows, documents=index)
     with pytest.raises(ValueError, match="k must be a whole number >= 1"):
         ranker.rank(["w1"], k=0)
+    for tag in ("a b", "", "a\n", "a\x07"):
+        with pytest.raises(ValueError, match="tag must be a word without blanks"):
+            ranker.rank(["w1"], tag=tag)
+    assert ranker.rank(["w1"], tag="a.b").tag == "a.b"
+
+
+def test_a_ranker_must_be_fitted_first(rows):
+    X, y, groups = rows
+    for call in (
+        lambda ranker: ranker.rank(["w1"]),
+        lambda ranker: ranker.predict(X),
+        lambda ranker: ranker.score(X, y, groups),
+    ):
+        with pytest.raises(NotFittedError, match="TextRanker instance is not fitted"):
+            call(TextRanker(RankSVM()))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"retriever": LSI(n_components=3)},
+        {"retriever": BM25(field="body"), "features": []},
+    ],
+)
+def test_an_index_that_was_fitted_again_is_told(rows, documents, tmp_path, parameters):
+    X, y, groups = rows
+    index = InvertedIndex().fit(documents)
+    ranker = TextRanker(RankSVM(), **parameters)
+    ranker.fit(*rows, documents=index)
+    expected = ranker.predict(X)
+    for copy in (ranker, copy_of(ranker), pickle.loads(pickle.dumps(ranker))):
+        assert copy.predict(X).tobytes() == expected.tobytes()
+    # The bodies are the same ones, but a feature of the titles would be another.
+    turned = {**documents.fields, "title": documents.fields["title"][::-1]}
+    index.fit(TextCollection(documents.ids, turned))
+    for call in (
+        lambda: ranker.rank(["w1"]),
+        lambda: ranker.predict(X),
+        lambda: ranker.score(X, y, groups),
+    ):
+        with pytest.raises(ValueError, match="index_ was fitted again after the ranke"):
+            call()
+    with pytest.raises(TypeError, match=r"cannot be saved: \w+ is not what"):
+        save_model(ranker, tmp_path / "ranker.skrank")
+    again = ranker.fit(*rows, documents=index)
+    assert len(again.rank(["w1"]).docids)
+
+
+def test_no_queries_make_a_run_whose_ids_have_their_type(rows, index):
+    ranker = TextRanker(RankSVM()).fit(*rows, documents=index)
+    assert ranker.rank([]).groups.dtype == ranker.rank(["w1"]).groups.dtype
+    assert ranker.rank({}).groups.dtype == object
+    assert ranker.rank({"q": "unheard"}).groups.dtype.kind == "U"
 
 
 def test_a_fit_that_fails_leaves_the_ranker_as_it_was(rows, index):

@@ -95,3 +95,20 @@ def test_bad_input_is_named():
         LetorFeatures(models=[BM25()]).fit(FIELDS)
     with pytest.raises(ValueError, match="query_of must hold numbers from 0 to 3"):
         LetorFeatures().fit(FIELDS).extract(QUERIES, [4], [0])
+
+
+@pytest.mark.parametrize(
+    ("feature_set", "given"),
+    [
+        (None, {"links": np.ones((2, 2))}),
+        (["whole.bm25", "page.inlinks"], {"urls": ["a.org", "b.org"]}),
+        (["page.url_length"], {"topics": [[1], [1]]}),
+        ("ohsumed", {"links": np.ones((2, 2))}),
+    ],
+)
+def test_what_no_feature_needs_is_refused(feature_set, given):
+    (name,) = given
+    needed = {"links": np.eye(2)} if name == "urls" else {}
+    needed |= {"urls": ["a.org", "b.org"]} if name == "topics" else {}
+    with pytest.raises(ValueError, match=f"{name} must be None, .* needs {name}"):
+        LetorFeatures(feature_set=feature_set).fit(["a b", "b"], **needed, **given)

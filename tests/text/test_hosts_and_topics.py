@@ -57,6 +57,18 @@ def test_hosts_take_large_depths_and_weights():
     assert np.allclose(model.scores_, [1 / 3, 1 / 6, 1 / 2])
 
 
+def test_the_largest_weights_of_one_host():
+    for weight in (1e308, np.finfo(np.float64).max):
+        model = HostRank().fit(np.full((3, 3), weight), [0, 0, 0])
+        assert np.allclose(model.scores_, 1 / 3, rtol=1e-12)
+    # The first page of three gets all links, the others nothing next to it; the other
+    # host, to whose pages nothing leads, shares by depth alone.
+    links = np.zeros((5, 5))
+    links[:3, 0] = np.finfo(np.float64).max
+    found = HostRank().fit(links, [0, 0, 0, 1, 1], depths=[0, 0, 0, 0, 1]).scores_
+    assert np.allclose(found, [1 / 2, 0, 0, 1 / 3, 1 / 6], rtol=1e-12, atol=1e-300)
+
+
 @pytest.mark.parametrize("stay", [0.0, 0.4, 1.0])
 def test_topical_page_rank_solves_its_linear_system(stay):
     links, shares = random_links(2), shares_of(random_topics(2))

@@ -396,8 +396,10 @@ def test_bad_parameters_are_named(options, message):
     ],
 )
 def test_what_is_not_of_the_documents_is_named(arguments, message):
+    features = ["page.hostrank", "page.topical_pagerank"]  # which need all of these
+    whole = {"links": np.eye(5), "urls": list("abcde"), "topics": np.ones(5)}
     with pytest.raises((ValueError, TypeError), match=message):
-        LetorFeatures().fit(PAGES, **arguments)
+        LetorFeatures(feature_set=features).fit(PAGES, **(whole | arguments))
 
 
 def test_links_are_not_weighed_by_negative_scores():

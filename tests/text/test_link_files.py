@@ -104,3 +104,19 @@ def test_urls_that_are_none():
         LinkGraph.from_urls(["a"], ["b"])
     with pytest.raises(ValueError, match="urls must be different"):
         LinkGraph.from_urls(["a", "a"], [[], []])
+
+
+def test_only_the_default_port_of_the_scheme_is_left_out():
+    urls = ["http://a.org:443/", "https://a.org/", "https://a.org:80/"]
+    targets = [
+        ["https://a.org:443/", "http://a.org:80/"],
+        ["http://a.org:443/", "https://A.org:/"],
+        ["HTTP://a.org:80/"],
+    ]
+    graph = LinkGraph.from_urls(urls, targets)
+    assert graph.matrix.toarray().tolist() == [[0, 1, 0], [1, 1, 0], [0, 1, 0]]
+    # Without a scheme, either port may be the default one.
+    bare = LinkGraph.from_urls(
+        ["a.org", "a.org:8080"], [["//a.org:443/"], ["//a.org:80"]]
+    )
+    assert bare.matrix.toarray().tolist() == [[1, 0], [1, 0]]

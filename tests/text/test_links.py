@@ -8,7 +8,16 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skrank.export import load_model, save_model
-from skrank.text import HITS, LinkGraph, PageRank, TopicPageRank, TrustRank, _link_graph
+from skrank.text import (
+    HITS,
+    LinkGraph,
+    PageRank,
+    TopicalHITS,
+    TopicalPageRank,
+    TopicPageRank,
+    TrustRank,
+    _link_graph,
+)
 
 # Figure 1.3 of [Liu2011]: seven pages, numbered from 1, and the pages they link to.
 FIGURE = {
@@ -274,7 +283,7 @@ def test_bad_topics_and_weights():
         TopicPageRank().fit(graph, np.eye(7)[:, :2] * [1, 0])
     with pytest.raises(ValueError, match="topics must be finite and >= 0"):
         TopicPageRank().fit(graph, -np.ones(7))
-    with pytest.raises(TypeError, match="trusted must hold numbers"):
+    with pytest.raises(ValueError, match="trusted must hold numbers"):
         TrustRank().fit(graph, ["yes"] * 7)
     with pytest.raises(ValueError, match="one dimension"):
         TrustRank().fit(graph, np.ones((7, 2)))
@@ -287,3 +296,27 @@ def test_bad_topics_and_weights():
         TopicPageRank().fit(graph, np.ones(7)).combine([1, 1])
     with pytest.raises(ValueError, match="damping must be"):
         PageRank(damping=1.1).fit(graph)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        np.array(["2020-01-01"] * 7, dtype="datetime64[D]"),
+        np.full(7, 1 + 1j),
+        np.ma.MaskedArray(np.ones(7), mask=np.arange(7) == 2),
+    ],
+    ids=["dates", "complex", "masked"],
+)
+def test_topics_of_odd_types_are_not_converted(odd):
+    for model in (TopicPageRank(), TrustRank(), TopicalPageRank(), TopicalHITS()):
+        with pytest.raises(ValueError, match=r"(topics|trusted) must"):
+            model.fit(figure(), odd)
+    fitted = TopicPageRank().fit(figure(), np.eye(7))
+    with pytest.raises(ValueError, match="weights must"):
+        fitted.combine(odd[None, :])
+
+
+def test_topics_are_left_as_they_were_given():
+    topics = np.arange(1.0, 8.0)
+    TopicPageRank().fit(figure(), topics)
+    assert topics.tolist() == list(range(1, 8))

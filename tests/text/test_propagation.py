@@ -142,3 +142,26 @@ def test_bad_input_of_sites_is_named():
         propagate_site([1.0], site)
     with pytest.raises(ValueError, match="numbers for each of 2 pages"):
         propagate_site(sparse.csr_array(np.ones((3, 1))), site)
+    for wrong in (np.nan, np.inf):
+        for make in (sparse.csr_array, sparse.csc_array, sparse.lil_array):
+            with pytest.raises(ValueError, match="values must be finite"):
+                propagate_site(make([[1.0], [wrong]]), site)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
+        np.array([1 + 1j, 2.0]),
+        np.ma.MaskedArray([1.0, 2.0], mask=[True, False]),
+    ],
+    ids=["dates", "complex", "masked"],
+)
+def test_odd_types_are_not_converted(odd):
+    graph = LinkGraph.from_edges([0], [1])
+    with pytest.raises(ValueError, match="values must"):
+        propagate_links(odd, graph)
+    with pytest.raises(ValueError, match="relevance must"):
+        propagate_links([1.0, 2.0], graph, relevance=odd)
+    with pytest.raises(ValueError, match="values must"):
+        propagate_site(odd, SiteMap(["a.org", "b.org"]))

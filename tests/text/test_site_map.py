@@ -95,6 +95,52 @@ def test_any_strings_are_urls_and_make_a_forest(urls):
     assert (site.depths >= 0).all()
 
 
+class _Counted(str):
+    """A name that counts how many characters of names were hashed."""
+
+    hashed = 0
+    __slots__ = ()
+
+    def __hash__(self):
+        _Counted.hashed += len(self)
+        return super().__hash__()
+
+    def __eq__(self, other):
+        return super().__eq__(other)
+
+
+def test_the_parents_of_deep_pages_take_as_many_steps_as_there_are_directories():
+    site = SiteMap(["a.org/", "a.org/" + "d/" * 300 + "x", "a.org/" + "d/" * 300])
+    places = [(tuple(map(_Counted, p)), is_index) for p, is_index in site._places]
+    object.__setattr__(site, "_places", places)
+    _Counted.hashed = 0
+    assert site.parents.tolist() == [-1, 2, 0]
+    assert _Counted.hashed <= 4 * sum(map(len, site.urls))
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["a", "b", "..", "", "index.html", "x"]), max_size=5),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_parents_by_their_definition(paths):
+    site = SiteMap(["h.org/" + "/".join(path) for path in paths])
+    places = site._places
+    expected = []
+    for page, (place, is_index) in enumerate(places):
+        first = {}
+        for other, (directory, other_is_index) in reversed([*enumerate(places)]):
+            if other_is_index:
+                first[directory] = other
+        above = [place[:n] for n in range(len(place), 0, -1)]
+        if is_index and first[place] == page:
+            del above[0]
+        expected.append(next((first[d] for d in above if d in first), -1))
+    assert site.parents.tolist() == expected
+
+
 def test_what_is_no_url_is_named():
     with pytest.raises(TypeError, match="urls must hold strings; item 1 is missing"):
         SiteMap(["a.org", None])

@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank.click import PositionBasedModel, SimulatedUser
 from skrank.exceptions import InvalidParameterError
 from skrank.export import load_model, save_model
 from skrank.metrics import make_ranking_scorer
@@ -220,11 +221,24 @@ def test_what_finds_no_propensities_is_refused():
         TypeError, match=r"propensities: RankSVM.fit takes no positions"
     ):
         _fit(RankSVM(), RankSVM())
-    with pytest.raises(TypeError, match="propensities must score documents"):
-        _fit(RankSVM(), InterventionPropensities())
     inner = PropensityWeightedRanker(RankSVM(), CURVE)
     nested = _fit(RankSVM(), inner)  # it has a curve, which it was given
     assert_array_equal(nested.propensities_, CURVE)
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (InterventionPropensities(), "InterventionPropensities.fit takes no positions"),
+        (PositionBasedModel(), "PositionBasedModel.fit takes no positions"),
+        (SimulatedUser(examination="position"), "SimulatedUser(.*) is no curve"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_learns_from_logs_is_refused_with_the_remedy(source, problem):
+    remedy = "; pass the propensities_ of a fitted estimator or .*to_propensities"
+    with pytest.raises(TypeError, match=f"propensities: {problem}{remedy}"):
+        _fit(RankSVM(), source)
 
 
 def test_clicks_are_needed():
