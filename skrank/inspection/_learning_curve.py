@@ -20,12 +20,13 @@ class LearningCurveDisplay:
     Parameters
     ----------
     n_documents : dict of str to array-like of shape (n_points,)
-        Numbers of documents, by the name of the selector.
+        Numbers of documents, by the name of the selector; not negative.
     values : dict of str to array-like of shape (n_points,)
         Measure of rankers that learned from as many documents, or by how much it is
         ahead of a reference.
     intervals : dict of str to array-like of shape (n_points, 2), default=None
-        Bounds of the values of some or all selectors, which are drawn as bands.
+        Lower and upper bounds of the values of some or all selectors, which are drawn
+        as bands.
     measure_name : str, default="measure"
         Name of the measure.
     reference : str or None, default=None
@@ -97,7 +98,8 @@ class LearningCurveDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If the data are no curves, or names differ.
+            If the data are no curves, names differ, numbers of documents are missing or
+            negative, or a lower bound is above the upper one.
         """
         curves = self._checked()
         ax = axes_or_new(ax, "LearningCurveDisplay.plot")
@@ -145,12 +147,11 @@ class LearningCurveDisplay:
                 given = getattr(self, kind)[name]
                 return as_shaped(given, f"{kind}[{name!r}]", shape, lengths)
 
+            values = part("values", "n_points")
+            counts = part("n_documents", "n_points")
             band = part("intervals", "n_points", 2) if name in bands else None
-            curves[name] = (
-                part("n_documents", "n_points"),
-                part("values", "n_points"),
-                band,
-            )
+            _check_points(name, counts, band)
+            curves[name] = counts, values, band
         return curves
 
     @classmethod
@@ -231,3 +232,22 @@ class LearningCurveDisplay:
             measure_name=comparison.measure_name,
             reference=reference,
         ).plot(ax, **line_kw)
+
+
+def _check_points(name, counts, band) -> None:
+    """Check the numbers of documents of a selector, and the order of its bounds."""
+    wrong = np.isnan(counts) | (counts < 0)
+    if wrong.any():
+        raise ValueError(
+            f"n_documents[{name!r}] must hold numbers of documents, which are at least "
+            f"0, got {counts[wrong][0]:g}"
+        )
+    if band is None:
+        return
+    exchanged = band[:, 0] > band[:, 1]
+    if exchanged.any():
+        low, high = band[exchanged][0]
+        raise ValueError(
+            f"intervals[{name!r}] must hold lower bounds before upper ones, got "
+            f"{low:g} before {high:g}"
+        )

@@ -21,6 +21,7 @@ from skrank.selection._training_base import (
     SampledMixin,
     SharedMixin,
     TrainingSelection,
+    check_queries_of,
     places_by,
     ranks_of_systems,
     table_of,
@@ -256,15 +257,7 @@ def stat_ap(
     grades = check_grades(y, n_samples=len(table))
     ids = resolve_groups(groups, scores, y, n_samples=len(table), caller="stat_ap")
     index = QueryIndex.from_groups(ids, canonical=True)
-    codes = index.restore(index.codes)
-    if len(selection.pool) and (
-        selection.pool[-1] >= len(codes)
-        or not np.array_equal(codes[selection.rows], selection.query)
-    ):
-        raise ValueError(
-            "groups must hold the queries of the rows that were selected from, in "
-            "their order; those of the selection are others"
-        )
+    check_queries_of(selection, index)
     ranks = ranks_of_systems(index.take(table), index.ptr)
     ranks = index.restore(ranks)[selection.rows]
     own = grades[selection.rows]
@@ -314,18 +307,18 @@ def estimated_sums(
         above = _sum_before(weight[kept], query[kept])
         alike = np.empty(len(kept))
         own = kept[within]
-        place = query[own] * (selection.stratum.max(initial=0) + 1)
-        alike[within] = _sum_before(weight[own], place + selection.stratum[own])
+        alike[within] = _sum_before(weight[own], query[own], selection.stratum[own])
         pairs = ratio[kept] * (above - alike / selection.stratum_size[kept])
         terms = weight[kept] * (1.0 + pairs) / rank[kept]
         precision[:, s] = np.bincount(query[kept], terms, minlength=n_queries)
     return number, precision
 
 
-def _sum_before(values, classes) -> np.ndarray:
-    """Return the sum of the values before each one of the same class."""
-    starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
+def _sum_before(values, *keys) -> np.ndarray:
+    """Return the sum of the values before each one of the same keys."""
     if not len(values):
         return np.zeros(0)
+    new = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    starts = np.flatnonzero(np.append(True, new))
     ptr = np.append(starts, len(values)).astype(np.intp)
     return segment_cumsum(values, ptr) - values

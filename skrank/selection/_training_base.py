@@ -11,16 +11,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skrank._core._best_first import best_first
+from skrank._core._id_arrays import id_list
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     as_ids,
     as_numbers,
     check_grades,
+    check_hashable,
     check_no_missing_id,
     resolve_groups,
 )
 from skrank.datasets import Qrels
+from skrank.datasets._runs import first_duplicate
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +138,9 @@ class TrainingSelection:
         y : array-like of shape (n_documents,)
             Grades of all rows, of which only those of selected rows are read.
         groups : array-like of shape (n_documents,)
-            Query id of each row.
+            Query id of each row, as it was when the documents were selected.
         docids : array-like of shape (n_documents,)
-            Document id of each row.
+            Document id of each row, which no other row of its query has.
 
         Returns
         -------
@@ -146,8 +150,9 @@ class TrainingSelection:
         Raises
         ------
         ValueError
-            If lengths differ, there are fewer rows than were selected from, or an id is
-            missing.
+            If lengths differ, there are fewer rows than were selected from, their
+            queries are others, an id is missing, or a document occurs twice for a query
+            of the pool.
         """
         grades = check_grades(y)
         least = int(self.pool[-1]) + 1 if len(self.pool) else 0
@@ -157,13 +162,65 @@ class TrainingSelection:
                 f"{least}; got {len(grades)}"
             )
         ids = resolve_groups(groups, n_samples=len(grades), caller="to_qrels")
-        documents = as_ids(docids, "docids")
-        check_no_missing_id(documents, "docids")
+        index = QueryIndex.from_groups(ids, canonical=True)
+        codes = check_queries_of(self, index)
+        # Something is selected from every query, so that the others are none of its.
+        strange = ~np.isin(codes[self.pool], self.query)
+        if strange.any():
+            row = self.pool[np.flatnonzero(strange)[0]]
+            raise ValueError(
+                f"groups must hold the queries of the rows that were selected from; "
+                f"row {row} is of query {shown(id_list(ids)[row])}, from which nothing "
+                "was selected"
+            )
+        documents = as_ids(docids, "docids", "document id")
+        check_no_missing_id(documents, "docids", "document id")
+        check_hashable(documents, "docids")
         if len(documents) != len(grades):
             raise ValueError(f"docids has {len(documents)} ids for {len(grades)} rows")
         judged = np.full(len(grades), -1.0)
         judged[self.rows] = grades[self.rows]
-        return Qrels(ids[self.pool], documents[self.pool], judged[self.pool])
+        groups, documents = ids[self.pool], documents[self.pool]
+        duplicate = first_duplicate(groups, documents)
+        if duplicate is not None:
+            raise ValueError(
+                f"docids must hold a document once per query; row "
+                f"{self.pool[duplicate]} has {shown(id_list(documents)[duplicate])} a "
+                f"second time for query {shown(id_list(groups)[duplicate])}"
+            )
+        return Qrels(groups, documents, judged[self.pool])
+
+
+def check_queries_of(selection: TrainingSelection, index: QueryIndex) -> np.ndarray:
+    """Check that rows have the queries of those that were selected from.
+
+    Parameters
+    ----------
+    selection : TrainingSelection
+        What was selected.
+    index : QueryIndex
+        Queries of the rows, numbered by ascending id.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        Number of the query of each row.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rows, or selected ones have other queries.
+    """
+    codes = index.restore(index.codes)
+    if len(selection.pool) and (
+        selection.pool[-1] >= len(codes)
+        or not np.array_equal(codes[selection.rows], selection.query)
+    ):
+        raise ValueError(
+            "groups must hold the queries of the rows that were selected from, in "
+            "their order; those of the selection are others"
+        )
+    return codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,6 +100,43 @@ def test_wrong_data_are_refused(comparison):
         ).plot()
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"intervals": {"a": [[0, 1]]}},
+            r"intervals\['a'\] must be an array of shape \(2, 2\), got shape \(1, 2\)",
+        ),
+        (
+            {"n_documents": {"a": [1, 2, 3]}},
+            r"n_documents\['a'\] must be an array of shape \(2,\), got shape \(3,\)",
+        ),
+        (
+            {"intervals": {"a": [[0.0, 1.0], [0.5, 0.25]]}},
+            r"intervals\['a'\] must hold lower .* got 0.5 before 0.25",
+        ),
+        ({"n_documents": {"a": [1, -2]}}, r"n_documents\['a'\] must .* 0, got -2"),
+        ({"n_documents": {"a": [np.nan, 2]}}, r"n_documents\['a'\] must .* got nan"),
+        ({"n_documents": {"a": ["x", "y"]}}, r"n_documents\['a'\] must hold numbers"),
+        ({"values": {"a": ["x", "y"]}}, r"values\['a'\] must hold numbers"),
+    ],
+)
+def test_malformed_points_are_named(changed, message):
+    data = {"n_documents": {"a": [1, 2]}, "values": {"a": [0.1, 0.2]}}
+    LearningCurveDisplay(**data).plot()
+    with pytest.raises(ValueError, match=message):
+        LearningCurveDisplay(**(data | changed)).plot()
+
+
+def test_undefined_values_are_gaps():
+    display = LearningCurveDisplay(
+        n_documents={"a": [0, 2.5]},
+        values={"a": [np.nan, 0.2]},
+        intervals={"a": [[np.nan, np.nan], [0.2, 0.2]]},
+    ).plot()
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), [np.nan, 0.2])
+
+
 def test_curves_can_be_drawn_without_a_comparison():
     display = LearningCurveDisplay(
         n_documents={"a": [1, 2]},

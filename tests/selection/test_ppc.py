@@ -1,5 +1,6 @@
 """Selection by the consistency of preferences, against sums over all pairs."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -48,12 +49,15 @@ def of(X, y, groups, mu):
 def test_products_are_those_of_all_pairs(mu):
     _, R = columns(X, Y, GROUPS, mu)
     consistent, index = of(X, Y, GROUPS, mu)
-    np.testing.assert_allclose(consistent.gram(), R @ R.T, rtol=1e-9, atol=1e-12)
+    unit = 2.0**consistent.exponent
+    np.testing.assert_allclose(
+        consistent.gram() * unit**2, R @ R.T, rtol=1e-9, atol=1e-12
+    )
     direction = RNG.normal(size=4)
     kept = direction @ R > 0
     slack, scores = consistent.pairs_of(direction)
     np.testing.assert_allclose(
-        consistent.product(slack, scores), R @ kept, rtol=1e-9, atol=1e-12
+        consistent.product(slack, scores) * unit, R @ kept, rtol=1e-9, atol=1e-12
     )
     listed = kept_pairs(consistent.y, scores, slack, index.ptr)
     rows = np.arange(40) if index.order is None else index.order
@@ -74,6 +78,81 @@ def test_pairs_of_the_bound_are_those_of_one_sign(mu):
     assert set(map(tuple, chosen)) in ((kept, other) if mu == 0 else (kept,))
     if mu == 1000.0:
         assert len(chosen) == len(pairs)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize("n_features", [41, 200])
+def test_wide_features_are_compared_in_the_space_of_the_rows(n_features, mu):
+    X = np.random.default_rng(3).normal(size=(40, n_features)) + 7.0
+    narrow, index = of(X, Y, GROUPS, mu)
+    assert narrow.gram().shape == (41, 41)
+    wide, _ = of(X, Y, GROUPS, mu)
+    means = np.add.reduceat(index.take(X), index.ptr[:-1]) / index.sizes[:, None]
+    wide.X = (index.take(X) - means[index.codes]) / 2.0**wide.exponent
+    assert wide.gram().shape == (n_features + 1, n_features + 1)
+    np.testing.assert_allclose(narrow.X @ narrow.X.T, wide.X @ wide.X.T, atol=1e-12)
+    # Of what is exact twice, the greatest eigenvalue and what is taken in the end.
+    largest = [np.linalg.eigvalsh(each.gram())[-1] for each in (narrow, wide)]
+    assert largest[0] == pytest.approx(largest[1], rel=1e-12)
+    _, R = columns(X, Y, GROUPS, mu)
+    unit = 2.0**narrow.exponent
+    assert largest[0] * unit**2 == pytest.approx(np.linalg.norm(R, 2) ** 2)
+    slack, scores = wide.solved(20)
+    found_slack, found = narrow.solved(20)
+    np.testing.assert_allclose(found, scores, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found_slack, slack, rtol=1e-9, atol=1e-12)
+    rows = np.arange(40) if index.order is None else index.order
+    listed = rows[kept_pairs(wide.y, scores, slack, index.ptr)]
+    chosen = PPCSelection(mu=mu).select_pairs(X, GROUPS, y=Y)
+    np.testing.assert_array_equal(chosen, listed)
+
+
+def test_memory_is_that_of_the_features():
+    """Not that of a square matrix of them, which would take 128 MB."""
+    X = np.random.default_rng(0).normal(size=(20, 4000))
+    tracemalloc.start()
+    try:
+        PPCSelection(0.5).select(X, GROUPS[:20], y=Y[:20])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * X.nbytes
+
+
+@pytest.mark.parametrize("power", [-1000, -500, 500, 1020])
+@pytest.mark.parametrize("n_features", [3, 60])
+def test_features_and_mu_of_any_size_are_compared(power, n_features):
+    """A power of two changes no digit, so that no choice changes either."""
+    X = np.random.default_rng(4).uniform(-1, 1, size=(40, n_features))
+    unit = 2.0**power
+    one, other = PPCSelection(0.4, mu=0.5), PPCSelection(0.4, mu=0.5 * unit)
+    rows = one.select(X, GROUPS, y=Y).rows
+    pairs = one.select_pairs(X, GROUPS, y=Y)
+    assert 0 < len(pairs) < len(all_pairs(Y, GROUPS))
+    np.testing.assert_array_equal(other.select(X * unit, GROUPS, y=Y).rows, rows)
+    np.testing.assert_array_equal(other.select_pairs(X * unit, GROUPS, y=Y), pairs)
+
+
+@pytest.mark.parametrize("n_features", [3, 60])
+def test_a_mu_far_from_the_features_is_none_or_takes_all_pairs(n_features):
+    X = np.random.default_rng(4).normal(size=(40, n_features))
+    every = set(map(tuple, all_pairs(Y, GROUPS)))
+    for mu, size in ((1e200, 1.0), (1.7e308, 1e-300), (1e100, 1e-200)):
+        found = PPCSelection(mu=mu).select_pairs(X * size, GROUPS, y=Y)
+        assert set(map(tuple, found)) == every
+        # Documents are told apart by the margins of pairs all the same.
+        rows = PPCSelection(0.4, mu=mu).select(X * size, GROUPS, y=Y).rows
+        usual = PPCSelection(0.4, mu=1e6).select(X, GROUPS, y=Y).rows
+        np.testing.assert_array_equal(rows, usual)
+    for mu, size in ((1.0, 1e200), (1e-200, 1e300)):
+        found = PPCSelection(mu=mu).select_pairs(X * size, GROUPS, y=Y)
+        none = PPCSelection(mu=0.0).select_pairs(X, GROUPS, y=Y)
+        assert set(map(tuple, found)) == set(map(tuple, none))
+    # A large feature that is constant in each query hides none of the others.
+    constant = np.column_stack([X, 2.0**900 * (GROUPS + 1.0)])
+    found = PPCSelection().select_pairs(constant, GROUPS, y=Y)
+    expected = PPCSelection().select_pairs(X, GROUPS, y=Y)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("seed", range(6))

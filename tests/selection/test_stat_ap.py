@@ -214,6 +214,37 @@ def test_estimates_are_sums_over_pairs(sampling):
             assert strict[q, s] == pytest.approx(expected, rel=1e-12)
 
 
+def test_strata_of_two_queries_are_none_together():
+    """What lies above in a stratum of the same number of another query is no pair."""
+    # The last stratum of each query has the number of the first one of the next.
+    strata = [[0, 1, 1], [1, 1, 2], [2, 2, 0]]
+    ranks = np.array([[2.0, 3, 5], [1, 4, 6], [2, 6, 7]])
+    rng = np.random.default_rng(0)
+    probability = rng.uniform(0.2, 0.9, 9)
+    sizes = np.array([4, 3, 3, 5, 2, 2, 6, 6, 3])
+    selection = TrainingSelection(
+        np.arange(9),
+        probability,
+        np.arange(9),
+        np.repeat(range(3), 3),
+        np.ravel(strata),
+        sizes,
+    )
+    number, precision = estimated_sums(
+        selection, np.ones(9, dtype=bool), ranks.reshape(9, 1), 3
+    )
+    np.testing.assert_allclose(number, (1 / probability).reshape(3, 3).sum(axis=1))
+    for q in range(3):
+        own = range(3 * q, 3 * q + 3)
+        expected = sum(
+            1 / (ranks.ravel()[k] * selection.joint_probability([k], [i])[0])
+            for k in own
+            for i in own
+            if i <= k
+        )
+        assert precision[q, 0] == pytest.approx(expected, rel=1e-12)
+
+
 def test_all_documents_give_average_precision():
     rng = np.random.default_rng(1)
     groups, scores = rng.integers(0, 9, 200), rng.normal(size=200)
@@ -247,6 +278,48 @@ def test_documents_of_different_queries_are_independent():
     pi = chosen.probability
     both = chosen.joint_probability([0, 1], [2, 3])
     np.testing.assert_allclose(both, pi[:2] * pi[2:])
+
+
+def test_judgements_are_of_the_queries_that_were_selected_from():
+    rng = np.random.default_rng(0)
+    groups, scores = np.repeat(range(4), 10), rng.permutation(40) * 1.0
+    y, docids = rng.integers(0, 2, 40), [f"d{i}" for i in range(40)]
+    chosen = InfAPSampling(0.5, random_state=0).select(scores, groups)
+    assert len(chosen.to_qrels(y, groups, docids).y) == 40
+    with pytest.raises(ValueError, match="those of the selection are others"):
+        chosen.to_qrels(y, np.repeat(range(8), 5), docids)
+    with pytest.raises(ValueError, match="those of the selection are others"):
+        chosen.to_qrels(y, np.repeat(range(2), 20), docids)
+    # Where all selected rows are of the first of two queries, the pool tells.
+    first = DepthPooling(2).select(np.zeros(8), ONE)
+    pooled = TrainingSelection(
+        first.rows,
+        first.probability,
+        np.arange(8),
+        first.query,
+        first.stratum,
+        first.stratum_size,
+    )
+    with pytest.raises(ValueError, match="row 4 is of query 1, from which nothing"):
+        pooled.to_qrels(Y, np.repeat(range(2), 4), range(8))
+
+
+def test_documents_are_judged_once_per_query():
+    groups = np.array([0, 1, 0, 1, 0])
+    chosen = InfAPSampling(1.0, random_state=0).select(np.arange(5.0), groups)
+    qrels = chosen.to_qrels([1] * 5, groups, ["a", "a", "b", "b", "c"])
+    assert len(qrels.y) == 5
+    with pytest.raises(
+        ValueError, match=r"docids must .* row 3 has 'a' a second time for query 1"
+    ):
+        chosen.to_qrels([1] * 5, groups, ["a", "a", "b", "a", "c"])
+    # Rows outside the pool are nobody's.
+    part = InfAPSampling(1.0, random_state=0).select([1, 2, np.nan], [0] * 3)
+    assert len(part.to_qrels([1, 0, 0], [0] * 3, ["a", "b", "b"]).y) == 2
+    with pytest.raises(ValueError, match="docids must hold one document id per row"):
+        chosen.to_qrels([1] * 5, groups, ["a", None, "b", "a", "c"])
+    with pytest.raises(ValueError, match="with one document id per row"):
+        chosen.to_qrels([1] * 5, groups, [["a", "b"]] * 5)
 
 
 def infap_by_formula(run, grades, sampled):

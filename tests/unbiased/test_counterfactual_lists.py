@@ -107,9 +107,7 @@ def test_weights_beyond_floats_are_cut_off_or_refused():
     logged, new = [-800.0, -1.0], [0.0, -1.0]
     cut = evaluate_lists([2.0, 1.0], logged, new, max_weight=1.0)
     assert cut["policy"] == 1.5
-    with pytest.raises(
-        ValueError, match=r"runs must be at most 1e\+50 times as"
-    ):
+    with pytest.raises(ValueError, match=r"runs must be at most 1e\+50 times as"):
         evaluate_lists([2.0, 1.0], logged, new)
     with pytest.raises(ValueError, match=r"rewards must be from -1e\+50 to 1e\+50"):
         evaluate_lists([1e300, 1.0], [-1.0, -1.0], new)
@@ -117,9 +115,7 @@ def test_weights_beyond_floats_are_cut_off_or_refused():
 
 def test_lists_that_are_never_shown_have_no_mean():
     runs = {"never": [-np.inf] * 2, "same": [-1.0] * 2}
-    with pytest.warns(
-        UserWarning, match="the estimate of 'never' is NaN: it nev"
-    ):
+    with pytest.warns(UserWarning, match="the estimate of 'never' is NaN: it nev"):
         found = evaluate_lists([2.0, 1.0], [-1.0] * 2, runs, self_normalize=True)
     assert np.isnan(found["never"])
     assert found["same"] == 1.5
