@@ -103,10 +103,12 @@ def with_column(X: Any, j: int, values: Any) -> Any:
     if hasattr(X, "tocsc"):
         # CSR rows cannot be written to in place without moving all entries behind.
         columns = X.tocsc().astype(_dtype_for(X.dtype, values))
-        made = sparse.csc_array if isinstance(X, sparse.sparray) else sparse.csc_matrix
         own = np.broadcast_to(values, (X.shape[0],))[:, None].astype(columns.dtype)
-        parts = [columns[:, :j], made(own), columns[:, j + 1 :]]
-        return sparse.hstack(parts, format="csr")
+        parts = [columns[:, :j], sparse.csc_array(own), columns[:, j + 1 :]]
+        joined = sparse.hstack(parts, format="csr")
+        # Old versions of SciPy join arrays to a matrix.
+        is_array = isinstance(X, sparse.sparray)
+        return sparse.csr_array(joined) if is_array else sparse.csr_matrix(joined)
     X = np.asarray(X)
     changed = np.array(X, dtype=_dtype_for(X.dtype, values))
     changed[:, j] = values
