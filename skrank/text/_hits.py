@@ -1,6 +1,7 @@
 """Authorities and hubs."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -74,27 +75,56 @@ class HITS(BaseLinkModel):
         self._check_parameters()
         matrix = as_graph(links).matrix
         n_nodes = matrix.shape[0]
-        # Scores do not depend on the scale of weights, but products may overflow.
-        scale = matrix.data.max(initial=0.0) or 1.0
-        parts = (matrix.data / scale, matrix.indices, matrix.indptr)
-        outward = sparse.csr_array(parts, shape=matrix.shape)
-        inward = outward.T.tocsr()
-        authorities = hubs = np.full(n_nodes, 1 / n_nodes)
-        converged = False
-        for step in range(1, self.max_iter + 1):  # noqa: B007
-            new = of_sum_one(inward @ hubs)
-            back = of_sum_one(outward @ new)
-            # Authorities may stand still for one step while hubs still change.
-            change = np.abs(new - authorities).sum() + np.abs(back - hubs).sum()
-            authorities, hubs = new, back
-            if change <= self.tol or not matrix.nnz:
-                converged = True
-                break
-        self.n_iter_ = step
-        self.authorities_, self.hubs_ = authorities, hubs
+        first = np.full(n_nodes, 1 / n_nodes)
+        found = reinforced(matrix, first, self.tol, self.max_iter)
+        self.authorities_, self.hubs_, self.n_iter_, converged = found
         if not converged:
             self._warn()
         return self
+
+
+def reinforced(
+    matrix: Any,
+    first: np.ndarray,
+    tol: float,
+    max_iter: int,
+    on_the_way: Callable[[np.ndarray], np.ndarray] = lambda scores: scores,
+) -> tuple[np.ndarray, np.ndarray, int, bool]:
+    """Return authorities and hubs that follow from each other.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_nodes, n_nodes)
+        Weights of links.
+    first : ndarray of shape (n_nodes,) or (n_nodes, n_topics)
+        Scores before the first step.
+    tol : float
+        Change of all scores in a step from which on the steps end.
+    max_iter : int
+        Largest number of steps.
+    on_the_way : callable, optional
+        What becomes of scores before they follow the links; they stay by default.
+
+    Returns
+    -------
+    tuple of (ndarray, ndarray, int, bool)
+        Authorities, hubs, the number of steps, and whether they have converged.
+    """
+    # Scores do not depend on the scale of weights, but products may overflow.
+    scale = matrix.data.max(initial=0.0) or 1.0
+    parts = (matrix.data / scale, matrix.indices, matrix.indptr)
+    outward = sparse.csr_array(parts, shape=matrix.shape)
+    inward = outward.T.tocsr()
+    authorities = hubs = first
+    for step in range(1, max_iter + 1):
+        new = of_sum_one(inward @ on_the_way(hubs))
+        back = of_sum_one(outward @ on_the_way(new))
+        # Authorities may stand still for one step while hubs still change.
+        change = np.abs(new - authorities).sum() + np.abs(back - hubs).sum()
+        authorities, hubs = new, back
+        if change <= tol or not matrix.nnz:
+            return authorities, hubs, step, True
+    return authorities, hubs, max_iter, False
 
 
 def of_sum_one(scores: np.ndarray) -> np.ndarray:

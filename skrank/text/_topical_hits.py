@@ -4,9 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from skrank.text._hits import of_sum_one
+from skrank.text._hits import reinforced
 from skrank.text._link_graph import as_graph
 from skrank.text._page_rank import BaseLinkModel, Links
 from skrank.text._topic_page_rank import mixed_topics
@@ -90,23 +89,14 @@ class TopicalHITS(BaseLinkModel):
         self._check_parameters()
         matrix = as_graph(links).matrix
         shares = shares_of_topics(topics, matrix.shape[0])
-        # Scores do not depend on the scale of weights, but products may overflow.
-        scale = matrix.data.max(initial=0.0) or 1.0
-        parts = (matrix.data / scale, matrix.indices, matrix.indptr)
-        outward = sparse.csr_array(parts, shape=matrix.shape)
-        inward = outward.T.tocsr()
-        authorities = hubs = shares / len(shares)
-        converged = False
-        for step in range(1, self.max_iter + 1):  # noqa: B007
-            new = of_sum_one(inward @ turned(hubs, shares, self.stay))
-            back = of_sum_one(outward @ turned(new, shares, self.stay))
-            change = np.abs(new - authorities).sum() + np.abs(back - hubs).sum()
-            authorities, hubs = new, back
-            if change <= self.tol or not matrix.nnz:
-                converged = True
-                break
-        self.n_iter_ = step
-        self.authorities_, self.hubs_ = authorities, hubs
+        found = reinforced(
+            matrix,
+            shares / len(shares),
+            self.tol,
+            self.max_iter,
+            lambda scores: turned(scores, shares, self.stay),
+        )
+        self.authorities_, self.hubs_, self.n_iter_, converged = found
         if not converged:
             self._warn()
         return self
