@@ -19,6 +19,9 @@ from skrank.solvers._base import (
 
 # `OptimizeResult.status` of a line search that found no lower point.
 _NO_LOWER_POINT = 2
+# Evaluations of one line search. Beside a hinge the curvature changes by orders of
+# magnitude within one step, and the 20 of SciPy do not always reach the minimum.
+_MAX_STEPS = 50
 #: What helps where the gradient is 0 at the start.
 FLAT_START = (
     "the gradient is 0 where it starts. Losses without a margin are flat where all "
@@ -95,6 +98,7 @@ class LBFGS(BaseSolver):
                 "maxiter": self.max_iter,
                 "maxfun": 20 * self.max_iter,
                 "maxcor": self.memory,
+                "maxls": _MAX_STEPS,
                 "gtol": self.tol,
                 "ftol": 10 * np.finfo(float).eps,
             },

@@ -238,3 +238,22 @@ def test_a_late_kink_is_told_from_too_few_iterations():
 
     with pytest.warns(ConvergenceWarning, match="kinks use SmoothingHomotopy"):
         LBFGS().solve(Ridge(), np.array([3.0, 1.0]), None)
+
+
+@pytest.mark.parametrize("seed", [4, 6, 230, 381, 456, 467])
+def test_long_line_searches_beside_a_hinge(seed):
+    # Two to four documents of one query: with whitened features, the curvature on the
+    # two sides of the hinge differs by orders of magnitude. SciPy's number of steps in
+    # a line search is too small for these.
+    rng = np.random.RandomState(seed)
+    n, d = rng.randint(2, 5), rng.randint(1, 25)
+    X = rng.randn(n, d) * 10.0 ** rng.uniform(-1, 1) + rng.randn(d) * rng.randint(0, 3)
+    y = rng.randint(0, 3, n)
+    y[:2] = 0, 1
+    ranker = RankSVM(alpha=10.0 ** rng.randint(-6, 0)).fit(X, y, np.zeros(n))
+    # Any two grades that differ are a pair; at the minimum its gradient is 0.
+    better, worse = np.nonzero(y[:, None] > y)
+    difference = X[better] - X[worse]
+    lack = np.maximum(0.0, 1.0 - difference @ ranker.coef_)
+    gradient = -2.0 * lack @ difference / len(lack) + ranker.alpha * ranker.coef_
+    assert np.abs(gradient).max() <= 1e-5 * max(1.0, np.abs(difference).max())
