@@ -28,9 +28,9 @@ from skrank.model_selection import QueryShuffleSplit
 from skrank.rankers import LambdaMART, YetiRank
 
 RATES = loguniform(0.02, 0.2)
+# Rates stay "auto", which follows from the data and the number of trees.
 TREES = {
     "n_estimators": [200, 400],
-    "learning_rate": RATES,
     "min_gain_to_noise": [1.5, 3.0, 5.0],
     "min_samples_leaf": [5, 20, 50],
     "l2_regularization": [0.0, 10.0, 30.0, 100.0],

@@ -7,6 +7,7 @@ results do not depend on the number of threads.
 
 import numpy as np
 
+from libc.stdint cimport uint32_t
 from libcpp cimport bool as cbool
 
 from skrank._core._for_each_query cimport (
@@ -56,6 +57,8 @@ cdef extern from "_neighbour_pairs.hpp" namespace "skrank" nogil:
     void neighbour_losses(Queries, const double *scores, Perturbed,
                           const double *weight, const double *scale, double *values,
                           double *gradient, double *hessian, int n_threads) except +
+    void draw_logistic(const uint32_t *bits, Py_ssize_t n, double scale, double *out,
+                       int n_threads) except +
 
 cdef extern from "_glue.hpp":
     pass
@@ -290,3 +293,34 @@ def neighbour_pairs(const double[::1] scores, const Py_ssize_t[::1] ptr,
     with nogil:
         neighbour_losses(queries, s, perturbed, w, factor, v, g, h, n_threads)
     return values, gradient, hessian
+
+
+def logistic_noise(const uint32_t[:, ::1] bits, double scale, int n_threads):
+    """Draws from the logistic distribution.
+
+    Parameters
+    ----------
+    bits : ndarray of shape (n_rankings, n_documents), dtype uint32
+        Whole numbers, all of equal chance.
+    scale : float
+        Scale of the distribution.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings, n_documents)
+        scale * log(u / (1 - u)), where u is (bits + 1/2) / 2^32. Complexity: O(n) for
+        n numbers.
+    """
+    if bits is None:
+        raise ValueError("bits must be an array, got None")
+    noise = np.empty((bits.shape[0], bits.shape[1]))
+    cdef Py_ssize_t n = bits.shape[0] * bits.shape[1]
+    if n == 0:
+        return noise
+    cdef const uint32_t *b = &bits[0, 0]
+    cdef double *out = out_doubles(noise.reshape(-1))
+    with nogil:
+        draw_logistic(b, n, scale, out, n_threads)
+    return noise

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "_for_each_query.hpp"
@@ -26,6 +28,47 @@ SKRANK_INLINE Vec log_one_plus(Vec z) {
     Vec sum = {};
     for (int k = 35; k > 0; k -= 2) sum = sum * square + 1.0 / k;
     return 2.0 * t * sum;
+}
+
+// log(x) for normal numbers x > 0: x is 2^k times a number z in [sqrt(1/2), sqrt(2)), whose
+// logarithm is the series of the inverse hyperbolic tangent of (z - 1) / (z + 1).
+SKRANK_INLINE Vec log_of_normal(Vec x) {
+    const double ln2_high = 6.93147180369123816490e-01;  // 33 bits: k * ln2_high exact
+    const double ln2_low = 1.90821492927058770002e-10;
+    const int64_t root_of_half = 0x3fe6a09e667f3bcd;  // its bits
+    const Mask exponent = ((Mask)x - root_of_half) >> 52;
+    const Vec z = (Vec)((Mask)x - (exponent << 52));
+    // Small whole numbers are the low bits of 1.5 * 2^52.
+    const Vec k = (Vec)(exponent + 0x4338000000000000) - 6755399441055744.0;
+    const Vec t = (z - 1.0) / (z + 1.0), square = t * t;
+    Vec series = {};
+    for (int j = 21; j > 1; j -= 2) series = series * square + 1.0 / j;
+    return k * ln2_high + (2.0 * t + (2.0 * t * square * series + k * ln2_low));
+}
+
+// Draws from the logistic distribution: scale * log(u / (1 - u)) where u is bits + 1/2 in
+// units of 2^-32.
+SKRANK_CLONES static void logistic_draws(const uint32_t *bits, Index n, double scale,
+                                         double *out) {
+    using Bits = uint32_t __attribute__((vector_size(LANES * sizeof(uint32_t))));
+    for (Index i = 0; i < n; i += LANES) {
+        const int m = static_cast<int>(std::min<Index>(LANES, n - i));
+        Bits some = {};
+        std::memcpy(&some, bits + i, m * sizeof(uint32_t));
+        // Whole numbers below 2^52 are the low bits of 2^52.
+        const Mask wide = __builtin_convertvector(some, Mask) | 0x4330000000000000;
+        const Vec u = (((Vec)wide - 4503599627370496.0) + 0.5) / 4294967296.0;
+        store_some(out + i, m, scale * log_of_normal(u / (1.0 - u)));
+    }
+}
+
+constexpr int DRAWS_AT_ONCE = 1 << 14;
+
+static void draw_logistic(const uint32_t *bits, Index n, double scale, double *out,
+                          int n_threads) {
+    for_each_chunk(n, DRAWS_AT_ONCE, n_threads, {}, [=](Index first, Index last, Scratch &) {
+        logistic_draws(bits + first, last - first, scale, out + first);
+    });
 }
 
 // Pairs of a ranking by the difference of their scores, that of the preferred document

@@ -121,9 +121,9 @@ class _PreparedPerturbed(PreparedLoss):
     def _draw(self, number):
         rng = np.random.default_rng([self.seed, number])
         shape = (self.n_rankings, self.n_documents)
-        # From 32 bits each: four times as fast as ``rng.logistic``.
-        uniform = (rng.integers(2**32, size=shape, dtype=np.uint32) + 0.5) / 2.0**32
-        self.noise = self.scale * np.log(uniform / (1.0 - uniform))
+        # From 32 bits each: many times as fast as ``rng.logistic``.
+        bits = rng.integers(2**32, size=shape, dtype=np.uint32)
+        self.noise = _lambda_losses.logistic_noise(bits, self.scale, self.n_threads)
 
     def drawn_anew(self, number: int):
         """Return the same loss with other draws, those of this number.

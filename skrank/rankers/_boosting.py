@@ -24,7 +24,12 @@ from skrank.losses import BaseLoss
 from skrank.losses._base import with_seeds
 from skrank.rankers._dropout import Dropout, staged_with_dropout
 from skrank.rankers._leaf_steps import column_of, refine_leaves
-from skrank.rankers._learning_rates import scheduled_rates
+from skrank.rankers._learning_rates import (
+    grown_rate,
+    rate_for,
+    scheduled_rates,
+    squares_to_hessian,
+)
 from skrank.rankers._linear_leaves import LinearLeaves, check_linear_leaves
 from skrank.rankers._query_sampling import (
     QuerySample,
@@ -49,7 +54,11 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
     learning_rate : float, "auto", callable or sequence of float, default="auto"
         Factor by which each tree is multiplied. "auto" takes
         :math:`\min(0.3, 10 (n / 10^4)^{1/3} / T)` for T trees and n documents to train
-        on: the more documents, the more can be learned before trees fit noise. A
+        on: the more documents, the more can be learned before trees fit noise. With
+        ``min_gain_to_noise`` above 0, which keeps trees from fitting noise, rates grow
+        where there is little of it: with :math:`S`, the mean squared gradient over the
+        mean Hessian, below half of what it was before the first tree, the factor is
+        :math:`(S_0 / 2 S)^2` times as large, and 0.3 at most. A
         sequence holds the rate of each round, and a function returns that of round
         ``i``, counted from 0; it is called for all rounds before the first one. A warm
         start goes on with the rates of the rounds that it adds.
@@ -107,8 +116,9 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         sums of Hessians in these functions, for features of standard deviation 1: the
         larger it is, the flatter they are.
     warm_start : bool, default=False
-        Whether to add trees to those of the last `fit`, with the same bins and the same
-        ``hessian_unit_`` and, where it is "auto", the same learning rate.
+        Whether to add trees to those of the last `fit`, with the same bins, the same
+        ``gradient_unit_`` and ``hessian_unit_`` and, where it is "auto", the same rule
+        for the learning rate.
 
     Attributes
     ----------
@@ -116,9 +126,12 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         Loss that the trees were fitted to.
     learning_rate_ : float
         Factor by which each tree was multiplied; the mean over all ``n_estimators``
-        rounds if it changes from round to round.
+        rounds if rates were given one by one, and the lowest if "auto" made them grow.
     learning_rates_ : ndarray of shape (n_rounds,)
         Factor of the trees of each round that was kept.
+    gradient_unit_ : float
+        Mean squared gradient over the mean Hessian of the training documents before the
+        first tree.
     hessian_unit_ : float
         Mean Hessian of the training documents before the first tree; 1 for a loss
         without a Hessian.
@@ -289,8 +302,14 @@ class Boosting(AdditiveRun):
     def arrange(self, data):
         return ordered_by_content(data, effective_n_threads(self.ranker.n_jobs))
 
-    def _raw_of(self, data):
-        return self.ranker._raw(data.X.given, data.ptr)[data.X.order]
+    def start_of(self, data):
+        scores = self.ranker._start_scores(data.X.given, data.ptr)[data.X.order]
+        return self._started(data, scores)
+
+    def add_earlier(self, scores, data):
+        given = np.empty_like(scores)
+        given[data.X.order] = scores
+        return self.ranker._add_weak(given, data.X.given)[data.X.order]
 
     def bind(self):
         ranker, data = self.ranker, self.data
@@ -318,6 +337,7 @@ class Boosting(AdditiveRun):
         self.loss_name = type(self.loss).__name__
         self.descends = self.loss.descends
         self.schedule = scheduled_rates(ranker)
+        self.rates: list[float] = []
 
     @property
     def remedy(self) -> str:
@@ -357,11 +377,33 @@ class Boosting(AdditiveRun):
             return self.ranker.learning_rate_
         return float(self.schedule[iteration])
 
-    def _way(self, iteration) -> float:
-        """Return the sum of the rates of all rounds before this one."""
-        if self.schedule is None:
-            return self.ranker.learning_rate_ * iteration
-        return float(self.schedule[:iteration].sum())
+    def _way(self) -> float:
+        """Return the sum of the rates of all rounds so far."""
+        return float(np.append(self.ranker.learning_rates_, self.rates).sum())
+
+    @property
+    def adapts(self) -> bool:
+        """Whether rates grow where there is little noise.
+
+        Trees that are fitted while others are left out shrink by what these were, and
+        trees that may fit noise lower the gradients, too.
+        """
+        ranker = self.ranker
+        chosen = self.schedule is not None or ranker.learning_rate != "auto"
+        return not chosen and not ranker.dropout and ranker._gain_to_noise() > 0.0
+
+    def _next_rate(self, gradient, hessian, iteration) -> float:
+        """Return the rate of a round; remember it, and the units of the first one."""
+        ranker, rate = self.ranker, self.rate(iteration)
+        if iteration == 0:
+            ranker.hessian_unit_ = 1.0 if hessian is None else float(np.mean(hessian))
+            unit = squares_to_hessian(gradient, hessian)
+            ranker.gradient_unit_ = unit if np.isfinite(unit) else 0.0
+        if self.adapts:
+            now = squares_to_hessian(gradient, hessian)
+            rate = grown_rate(rate, ranker.gradient_unit_, now)
+        self.rates.append(rate)
+        return rate
 
     def resume(self):
         super().resume()
@@ -380,6 +422,7 @@ class Boosting(AdditiveRun):
         rates = np.full(self.n_done, ranker.learning_rate_)
         vars(ranker).setdefault("learning_rates_", rates)
         vars(ranker).setdefault("hessian_unit_", 1.0)
+        vars(ranker).setdefault("gradient_unit_", 0.0)
 
     def _check_constraints(self):
         """Refuse constraints on scores that the trees there are may not keep."""
@@ -442,12 +485,10 @@ class Boosting(AdditiveRun):
             objective = self._mean_loss(self._derivatives()[0])
             self.dropout.take_out(iteration)
         values, gradient, hessian = self._derivatives()
-        if iteration == 0:
-            mean = 1.0 if hessian is None else float(np.mean(hessian))
-            self.ranker.hessian_unit_ = mean
+        way = self._way()
+        self.options["learning_rate"] = self._next_rate(gradient, hessian, iteration)
         unit = self.ranker.hessian_unit_
         self.options["l2"] = self.ranker.l2_regularization * unit
-        self.options["learning_rate"] = self.rate(iteration)
         if self.linear is not None:
             self.linear.l2 = self.ranker.linear_l2 * unit
         self.before_trees(iteration)
@@ -456,7 +497,7 @@ class Boosting(AdditiveRun):
         sample = self._draw(rows_seed, gradient, hessian)
         noise = faded(
             self.ranker.random_strength,
-            self._way(iteration),
+            way,
             self.data.n_documents,
         )
         before = self.scores.copy() if self.ranker.leaf_iterations > 1 else None
@@ -517,8 +558,9 @@ class Boosting(AdditiveRun):
     def keep(self, n_rounds):
         ranker, n_trees = self.ranker, n_rounds * self.n_outputs
         ranker._warn_without_split(self.trees, self.given[0], self.prepared)
-        rates = [self.rate(self.n_done + t) for t in range(n_rounds)]
-        ranker.learning_rates_ = np.append(ranker.learning_rates_, rates)
+        ranker.learning_rates_ = np.append(
+            ranker.learning_rates_, self.rates[:n_rounds]
+        )
         if self.dropout is not None:
             self.dropout.keep(n_rounds)
             return
@@ -557,15 +599,6 @@ class Boosting(AdditiveRun):
         bins = self.ranker.bin_mapper_
         single = TreeEnsemble.empty(self.n_outputs).append([tree], [k], bins)
         single.add_to(scores, encoded, n_threads=self.n_threads)
-
-
-def rate_for(n_documents, n_trees) -> float:
-    """Return the learning rate that suits so many documents and trees.
-
-    The sum of the rates is what a study on validation queries of collections of 2,000
-    to 120,000 documents found best, and grows with the documents.
-    """
-    return min(0.3, 10 * (n_documents / 1e4) ** (1 / 3) / n_trees)
 
 
 def faded(strength, way, n_documents) -> float:

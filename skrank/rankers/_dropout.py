@@ -150,16 +150,14 @@ class _Rows:
     """Scores of the training or of the validation rows, taken apart."""
 
     def __init__(self, dropout: Dropout, data: Any, scores: np.ndarray):
-        ranker = dropout.run.ranker
-        self.scores, self.n_threads = scores, dropout.run.n_threads
-        self.encoded = ranker.bin_mapper_.encode(data.X.gathered())
-        self.start = ranker._start_scores(data.X.given, data.ptr)[data.X.order]
-        given = data.side.get("init_score")
-        if given is not None:
-            self.start += given[:, None]
+        run = dropout.run
+        self.scores, self.n_threads = scores, run.n_threads
+        self.encoded = run.ranker.bin_mapper_.encode(data.X.gathered())
+        self.start = run.start_of(data)
         self.n_outputs = dropout.n_outputs
         self.total = self.sum_of(dropout.forest, np.arange(len(dropout.initial)))
-        self.removed = np.zeros_like(self.total)
+        # The run has added the trees one by one, on a warm start.
+        self.show(self.total)
 
     def sum_of(self, forest: TreeEnsemble, rounds) -> np.ndarray:
         """Return the sum of some rounds."""

@@ -59,6 +59,11 @@ class GBRank(BaseBoostedRanker):
         Share that the scores of ``init`` have in those of the model.
     stage_weights_ : ndarray of shape (n_rounds,)
         Share that the scores after each round have in those of the model.
+    shares_ : ndarray of shape (n_rounds,)
+        Share that the scores before each round have in those after it.
+    grown_values_ : ndarray of shape (n_nodes,)
+        Values of the nodes of the trees when they were grown, before later means made
+        of them the ``value_`` of ``ensemble_``; a warm start goes on from these.
 
     References
     ----------
@@ -141,15 +146,42 @@ class _AveragedBoosting(Boosting):
 
     def forget(self, rng):
         super().forget(rng)
-        self.ranker.start_weight_ = 1.0
-        self.ranker.stage_weights_ = np.zeros(0)
+        ranker = self.ranker
+        ranker.start_weight_ = 1.0
+        ranker.stage_weights_, ranker.shares_ = np.zeros(0), np.zeros(0)
+        ranker.grown_values_ = np.zeros(0)
 
-    def _scores_of(self, data):
-        scores = super()._scores_of(data)
-        start = data.side.get("init_score")
-        if start is not None:
-            scores -= (1.0 - self.ranker.start_weight_) * start[:, None]
-        return scores
+    def resume(self):
+        super().resume()
+        ranker = self.ranker
+        if "shares_" in vars(ranker):
+            return
+        # Files of older versions: what the means have made of the trees says the same,
+        # but for the last bits and for trees of which nothing is left.
+        weights = np.append(ranker.start_weight_, ranker.stage_weights_)
+        later = np.where(weights[1:] > 0.0, weights[1:], 1.0)
+        ranker.shares_ = weights[:-1] / later
+        sizes = _sizes(ranker.ensemble_)
+        ranker.grown_values_ = ranker.ensemble_.value_ / np.repeat(later, sizes)
+
+    def start_of(self, data):
+        X = data.X
+        # Those of the ranker are what later means have left of them.
+        start = BaseBoostedRanker._start_scores(self.ranker, X.given, data.ptr)
+        return self._started(data, start[X.order])
+
+    def add_earlier(self, scores, data):
+        ranker = self.ranker
+        if not self.n_done:
+            return scores
+        grown = copy(ranker.ensemble_)
+        grown.value_ = ranker.grown_values_
+        rows, given = ranker.bin_mapper_.encode(data.X.given), np.empty_like(scores)
+        given[data.X.order] = scores
+        for tree, share in enumerate(ranker.shares_):
+            given *= share
+            grown.add_to(given, rows, tree, tree + 1, n_threads=self.n_threads)
+        return given[data.X.order]
 
     def _derivatives(self):
         # A tree that starts from 0 and takes a Newton step on half the squares of its
@@ -182,13 +214,16 @@ class _AveragedBoosting(Boosting):
 
     def keep(self, n_rounds):
         """Store the first rounds, each with what the later means leave of it."""
-        ranker = self.ranker
-        later = np.cumprod([1.0, *self.shares[:n_rounds][::-1]])[::-1]
-        for tree, share in zip(self.trees, later[1:]):
-            tree["value"] = tree["value"] * share
-        earlier = copy(ranker.ensemble_)  # that of the ranker, should the fit fail
-        earlier.value_ = earlier.value_ * later[0]
-        ranker.ensemble_ = earlier
-        ranker.start_weight_ = float(ranker.start_weight_ * later[0])
-        ranker.stage_weights_ = np.append(ranker.stage_weights_ * later[0], later[1:])
+        ranker, before = self.ranker, len(self.ranker.grown_values_)
         super().keep(n_rounds)
+        trees = ranker.ensemble_
+        ranker.grown_values_ = np.append(ranker.grown_values_, trees.value_[before:])
+        ranker.shares_ = np.append(ranker.shares_, self.shares[:n_rounds])
+        later = np.cumprod([1.0, *ranker.shares_[::-1]])[::-1]
+        ranker.start_weight_, ranker.stage_weights_ = float(later[0]), later[1:].copy()
+        trees.value_ = ranker.grown_values_ * np.repeat(later[1:], _sizes(trees))
+
+
+def _sizes(trees) -> np.ndarray:
+    """Return the number of nodes of each tree."""
+    return np.diff(np.append(trees.roots_, len(trees.value_)))

@@ -306,18 +306,30 @@ class AdditiveRun:
         # A new list: the old one is that of the ranker where the fit fails later on.
         self.ranker.weak_rankers_ = self.ranker.weak_rankers_ + self.found[:n_rounds]
 
-    def _raw_of(self, data) -> np.ndarray:
-        """Return the scores that the model has for rows as they are arranged."""
-        return self.ranker._raw(data.X, data.ptr)
+    def start_of(self, data: GroupedRows) -> np.ndarray:
+        """Return the scores of rows, as they are arranged, before the first round."""
+        return self._started(data, self.ranker._start_scores(data.X, data.ptr))
 
-    def _scores_of(self, data):
-        scores = self._raw_of(data)
+    def _started(self, data, scores):
+        """Add scores that were given to those of ``init``."""
         if not np.isfinite(scores).all():
             raise ValueError("init: its scores must be finite, but there are others")
         start = data.side.get("init_score")
         if start is not None:
             scores += start[:, None]
         return scores
+
+    def add_earlier(self, scores: np.ndarray, data: GroupedRows) -> np.ndarray:
+        """Add what earlier fits have found to scores of rows as they are arranged.
+
+        Float sums depend on their order: what the run starts from comes first, and the
+        weak rankers as they were found, so that a warm start goes on with the same
+        bits.
+        """
+        return self.ranker._add_weak(scores, data.X)
+
+    def _scores_of(self, data):
+        return self.add_earlier(self.start_of(data), data)
 
     def run(self) -> None:
         """Add weak rankers until there are enough or validation stops improving.

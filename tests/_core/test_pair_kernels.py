@@ -128,3 +128,14 @@ def test_neighbours_of_a_document_beside_equal_ones(place):
     np.testing.assert_allclose(values, [expected], rtol=1e-12)
     np.testing.assert_allclose(gradient, slopes, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(hessian, curvatures, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 20_001])
+def test_logistic_noise(n):
+    bits = np.random.default_rng(n).integers(2**32, size=(2, n), dtype=np.uint32)
+    bits[:, :3] = np.array([0, 2**32 - 1, 2**31], dtype=np.uint32)[:n]
+    u = (bits + 0.5) / 2.0**32
+    expected = 0.5 * np.log(u / (1.0 - u))
+    found = _lambda_losses.logistic_noise(bits, 0.5, 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    np.testing.assert_array_equal(found, _lambda_losses.logistic_noise(bits, 0.5, 2))

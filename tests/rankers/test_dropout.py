@@ -1,6 +1,7 @@
 """Dropout of trees: against the algorithm of the paper, over stages and restarts."""
 
 from copy import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from _leaves import leaf_of_rows, starts_of_queries
 from skrank.datasets import make_ranking
 from skrank.exceptions import NotFiniteError
 from skrank.export import load_model, save_model
+from skrank.losses import HingeLoss
 from skrank.metrics import get_measure
 from skrank.rankers import MART, BoostedRanker, GBRank, LambdaMART, McRank
-from skrank.rankers._dropout import draw_dropped
+from skrank.rankers._dropout import Dropout, draw_dropped
 
 FAST = {"n_estimators": 12, "min_samples_leaf": 5, "n_jobs": 1}
 FAST |= {"random_state": 0, "learning_rate": 0.5, "max_depth": 3, "dropout": 0.3}
@@ -118,10 +120,12 @@ def test_stages_are_what_the_model_was(ranker, data, tmp_path):
     assert len(stages) == FAST["n_estimators"]
 
 
-@pytest.mark.parametrize("cls", [LambdaMART, McRank])
+@pytest.mark.parametrize("cls", [LambdaMART, MART, McRank])
 def test_warm_starts_go_on_with_the_same_bits(cls, data):
     X, y, groups = data
-    start = {"init_score": np.linspace(0, 1, len(y))} if cls is LambdaMART else {}
+    # Sums of large and of small numbers are rounded.
+    scores = np.random.RandomState(0).normal(size=len(y)) * (100 if cls is MART else 1)
+    start = {} if cls is McRank else {"init_score": scores}
     whole = cls(**FAST).fit(X, y, groups, **start)
     parts = cls(**FAST | {"n_estimators": 5}, warm_start=True)
     parts.fit(X, y, groups, **start).set_params(n_estimators=12)
@@ -193,3 +197,113 @@ def test_linear_leaves_do_not_shrink(data):
 def test_a_rate_that_is_too_large_is_named(data):
     with pytest.raises(NotFiniteError, match=r"lower learning_rate=1e\+308"):
         MART(n_estimators=3, dropout=0.5, learning_rate=1e308).fit(*data)
+
+
+def test_an_estimator_to_start_from_does_what_its_scores_do(data):
+    """Trees take the rows in an order of their own, and so do the scores."""
+    (X, y, groups), held = halves(data)
+    first = MART(**FAST | {"dropout": 0.0, "n_estimators": 2})
+    inside = LambdaMART(init=first, **FAST).fit(X, y, groups, **held)
+    start = inside.init_.predict(X)
+    outside = LambdaMART(**FAST).fit(X, y, groups, init_score=start)
+    np.testing.assert_allclose(
+        outside.predict(X) + start, inside.predict(X), rtol=1e-9, atol=1e-9
+    )
+    measure, ptr = get_measure("ndcg@10"), starts_of_queries(held["groups_val"])
+    scores = inside.predict(held["X_val"])
+    last = measure.mean(measure.per_query(held["y_val"], scores, ptr))
+    np.testing.assert_allclose(last, inside.validation_curve_[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_halves", [1, 2, 5])
+def test_the_unit_of_values_follows_the_learning_rate(n_halves, data):
+    whole = MART(**FAST | {"learning_rate": 1.0}).fit(*data)
+    slow = MART(**FAST | {"learning_rate": 0.5**n_halves}).fit(*data)
+    assert slow.leaf_unit_ * 2.0**n_halves == whole.leaf_unit_
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        MART(learning_rate=0.5),
+        BoostedRanker(loss=HingeLoss(), learning_rate=0.3),
+        MART(learning_rate=[0.5, *([1e-3] * 11)]),
+    ],
+    ids=["number", "no Hessian", "rates"],
+)
+def test_the_unit_has_forty_bits_below_the_first_step(ranker, data):
+    X, y, groups = data
+    ranker.set_params(**{**FAST, "learning_rate": ranker.learning_rate})
+    ranker.fit(X, y, groups)
+    prepared = ranker.loss_.prepare(y, starts_of_queries(groups))
+    start = np.full(len(y), ranker.baseline_[0])
+    if ranker.loss_.has_hessian:
+        _, gradient, hessian = prepared.gradient_hessian(start)
+        weight = hessian.mean()
+    else:
+        (_, gradient), weight = prepared.value_gradient(start), 1.0
+    step = ranker.learning_rates_[0] * np.abs(gradient).max() / weight
+    assert ranker.leaf_unit_ / step <= 2.0**-39 < 4.0 * ranker.leaf_unit_ / step
+    assert ranker.leaf_unit_ == 2.0 ** (np.ceil(np.log2(step)) - 40)
+
+
+def test_rounds_are_drawn_apart_from_what_else_is_random():
+    """By the seed and the number of the round, and not as rows and trees are."""
+    for iteration in (3, 8, 30):
+        drawn = draw_dropped(5, iteration, 0.4).tolist()
+        for spawned, same in (([5, iteration], False), ([5, iteration, 1], True)):
+            state = np.random.SeedSequence(spawned).generate_state(1)
+            chances = np.random.RandomState(state).random_sample(iteration)
+            assert (drawn == np.flatnonzero(chances < 0.4).tolist()) == same
+
+
+def test_values_that_are_there_become_multiples_of_the_unit(data):
+    X, y, groups = data
+    ranker = MART(**FAST | {"n_estimators": 4, "dropout": 0.0}, warm_start=True)
+    before = ranker.fit(X, y, groups).ensemble_.value_
+    assert ranker.leaf_unit_ == 0.0
+    # One of four trees is left out, and would be rounded anyhow.
+    ranker.set_params(n_estimators=5, dropout=0.01).fit(X, y, groups)
+    units = ranker.ensemble_.value_ / ranker.leaf_unit_
+    np.testing.assert_array_equal(units, np.rint(units))
+    assert (before / ranker.leaf_unit_ % 1 != 0).any()
+    # Files of older versions tell of no rounds and of no unit.
+    older = MART(**FAST | {"n_estimators": 4, "dropout": 0.0}, warm_start=True)
+    older.fit(X, y, groups)
+    del older.leaf_unit_, older.dropped_rounds_
+    older.set_params(n_estimators=5, dropout=0.01).fit(X, y, groups)
+    assert older.leaf_unit_ == ranker.leaf_unit_
+    np.testing.assert_array_equal(older.dropped_rounds_, ranker.dropped_rounds_)
+    np.testing.assert_array_equal(older.ensemble_.value_, ranker.ensemble_.value_)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "hessian", "unit"),
+    [
+        (3.0, 1.0, 2.0**-38),
+        (3.0, None, 2.0**-38),
+        (3.0, 2.0, 2.0**-39),
+        (0.0, 1.0, 0.0),
+        (3.0, 0.0, 0.0),
+        (1e200, 1e-200, 0.0),
+        (np.inf, 1.0, 0.0),
+        (np.nan, 1.0, 0.0),
+    ],
+)
+def test_a_step_that_is_no_number_has_no_unit(gradient, hessian, unit):
+    """Values stay as they are, and training tells what is wrong."""
+    gradient = np.array([gradient / 8, -gradient])
+    hessian = None if hessian is None else np.full(2, hessian)
+    run = SimpleNamespace(
+        _derivatives=lambda: (None, gradient, hessian), rate=lambda iteration: 1.0
+    )
+    assert Dropout._expected_unit(SimpleNamespace(run=run)) == unit
+
+
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.TrainingDataWarning")
+def test_nothing_to_learn_has_no_unit(data):
+    X, y, groups = data
+    for ranker, constant in ((LambdaMART(), 0.0), (MART(), 1.0)):
+        ranker.set_params(**FAST).fit(X, np.ones_like(y), groups)
+        assert ranker.leaf_unit_ == 0.0
+        np.testing.assert_array_equal(ranker.predict(X), np.full(len(y), constant))

@@ -4,10 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank.datasets import make_ranking
+from skrank.export import load_model, save_model
 from skrank.losses import SquaredHingeLoss
 from skrank.rankers import BoostedRanker, GBRank, QBRank
 
@@ -147,8 +149,8 @@ def test_warm_starts_and_stages(averaging, init, data):
     whole = GBRank(n_estimators=6, **options).fit(X, y, groups)
     parts = GBRank(n_estimators=2, warm_start=True, **options).fit(X, y, groups)
     parts.set_params(n_estimators=6).fit(X, y, groups)
-    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-9)
-    np.testing.assert_allclose(parts.loss_curve_, whole.loss_curve_)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    np.testing.assert_array_equal(parts.loss_curve_, whole.loss_curve_)
     # A stage has the scores of the model of so many rounds.
     for ranker in (whole, parts):
         for n, stage in enumerate(ranker.staged_predict(X), start=1):
@@ -166,8 +168,36 @@ def test_scores_to_start_from_fade(data):
     whole = GBRank(n_estimators=6, **options).fit(X, y, groups, init_score=start)
     parts = GBRank(n_estimators=3, **options).fit(X, y, groups, init_score=start)
     parts.set_params(n_estimators=6).fit(X, y, groups, init_score=start)
-    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-9)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
     assert whole.start_weight_ == pytest.approx(1.1**-6)
+
+
+def test_model_files_are_continued_with_the_same_bits(data, tmp_path):
+    whole = GBRank(n_estimators=6, min_samples_leaf=2, random_state=0).fit(*data)
+    parts = clone(whole).set_params(n_estimators=4, warm_start=True).fit(*data)
+    save_model(parts, tmp_path / "model")
+    loaded = load_model(tmp_path / "model").set_params(n_estimators=6).fit(*data)
+    np.testing.assert_array_equal(loaded.ensemble_.value_, whole.ensemble_.value_)
+    # Files of older versions know the values of the model only.
+    del parts.shares_, parts.grown_values_
+    save_model(parts, tmp_path / "older")
+    older = load_model(tmp_path / "older").set_params(n_estimators=6).fit(*data)
+    np.testing.assert_allclose(older.predict(data[0]), whole.predict(data[0]), 1e-9)
+
+
+def test_a_model_of_which_nothing_is_left_goes_on(data):
+    """After more than a thousand means of equal shares, early trees weigh nothing."""
+    options = {"averaging": "constant", "min_samples_leaf": 2, "random_state": 0}
+    options |= {"max_leaf_nodes": 3}
+    whole = GBRank(n_estimators=1200, **options).fit(*data)
+    parts = GBRank(n_estimators=1150, warm_start=True, **options).fit(*data)
+    assert parts.stage_weights_[0] == 0.0 < parts.stage_weights_[-1]
+    parts.set_params(n_estimators=1200).fit(*data)
+    np.testing.assert_array_equal(parts.predict(data[0]), whole.predict(data[0]))
+    older = clone(parts).set_params(n_estimators=1150).fit(*data)
+    del older.shares_, older.grown_values_
+    older.set_params(n_estimators=1200).fit(*data)
+    np.testing.assert_allclose(older.predict(data[0]), whole.predict(data[0]), 1e-9)
 
 
 def test_early_stopping_keeps_the_best_round(data):

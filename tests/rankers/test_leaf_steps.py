@@ -294,3 +294,55 @@ def test_steps_are_halved_until_loss_and_penalty_fall(value, target, n_steps, mo
     ptr = np.array([0, 1])
     refine_leaves(grower, n_steps, scores, 0, derivatives, QuerySample(), ptr)
     assert grower.moves == moves
+
+
+class OneLeafOfSome(OneLeaf):
+    """A grower like `OneLeaf`, of a tree that was grown on the first row only."""
+
+    def add_to(self, raw, output):
+        raw[:1, output] += self.value
+
+
+@pytest.mark.parametrize(
+    ("factor", "target", "moves"),
+    [
+        # -u + u²/2 is 0 at 2 and falls below its start at 1; the query that was not
+        # drawn would add 10 to what comes after a step.
+        (None, 1.0, [1.0]),
+        (None, 3.0, [1.0, 0.5]),
+        # -2 u + u²/2 has its least at 2, where -u + u²/2 is no less than at 0.
+        (2.0, 2.0, [1.0]),
+        (2.0, 3.0, [1.0]),
+        # -u / 4 + u²/2 is 0 at 1/2 and has its least at 1/4.
+        (0.25, 1.0, [1.0, 0.5, 0.25]),
+    ],
+)
+def test_losses_count_as_often_as_queries_were_drawn(factor, target, moves):
+    grower = OneLeafOfSome(0.0, target)
+    factor = None if factor is None else np.array([factor, 0.0])
+    sample = QuerySample(np.array([0], dtype=np.int32), factor=factor)
+
+    def derivatives(raw):
+        values, gradient, hessian = linear(raw)
+        return values + [0.0, 10.0], gradient, hessian
+
+    ptr = np.array([0, 1, 2])
+    refine_leaves(grower, 1, np.zeros((2, 1)), 0, derivatives, sample, ptr)
+    assert grower.moves == moves
+
+
+@pytest.mark.filterwarnings("ignore:BoostedRanker. no tree has a split")
+@pytest.mark.parametrize("growth", ["leaf", "symmetric"])
+def test_a_tree_of_one_leaf_has_no_path_to_smooth(growth, data):
+    X, y, groups = data
+    options = FAST | {"min_samples_leaf": len(y), "growth": growth}
+    start = np.linspace(-2.0, 3.0, len(y))
+    plain, smooth = (
+        BoostedRanker(LogisticLoss(), leaf_iterations=4, path_smoothing=more, **options)
+        .fit(X, y > 2, groups, init_score=start)
+        .ensemble_
+        for more in (0.0, 1e4)
+    )
+    assert len(plain.value_) == plain.n_trees
+    assert (np.abs(plain.value_) > 0.1).all()
+    np.testing.assert_array_equal(smooth.value_, plain.value_)

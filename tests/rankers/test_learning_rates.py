@@ -1,4 +1,4 @@
-"""Learning rates that change from round to round."""
+"""Learning rates: given round by round, or chosen by the data."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,11 @@ from sklearn.model_selection import GridSearchCV
 from skrank.datasets import make_ranking
 from skrank.exceptions import InvalidParameterError
 from skrank.export import load_model, save_model
+from skrank.losses import HingeLoss
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
-from skrank.rankers import MART, GBRank, LambdaMART, YetiRank
+from skrank.rankers import MART, BoostedRanker, GBRank, LambdaMART, YetiRank
+from skrank.rankers._learning_rates import grown_rate
 
 N = 6
 RATES = [0.5 / (1 + i) for i in range(N)]
@@ -174,3 +176,130 @@ def test_files_hold_no_functions(data, tmp_path):
     save_model(ranker, tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return make_ranking(
+        n_queries=40,
+        docs_per_query=20,
+        n_features=4,
+        n_informative=4,
+        noise=0.0,
+        random_state=0,
+    )
+
+
+@pytest.fixture(scope="module")
+def noisy(clean):
+    X, y, groups = clean
+    return X, np.random.default_rng(0).permutation(y), groups
+
+
+def test_rates_grow_by_the_square_of_half_of_what_gradients_fell():
+    assert grown_rate(0.01, 3.0, 3.0) == grown_rate(0.01, 3.0, 1.5) == 0.01
+    assert grown_rate(0.01, 3.0, 6.0) == 0.01
+    assert grown_rate(0.01, 4.0, 1.0) == pytest.approx(0.04)
+    assert grown_rate(0.01, 9.0, 1.5) == pytest.approx(0.09)
+    assert grown_rate(0.1, 4.0, 0.1) == grown_rate(0.1, 4.0, 0.0) == 0.3
+    # Nothing is known of the start, as of that of old models.
+    assert grown_rate(0.1, 0.0, 1.0) == grown_rate(0.1, 0.0, 0.0) == 0.1
+    assert grown_rate(0.1, 1.0, np.inf) == 0.1
+    assert grown_rate(0.7, 4.0, 0.1) == 0.7
+    assert grown_rate(0.1, 1.0, 1e-200) == grown_rate(1e-9, 1e200, 1e-200) == 0.3
+
+
+def test_gradients_may_vanish():
+    X = np.array([[0.0], [1.0]] * 20)
+    ranker = YetiRank(
+        n_estimators=1000, min_samples_leaf=1, min_hessian_leaf=0, random_state=0
+    )
+    ranker.fit(X, X[:, 0], np.repeat(np.arange(20), 2))
+    assert ranker.learning_rates_[-1] == 0.3
+    assert np.isfinite(ranker.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "grows"),
+    [
+        ({"min_gain_to_noise": 0.5}, True),
+        ({"min_gain_to_noise": 0.0}, False),
+        ({"dropout": 0.1}, False),
+    ],
+)
+def test_rates_grow_where_trees_are_kept_from_noise(params, grows, clean):
+    ranker = MART(n_estimators=60, random_state=0, **params).fit(*clean)
+    assert (ranker.learning_rates_[-1] > 1.5 * ranker.learning_rate_) == grows
+
+
+def test_without_a_hessian_its_unit_is_one(clean):
+    ranker = BoostedRanker(HingeLoss(), n_estimators=2, random_state=0).fit(*clean)
+    assert ranker.hessian_unit_ == 1.0
+
+
+def test_models_of_old_files_had_one_rate(clean):
+    ranker = MART(n_estimators=3, learning_rate=0.5, warm_start=True).fit(*clean)
+    del ranker.learning_rates_
+    ranker.set_params(n_estimators=5).fit(*clean)
+    assert ranker.learning_rates_.tolist() == [0.5] * 5
+
+
+@pytest.mark.parametrize("make", [MART, YetiRank, LambdaMART])
+def test_rates_grow_where_there_is_little_noise(make, clean, noisy):
+    few, many = (
+        make(n_estimators=60, random_state=0).fit(*data) for data in (clean, noisy)
+    )
+    np.testing.assert_array_equal(many.learning_rates_, many.learning_rate_)
+    assert few.learning_rates_[0] == few.learning_rate_
+    assert few.learning_rates_[-1] > 1.5 * few.learning_rate_
+    assert few.learning_rates_.max() <= 0.3
+    plain = make(n_estimators=60, learning_rate=few.learning_rate_, random_state=0)
+    plain.fit(*clean)
+    assert few.loss_curve_[-1] < plain.loss_curve_[-1]
+
+
+def test_the_rates_are_what_the_gradients_say(clean):
+    X, y, groups = clean
+    ranker = MART(n_estimators=60, random_state=0).fit(X, y, groups)
+    # Half of the squared errors is the loss, whose Hessian is 1.
+    errors = 2.0 * ranker.loss_curve_
+    assert ranker.gradient_unit_ == pytest.approx(errors[0])
+    expected = [grown_rate(ranker.learning_rate_, errors[0], e) for e in errors]
+    np.testing.assert_allclose(ranker.learning_rates_, expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_leaf_nodes": 15},
+        {"min_gain_to_noise": 0.0},
+        {"dropout": 0.1},
+        {"learning_rate": 0.05},
+    ],
+)
+def test_other_rates_stay_what_they_are(options, clean):
+    ranker = MART(n_estimators=60, random_state=0, **options).fit(*clean)
+    np.testing.assert_array_equal(ranker.learning_rates_, ranker.learning_rate_)
+
+
+@pytest.mark.parametrize("make", [MART, YetiRank, LambdaMART])
+def test_growing_rates_go_on_after_a_warm_start(make, clean, tmp_path):
+    # "auto" depends on the number of trees: the rate of the first fit is kept.
+    first = make(n_estimators=30, random_state=0, warm_start=True).fit(*clean)
+    save_model(first, tmp_path / "first")
+    again = load_model(tmp_path / "first")
+    for ranker in (first, again):
+        ranker.set_params(n_estimators=60).fit(*clean)
+    np.testing.assert_array_equal(first.predict(clean[0]), again.predict(clean[0]))
+    assert first.learning_rates_[-1] > first.learning_rate_ == first.learning_rates_[0]
+    del again.gradient_unit_  # as of an older version
+    again.set_params(n_estimators=61).fit(*clean)
+    assert again.learning_rates_[-1] == again.learning_rate_
+
+
+def test_growing_rates_do_not_depend_on_when_training_was_interrupted(clean):
+    whole = MART(n_estimators=60, random_state=0).fit(*clean)
+    rates = whole.learning_rates_
+    parts = MART(n_estimators=40, learning_rate=rates, random_state=0, warm_start=True)
+    parts.fit(*clean).set_params(n_estimators=60).fit(*clean)
+    np.testing.assert_array_equal(whole.predict(clean[0]), parts.predict(clean[0]))

@@ -331,3 +331,46 @@ def test_functions_of_a_model_file_fit(data, tmp_path):
         with pytest.raises(ValueError, match=r"term|fit"):
             load_model(tmp_path / "model")
         setattr(forest, name, good[name])
+
+
+@pytest.mark.parametrize("power", [80, -80])
+def test_spreads_of_single_precision_are_found_in_double(power, data):
+    """Squares of such values leave the range of single precision."""
+    X, y, groups = data[0].astype(np.float32), *data[1:]
+    expected = MART(**LINEAR).fit(X, y, groups)
+    assert expected.ensemble_.is_linear
+    scaled = X * np.float32(2.0**power)
+    found = MART(**LINEAR).fit(scaled, y, groups).predict(scaled)
+    np.testing.assert_allclose(found, expected.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("factor", [1 / 3, -np.pi, 1e5 / 7])
+def test_features_that_are_one_by_rounding_are_one(factor, seed):
+    """All rows are in node 3, behind a split by either feature."""
+    rng = np.random.default_rng(seed)
+    x, gradient = rng.normal(10.0, 1.0, 50), rng.normal(size=50)
+    rows = np.column_stack([x, factor * x])
+    start, feature, (slopes, *_) = _linear_leaves.fit_tree(
+        rows,
+        gradient,
+        None,
+        None,
+        rows.std(axis=0),
+        0.0,
+        np.array([0, 1, -1, -1, -1], dtype=np.int32),
+        np.full(5, 1e9),
+        np.array([1, 3, 0, 0, 0], dtype=np.int32),
+        np.zeros(5, dtype=np.uint8),
+        np.full(5, -1, dtype=np.int32),
+        np.zeros(5),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int32),
+        np.zeros((0, 4), dtype=np.uint64),
+    )
+    assert feature[start[3] : start[4]].tolist() == [0, 1]
+    first, second = slopes[start[3] : start[4]]
+    assert second == 0.0
+    centered = x - x.mean()
+    expected = -(centered @ gradient) / (centered @ centered)
+    np.testing.assert_allclose(first, expected, rtol=1e-9)

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 
+from skrank import rankers
 from skrank.datasets import make_ranking
 from skrank.metrics import get_measure
 from skrank.rankers import MART, RankSVM
@@ -101,6 +104,49 @@ def test_a_warm_start_without_more_rounds_changes_nothing(data):
     np.testing.assert_array_equal(ranker.predict(X), before)
     np.testing.assert_array_equal(ranker.loss_curve_, curve)
     assert ranker.n_iter_ == ranker.best_iteration_ == len(ranker.weak_rankers_) == 3
+
+
+BOOSTERS = [
+    cls(**params)
+    for cls in vars(rankers).values()
+    if isinstance(cls, type) and issubclass(cls, BaseAdditiveRanker)
+    for params in cls._variants()
+]
+
+
+@pytest.mark.parametrize("init", [None, Ridge()], ids=["", "init"])
+@pytest.mark.parametrize("with_scores", [False, True], ids=["", "scores"])
+@pytest.mark.parametrize("ranker", BOOSTERS, ids=repr)
+def test_two_fits_are_one_to_the_bit(ranker, with_scores, init, data):
+    X, y, groups = data
+    held = groups >= 20
+    scores = np.random.RandomState(0).normal(size=len(y))
+    train, val = {}, {"X_val": X[held], "y_val": y[held], "groups_val": groups[held]}
+    if with_scores:
+        train["init_score"], val["init_score_val"] = scores[~held], scores[held]
+    small = {"init": init, "random_state": 0, "n_iter_no_change": None}
+    small |= {"min_samples_leaf": 3, "learning_rate": 0.3}
+    known = ranker.get_params(deep=False)
+    whole = clone(ranker).set_params(
+        n_estimators=7, **{k: v for k, v in small.items() if k in known}
+    )
+    parts = clone(whole).set_params(n_estimators=3, warm_start=True)
+    whole.fit(X[~held], y[~held], groups[~held], **train)
+    for n_estimators in (3, 4, 7):
+        parts.set_params(n_estimators=n_estimators)
+        parts.fit(X[~held], y[~held], groups[~held], **train)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    learned = vars(whole)
+    for name in learned:
+        if isinstance(learned[name], (np.ndarray, float)):
+            np.testing.assert_array_equal(vars(parts)[name], learned[name], name)
+    # Scores of validation queries are resumed as well; a run may end before.
+    curves = []
+    for model in (parts, clone(whole)):
+        model.set_params(n_estimators=8)
+        model.fit(X[~held], y[~held], groups[~held], **train, **val)
+        curves.append(model.validation_curve_[7:])
+    np.testing.assert_array_equal(*curves)
 
 
 def test_what_the_first_ranker_refuses_is_refused_in_ones_own_name(data):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from skrank import discovery
-from skrank._rows import GroupedRows
+from skrank._rows import GroupedRows, Preferences
 from skrank.datasets import make_ranking
 from skrank.rankers import MART, BoostedRanker, GBRank, LambdaMART, YetiRank
 from skrank.rankers._boosting import BaseBoostedRanker
@@ -287,3 +287,29 @@ def test_preferences_between_rows_that_are_alike(weighted):
         sample_weight=weight,
     )
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize("ranker", [YetiRank, LambdaMART])
+def test_rows_that_only_scores_to_start_from_tell_apart(ranker):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 10)
+    X, y = rng.integers(0, 2, (120, 2)).astype(float), rng.integers(0, 2, 120)
+    start = rng.normal(size=120)
+    expected = made(ranker).fit(X, y, groups, init_score=start).predict(X)
+    for seed in range(3):
+        rows = np.random.default_rng(seed).permutation(120)
+        found = made(ranker).fit(X[rows], y[rows], groups[rows], init_score=start[rows])
+        np.testing.assert_array_equal(found.predict(X), expected)
+
+
+def test_a_pair_that_is_listed_twice_comes_by_its_weights():
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    pairs, weight = np.array([[0, 1], [2, 3], [0, 1]]), np.array([0.7, 1.0, 0.2])
+    found = []
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        preferences = Preferences(pairs[order], weight[order])
+        rows = GroupedRows(X, None, np.array([0, 4]), preferences=preferences)
+        found.append(ordered_by_content(rows).preferences)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.pairs, found[0].pairs)
+        np.testing.assert_array_equal(other.weight, found[0].weight)

@@ -14,7 +14,7 @@ from skrank.rankers import (
     RandomForestRanker,
     YetiRank,
 )
-from skrank.rankers._boosting import rate_for
+from skrank.rankers._learning_rates import rate_for
 
 SMALL = {"n_estimators": 8, "min_samples_leaf": 3, "random_state": 0}
 

@@ -535,6 +535,18 @@ def test_noise_decides_as_often_as_its_scale_says(growth):
     assert abs(np.mean(chosen) - expected) < 4 * error
 
 
+@pytest.mark.parametrize("growth", MODES)
+def test_noise_never_chooses_a_split_without_gain(growth):
+    X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    gradient = np.array([1.0, -1, 1, -1]) * MOST  # the first two are worth nothing
+    _, grower = make_grower(X)
+    options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2, "noise": 100.0}
+    for seed in range(20):
+        tree = grow(grower, gradient, np.full(4, 1.0 * MOST), seed=seed, **options)
+        assert (tree["feature"][0], tree["bin"][0]) == (0, 1)
+        assert tree["gain"][0] > 0
+
+
 def mixed(x):
     """The random number of a counter, as the header on chance defines it."""
     x = (x + 0x9E3779B97F4A7C15) % 2**64
@@ -696,3 +708,28 @@ def test_unknown_growth(rng):
     _, grower = make_grower(some_rows(rng, 30, 2))
     with pytest.raises(ValueError, match=r"growth must be one of .* got 'breadth'"):
         grow(grower, np.ones(30), growth="breadth")
+
+
+@pytest.mark.parametrize("growth", ["leaf", "depth"])
+@pytest.mark.parametrize("large", [0, 1])
+def test_of_leaves_of_equal_gain_the_left_one_is_split(large, growth):
+    """One side has more rows, which have neither gradients nor hessians."""
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [large, 0], [large, 1]], dtype=float)
+    gradient = np.array([-7.0, -3.0, 3.0, 7.0, 0.0, 0.0])  # either side gains 8
+    hessian = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    _, grower = make_grower(X)
+    options = {"growth": growth, "max_leaf_nodes": 3}
+    tree = grow(grower, gradient, hessian, **options)
+    np.testing.assert_allclose(tree["gain"][1], 8.0)
+    assert tree["feature"].tolist() == [0, 1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("growth", MODES)
+def test_noise_and_constraints_never_take_a_split_that_gains_nothing(growth, rng):
+    X = rng.integers(0, 2, size=(300, 40)).astype(float)
+    gradient = np.where(X[:, 7] > 0, 1.0, -1.0)
+    _, grower = make_grower(X, monotonic=np.ones(40))
+    options = {"growth": growth, "max_depth": 4, "noise": 10.0}
+    trees = [grow(grower, gradient, seed=seed, **options) for seed in range(5)]
+    for tree in trees:
+        assert (tree["gain"][tree["feature"] >= 0] > 0).all()

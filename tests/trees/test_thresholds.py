@@ -162,3 +162,12 @@ def test_sums_of_ramps_are_those_of_a_plain_loop():
     for n_threads in (2, 3):
         again = sum_ramps(X, low, high, potentials, n_threads)
         np.testing.assert_array_equal(again, [sums, missing])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_value_at_a_threshold_is_not_above_it(dtype):
+    X = np.array([[0.5], [1.0], [1.5]], dtype=dtype)
+    one, scores = np.ones(1), np.zeros(3)
+    first = np.zeros(1, dtype=np.int32)
+    add_ranks(X, scores, first, one, one, 0 * one, one, first=0, last=1)
+    assert scores.tolist() == [0.0, 0.0, 1.0]
