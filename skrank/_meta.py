@@ -21,7 +21,7 @@ from skrank._core._inner import (
     needs_groups,
     scores_of,
 )
-from skrank._core._missing import unmasked
+from skrank._core._missing import rows_with_nan
 from skrank._core._tables import refuse_series
 from skrank._core._threads import blas_threads, jobs_for
 from skrank._core._validation import check_sparse, naming, qid_of_index
@@ -74,12 +74,11 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
             )
         check_sparse(X, name)
         refuse_series(X, name)
-        X = unmasked(X)
         if not hasattr(X, "iloc"):  # data frames keep the types of their columns
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
             with naming(name), quiet():
                 X = check_array(
-                    X,
+                    rows_with_nan(X),
                     ensure_all_finite=False,
                     estimator=self,
                     input_name="X",
@@ -121,10 +120,12 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
             "ensure_min_samples": 0,
         }
         try:
-            check_array(values, estimator=self, input_name="X", **accepted)
+            rows = rows_with_nan(values)
+            check_array(rows, estimator=self, input_name="X", **accepted)
         except ValueError as error:
-            # scikit-learn adds its advice only where the rows are called X.
-            message = str(error).replace("Input X ", f"Input {name} ", 1)
+            # scikit-learn adds its advice only where the rows are called X, and of
+            # objects it says "Input contains NaN".
+            message = re.sub(r"^Input (X )?", f"Input {name} ", str(error), count=1)
             raise ValueError(message) from cause
 
     def _fit_inner(

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank._core._compat import CallbackSupportMixin, task_of_fit, with_callbacks
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
 from skrank._core._messages import shown
-from skrank._core._missing import unmasked
+from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._segments import segment_ranks
@@ -460,7 +460,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         with by_name, naming_text(X, name), quiet():
             rows = validate_data(
                 self,
-                unmasked(X),
+                rows_with_nan(X),
                 y=y,
                 reset=reset,
                 accept_sparse="csr" if takes_sparse else False,

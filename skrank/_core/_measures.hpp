@@ -222,16 +222,44 @@ inline Index depth_of_interest(const double* stop, Index n, Index depth) {
 
 // Mean over the subsets of size i of the products of `pass` over the subset, for
 // i = 0..depth, divided into `mean`: the chance to get past i documents of a block
-// whose order is random.
+// whose order is random. Whoever asks for it may give up: `spend` says when.
+template <class Spend>
 inline void symmetric_means(const double* stop, Index n, Index depth,
-                            std::vector<double>& mean) {
+                            std::vector<double>& mean, const Spend& spend) {
     mean.assign(depth + 1, 0.0);
     mean[0] = 1;
-    for (Index t = 1; t <= n; t++)
+    for (Index t = 1; t <= n && !spend(std::min(t, depth)); t++)
         for (Index i = std::min(t, depth); i >= 1; i--)
             mean[i] = (double(t - i) * mean[i]
                        + double(i) * (1 - stop[t - 1]) * mean[i - 1])
                       / double(t);
+}
+
+// The same for a block where most documents stop nobody. Of its first i documents, h are
+// of the others with a hypergeometric chance, which follows from that for i - 1: this
+// takes the product of `depth` and of the number of the others, not of all documents.
+template <class Spend>
+inline void sparse_means(const double* stop, Index n, Index depth,
+                         std::vector<double>& mean, const Spend& spend) {
+    static thread_local std::vector<double> others, passed, chance;
+    others.clear();
+    for (Index t = 0; t < n; t++)
+        if (stop[t] > 0) others.push_back(stop[t]);
+    const Index count = Index(others.size()), most = std::min(count, depth);
+    symmetric_means(others.data(), count, most, passed, spend);
+    mean.assign(depth + 1, 0.0);
+    chance.assign(most + 1, 0.0);
+    chance[0] = 1;
+    for (Index i = 0; i <= depth && !spend(2 * most + 1); i++) {
+        for (Index h = 0; h <= std::min(i, most); h++) mean[i] += chance[h] * passed[h];
+        if (i == depth) break;
+        const double left = double(n - i);
+        for (Index h = std::min(i + 1, most); h >= 0; h--) {
+            const Index harmless = std::max<Index>(0, n - count - i + h);
+            chance[h] *= double(harmless) / left;
+            if (h > 0) chance[h] += chance[h - 1] * double(count - h + 1) / left;
+        }
+    }
 }
 
 inline void hypergeometric_means(double n, double hits, Index depth,
@@ -244,9 +272,11 @@ inline void hypergeometric_means(double n, double hits, Index depth,
 }
 
 // Σ_j discount_j · stop_j · Π_{i<j} (1 − stop_i): the user who reads from the top and
-// stops at document j with probability stop_j.
+// stops at document j with probability stop_j. `spend` notes operations and says whether
+// to give up; what is returned then does not matter.
+template <class Spend>
 inline double cascade(const double* stop, const double* score, Index m,
-                      const double* discount, Index n_discounts) {
+                      const double* discount, Index n_discounts, const Spend& spend) {
     static thread_local std::vector<double> pass;
     const Index end = std::min(m, n_discounts);
     double reach = 1, total = 0;
@@ -258,12 +288,19 @@ inline double cascade(const double* stop, const double* score, Index m,
         } else {
             Index depth = std::min(j, end) - i;
             bool sure = true;
-            for (Index p = i; p < j; p++) sure = sure && (stop[p] == 0 || stop[p] == 1);
+            Index harmless = 0;
+            for (Index p = i; p < j; p++) {
+                sure = sure && (stop[p] == 0 || stop[p] == 1);
+                harmless += stop[p] == 0;
+            }
             if (sure) {
                 hypergeometric_means(double(j - i), sum(stop, i, j), depth, pass);
             } else {
                 depth = depth_of_interest(stop + i, j - i, depth);
-                symmetric_means(stop + i, j - i, depth, pass);
+                if (2 * harmless > j - i)
+                    sparse_means(stop + i, j - i, depth, pass, spend);
+                else
+                    symmetric_means(stop + i, j - i, depth, pass, spend);
             }
             for (Index p = 0; p < depth; p++)
                 total += reach * (pass[p] - pass[p + 1]) * discount[i + p];
@@ -272,6 +309,12 @@ inline double cascade(const double* stop, const double* score, Index m,
         i = j;
     }
     return total;
+}
+
+inline double cascade(const double* stop, const double* score, Index m,
+                      const double* discount, Index n_discounts) {
+    return cascade(stop, score, m, discount, n_discounts,
+                   [](std::int64_t) { return false; });
 }
 
 // Mean of min(above + t, limit) over t = 0..n.

@@ -73,8 +73,12 @@ inline void threshold_precision_sums(const RankedRows &rows, Index k, double *ou
 
 inline void cascades(const RankedRows &rows, Discount discount, double *out,
                      int n_threads) {
-    measure_queries(rows, out, n_threads, [=](const double *v, const double *s, Query q) {
-        return cascade(v, s, q.size, discount.of_rank, discount.n);
+    // Blocks of equal scores may take quadratic time.
+    for_each_query(rows.queries, PAIR_CHUNK, n_threads, {}, [=](Query q, Scratch &scratch) {
+        const double *score = rows.score ? rows.score + q.start : nullptr;
+        out[q.number] =
+            cascade(rows.value + q.start, score, q.size, discount.of_rank, discount.n,
+                    [&](std::int64_t n) { return scratch.spend(n); });
     });
 }
 

@@ -71,6 +71,19 @@ def has_control(text: str) -> bool:
     return _CONTROL.search(text) is not None
 
 
+def surrogate_at(text: str) -> int:
+    """Return the place of the first half of a surrogate pair; -1 if there is none.
+
+    Such a half is what an escape of JSON can say and UTF-8 cannot hold, so that no file
+    could be written with it.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return -1
+
+
 def on_one_line(text: str) -> str:
     """Return a text with escapes in place of line ends and other control characters."""
     return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), text)

@@ -29,6 +29,26 @@ def is_polars(values: Any) -> bool:
     return hasattr(values, "to_list") and hasattr(values, "null_count")
 
 
+def of_polars(values: Any) -> Any:
+    """Return the array of a column or a frame of polars, and anything else as it is.
+
+    Parameters
+    ----------
+    values : object
+        Argument that should be a column, or a table of one.
+
+    Returns
+    -------
+    object
+        Array of as many dimensions; records and lists in it are objects.
+    """
+    if is_polars(values):
+        return _of_polars(values)
+    if not hasattr(values, "get_columns") or not len(values.get_columns()):
+        return values
+    return np.stack([_of_polars(part) for part in values.get_columns()], axis=1)
+
+
 def unmasked(values: Any) -> Any:
     """Return numbers in which what a mask hides is NaN, as anything missing is.
 
@@ -51,6 +71,53 @@ def unmasked(values: Any) -> Any:
     return values.astype(kept).filled(np.nan)
 
 
+def rows_with_nan(X: Any) -> Any:
+    """Return rows in which NaN stands for what a mask hides and for ``pandas.NA``.
+
+    NumPy turns None into a number, NaN, but neither ``pandas.NA`` nor NaT.
+
+    Parameters
+    ----------
+    X : object
+        Argument that may be an array or list of rows, or a data frame.
+
+    Returns
+    -------
+    object
+        Argument itself unless there is anything to replace. A data frame has other
+        columns then, of objects as before.
+    """
+    if hasattr(X, "isetitem"):  # pandas
+        changed = X
+        for j, dtype in enumerate(X.dtypes):
+            if not isinstance(dtype, np.dtype) or dtype.kind != "O":
+                continue
+            column = X.iloc[:, j]
+            values = column.to_numpy()
+            replaced = _with_nan(values)
+            if replaced is not values:
+                changed = X.copy(deep=False) if changed is X else changed
+                # A plain array of text would not stay one of objects.
+                kept = type(column)(replaced, index=column.index, dtype=object)
+                changed.isetitem(j, kept)
+        return changed
+    rows = np.asarray(X) if isinstance(X, list | tuple) else unmasked(X)
+    replaced = _with_nan(rows)
+    return X if replaced is rows and isinstance(X, list | tuple) else replaced
+
+
+def _with_nan(values: Any) -> Any:
+    """Return an array whose missing objects are NaN or None; itself if they are."""
+    objects = isinstance(values, np.ndarray) and values.dtype == object
+    if not objects or values.ndim not in (1, 2):
+        return values
+    missing = where_missing(values.ravel()).reshape(values.shape)
+    kinds = {type(v) for v in values[missing].tolist()}
+    if all(kind is type(None) or issubclass(kind, float) for kind in kinds):
+        return values
+    return np.where(missing & (values != None), np.nan, values)  # noqa: E711
+
+
 def _of_polars(column) -> np.ndarray:
     """Return the values of a column of polars.
 
@@ -66,7 +133,9 @@ def _of_polars(column) -> np.ndarray:
         if not any(item is not None and abs(item) >= 2**53 for item in items):
             return np.array([np.nan if v is None else v for v in items], np.float64)
         return _objects(items)
-    if dtype.is_numeric() or dtype.is_temporal() or dtype.is_nested():
+    # Arrays of records and lists would lose their names and bounds: of those with one
+    # part each, plain numbers would be left.
+    if dtype.is_numeric() or dtype.is_temporal():
         return np.asarray(column)
     return _objects(column.to_list())
 

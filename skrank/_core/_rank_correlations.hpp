@@ -53,6 +53,8 @@ class RankCorrelations {
     // Of a query that the batch before has begun.
     std::vector<int64_t> same, opposite, decided;
     std::vector<int64_t> decided_of;  // of each range of the batch and each ranking
+    // Of all batches: one by itself ends before it would look for signals.
+    Watch watch;
 
    public:
     RankCorrelations(const double *values, Index n, Index count, Similarity kind,
@@ -114,6 +116,8 @@ class RankCorrelations {
             }
         });
         batch.clear();
+        watch.look();
+        watch.finish();
     }
 
     void write_bits(Index a, size_t s) {

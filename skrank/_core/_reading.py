@@ -16,9 +16,10 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 
 from skrank._core._messages import on_one_line, shortened, shown, words_of
@@ -58,14 +59,14 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class NamedText:
-    """Bytes and the name that messages give them; it can be read more than once.
+    """Bytes and the name that messages give them.
 
     Attributes
     ----------
     name : str
         Name of the file that the bytes came from.
-    data : bytes-like
-        Text, not packed.
+    data : bytes-like or file object
+        Text, packed or not. Bytes can be read more than once.
     """
 
     name: str
@@ -158,8 +159,6 @@ def open_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a source, with one piece of it in memory at a time.
 
-    Only what is read from an open file or a pipe is in memory as a whole.
-
     Parameters
     ----------
     source : str, path, file object, bytes or NamedText
@@ -186,24 +185,111 @@ def open_lines(
     TypeError
         If the source is neither a path, a file object nor bytes.
     """
-    name = source_name(source)
+    pieces = open_pieces(source, max_bytes)
+    return lines_of(pieces, source_name(source), longest)
+
+
+def lines_of(
+    pieces: Iterable[bytes], name: str, longest: int = 2**26
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a text that comes in pieces; see `open_lines`."""
     number, rest = 1, b""
-    with open_bytes(source, max_bytes) as raw:
-        if not len(raw):
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        if max(len(rest), max(map(len, lines), default=0)) > longest:
+            raise ValueError(f"{name}: a line is longer than {longest} bytes")
+        for line in lines:
+            yield number, line
+            number += 1
+    if rest:
+        yield number, rest
+
+
+def open_pieces(
+    source: Source, max_bytes: int | None = None, *, endless: bool = False
+) -> Iterator[bytes]:
+    """Yield the bytes of a source piece by piece, unpacked and without a mark.
+
+    Parameters
+    ----------
+    source : str, path, file object, bytes or NamedText
+        File or text to read, as `open_lines` takes it.
+    max_bytes : int, default=None
+        Largest number of bytes of the text, after unpacking, as in `open_text`.
+    endless : bool, default=False
+        Whether None sets no limit to pipes and devices either, because nobody keeps
+        what is read.
+
+    Yields
+    ------
+    bytes
+
+    Raises
+    ------
+    ValueError, OSError, TypeError
+        As `open_lines`.
+    """
+    name = source_name(source)
+
+    def stream(file, name, max_bytes):
+        return _Stream(file, name, max_bytes, endless)
+
+    with _open_bytes(source, max_bytes, "source", stream) as raw:
+        if not (raw.start(1) if isinstance(raw, _Stream) else len(raw)):
             raise EmptyError(f"{name} is empty")
-        for piece in _text_pieces(raw, name, max_bytes):
-            *lines, rest = (rest + piece).split(b"\n")
-            if max(len(rest), max(map(len, lines), default=0)) > longest:
-                raise ValueError(f"{name}: a line is longer than {longest} bytes")
-            for line in lines:
-                yield number, line
-                number += 1
-        if rest:
-            yield number, rest
+        yield from _text_pieces(raw, name, max_bytes)
+
+
+class _Stream:
+    """What can be read only once, of which the first bytes are looked at before.
+
+    Attributes
+    ----------
+    n_read : int
+        Number of bytes that have been read.
+    """
+
+    def __init__(self, file, name, max_bytes, endless):
+        self._name, self._limit = name, max_bytes
+        if max_bytes is None and not endless and not _has_an_end(file):
+            self._limit = ENDLESS
+        self._pieces, self._held, self._at = _pieces_of(file), b"", 0
+        self.n_read = 0
+
+    def _fill(self, size: int) -> None:
+        """Hold at least so many bytes, or all that there are."""
+        if len(self._held) - self._at >= size:
+            return
+        held, self._at = [self._held[self._at :]], 0
+        n_held = len(held[0])
+        with named_errors(self._name):
+            while n_held < size and (piece := next(self._pieces, b"")):
+                self.n_read += len(piece)
+                if self._limit is not None and self.n_read > self._limit:
+                    raise LimitError(self._name, self._limit)
+                held.append(piece)
+                n_held += len(piece)
+        self._held = b"".join(held)
+
+    def start(self, size: int) -> bytes:
+        """Return the first bytes without reading them."""
+        self._fill(size)
+        return self._held[self._at : self._at + size]
+
+    def read(self, size: int) -> bytes:
+        """Read at most so many bytes; none at the end."""
+        piece = self.start(size)
+        self._at += len(piece)
+        return piece
+
+    def whole(self) -> bytearray:
+        """Read all that is left, which is kept in memory."""
+        limit = ENDLESS if self._limit is None else self._limit
+        return _joined(iter(lambda: self.read(_PIECE), b""), self._name, limit)
 
 
 def _text_pieces(raw, name, max_bytes) -> Iterator[bytes]:
-    """Yield the bytes of a source piece by piece, unpacked and without a mark."""
+    """Yield bytes piece by piece, unpacked and without a mark."""
     total, head = 0, b""
     for piece in _unpacked_pieces(raw, name, max_bytes):
         total += len(piece)
@@ -218,20 +304,26 @@ def _text_pieces(raw, name, max_bytes) -> Iterator[bytes]:
 
 
 def _unpacked_pieces(raw, name, max_bytes) -> Iterator[bytes]:
-    start, total = bytes(raw[:6]), 0
+    is_stream, total = isinstance(raw, _Stream), 0
+    start = raw.start(6) if is_stream else bytes(raw[:6])
     unpack = next(
         (u for magic, u in _UNPACKERS.items() if start.startswith(magic)), None
     )
-    limit = max_bytes if unpack is None else byte_limit(len(raw), max_bytes)
     with damage_named(name):
         for piece in _slices(raw) if unpack is None else unpack(raw):
             total += len(piece)
+            limit = max_bytes
+            if unpack is not None:
+                limit = byte_limit(raw.n_read if is_stream else len(raw), max_bytes)
             if limit is not None and total > limit:
                 raise LimitError(name, limit)
             yield piece
 
 
 def _slices(raw) -> Iterator[bytes]:
+    if isinstance(raw, _Stream):
+        yield from iter(lambda: raw.read(_PIECE), b"")
+        return
     for start in range(0, len(raw), _PIECE):
         yield bytes(raw[start : start + _PIECE])
 
@@ -244,10 +336,9 @@ def _without_mark(text, name):
     return text[3:] if start == codecs.BOM_UTF8 else text
 
 
-@contextmanager
 def open_bytes(
     source: Source, max_bytes: int | None = None, *, argument: str = "source"
-) -> Iterator[Any]:
+) -> AbstractContextManager[Any]:
     """Yield the bytes of a source as they are, packed or not.
 
     Parameters
@@ -260,23 +351,30 @@ def open_bytes(
     argument : str, default="source"
         Name of the argument in error messages.
 
-    Yields
-    ------
-    bytes, bytearray or mmap
+    Returns
+    -------
+    context manager of bytes, bytearray or mmap
     """
+    return _open_bytes(source, max_bytes, argument, _all_of)
+
+
+@contextmanager
+def _open_bytes(source, max_bytes, argument, read) -> Iterator[Any]:
+    """Yield the bytes of a source, or what a function makes of a pipe or open file."""
     name = source_name(source)
     if isinstance(source, NamedText):
         source = source.data
     if isinstance(source, (str, os.PathLike)):
         path = checked_path(source, argument)
-        with open(path, "rb") as file, _mapped_or_read(file, name, max_bytes) as raw:
+        mapped = partial(_mapped_or_read, name=name, max_bytes=max_bytes, read=read)
+        with open(path, "rb") as file, mapped(file) as raw:
             yield raw
         return
     if isinstance(source, (bytes, bytearray, memoryview)):
         raw = bytes(source)
         _check_size(len(raw), name, max_bytes)
     elif hasattr(source, "read"):
-        raw = _all_of(source, name, max_bytes)
+        raw = read(source, name, max_bytes)
     else:
         raise TypeError(
             f"{argument}: expected a path, an open file or bytes, got "
@@ -286,7 +384,7 @@ def open_bytes(
 
 
 @contextmanager
-def _mapped_or_read(file, name, max_bytes):
+def _mapped_or_read(file, name, max_bytes, read):
     """Map a regular file; read pipes, devices and what pretends to be empty."""
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode) and status.st_size:
@@ -296,7 +394,7 @@ def _mapped_or_read(file, name, max_bytes):
             with mapped:
                 yield mapped
             return
-    yield _all_of(file, name, max_bytes)
+    yield read(file, name, max_bytes)
 
 
 def _mapped(file, name):
@@ -493,6 +591,8 @@ def _streams(
 
 
 def _unzip(raw) -> Iterator[bytes]:
+    if isinstance(raw, _Stream):  # its contents stand at its end
+        raw = raw.whole()
     # Python's zipfile asks for a method that mapped files lack before Python 3.13.
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         members = [info for info in archive.infolist() if not info.is_dir()]

@@ -8,18 +8,22 @@ import numpy as np
 
 from skrank._core._levels import column_of, is_frame, number_in_text
 from skrank._core._messages import shown
+from skrank._core._missing import is_missing
+
+# What NumPy says of objects that are no numbers, and of lists among numbers.
+_ABOUT_OBJECTS = ("float() argument must be", "setting an array element")
 
 
 @contextmanager
 def naming_text(X: Any, name: str = "X") -> Iterator[None]:
-    """Name the column of a data frame whose text was to be turned into numbers.
+    """Name the place of text and of objects that were to be turned into numbers.
 
-    The frame is searched only after that has failed.
+    The rows are searched only after that has failed.
 
     Parameters
     ----------
     X : object
-        Argument that may be a data frame.
+        Argument that may be a data frame, or an array of objects.
     name : str, default="X"
         Name of the argument in the error message.
     """
@@ -30,6 +34,8 @@ def naming_text(X: Any, name: str = "X") -> Iterator[None]:
             raise ValueError(
                 f"{name} must have columns, got a {type(X).__name__} of shape {X.shape}"
             ) from error
+        if any(words in str(error) for words in _ABOUT_OBJECTS):
+            _name_object(X, name, error)
         if "could not convert" not in str(error) or not is_frame(X):
             raise
         place = _place_of_text(X)
@@ -41,6 +47,34 @@ def naming_text(X: Any, name: str = "X") -> Iterator[None]:
             f"column {shown(column)}; rankers of trees take columns of names, and "
             "QueryTargetEncoder turns them into numbers"
         ) from error
+
+
+def _name_object(X: Any, name: str, error: Exception) -> None:
+    """Raise an error that names the first object that is no number, if it is found."""
+    if is_frame(X):
+        columns = [(f"column {shown(label)}", j) for j, label in enumerate(X.columns)]
+    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        columns = [(f"column {j}", j) for j in range(X.shape[1])]
+    else:
+        return
+    for place, j in columns:
+        column = X[:, j] if isinstance(X, np.ndarray) else column_of(X, j)
+        for row, value in enumerate(np.asarray(column, dtype=object).tolist()):
+            if not (is_missing(value) or _is_number(value)):
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(
+                    f"{name} must hold numbers, got {shown(value)} in row {row} of "
+                    f"{place}: {error}"
+                ) from error
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return np.ndim(value) == 0 and isinstance(float(value), float)
+    except OverflowError:  # which is another matter
+        return True
+    except (TypeError, ValueError):
+        return False
 
 
 def _place_of_text(X: Any) -> tuple[Any, int, str] | None:
@@ -81,9 +115,10 @@ def refuse_series(X: Any, name: str = "X") -> None:
 
 
 def refuse_dates(X: Any, name: str = "X") -> None:
-    """Refuse dates, durations and records in place of numbers; pass over anything else.
+    """Refuse dates, durations, records and lists in place of numbers.
 
     NumPy turns dates into numbers of a unit that nobody chose, or complains of types.
+    Anything else is passed over.
 
     Parameters
     ----------
@@ -95,7 +130,7 @@ def refuse_dates(X: Any, name: str = "X") -> None:
     Raises
     ------
     ValueError
-        If the array or a column holds dates, durations or records.
+        If the array or a column holds dates, durations, records or lists.
     """
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind and kind in "mMV":
@@ -107,4 +142,10 @@ def refuse_dates(X: Any, name: str = "X") -> None:
             raise ValueError(
                 f"{name} must hold numbers, but column {shown(column)} has dtype "
                 f"{dtype}; turn it into numbers, such as days, or leave it out"
+            )
+        is_nested = getattr(dtype, "is_nested", bool)  # of polars as well
+        if is_nested():
+            raise ValueError(
+                f"{name} must hold numbers, but column {shown(column)} has dtype "
+                f"{dtype}; give each of its parts a column, or leave it out"
             )

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_array, column_or_1d
 from skrank._core._config import get_config
 from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown, words_of
-from skrank._core._missing import is_polars, refuse_mask, unmasked, where_missing
+from skrank._core._missing import of_polars, refuse_mask, unmasked, where_missing
+from skrank._core._numbers import as_numbers
 from skrank._core._parameters import InvalidParameterError, _rule, accepted_by
 
 QID_LEVEL = "qid"
@@ -316,8 +317,7 @@ def as_ids(
     if sparse.issparse(groups):
         raise TypeError(f"{name} must be a one-dimensional array, got a sparse matrix")
     refuse_mask(groups, name, what)
-    if is_polars(groups):
-        groups = unmasked(groups)
+    groups = of_polars(groups)
     if _is_column_of_lists(groups):
         groups = [row[0] for row in typing.cast(list, groups)]
     try:
@@ -431,47 +431,6 @@ def check_no_missing_id(
         raise ValueError(
             f"{name} must hold one {what} per row; row {first} has none ({ids[first]})"
         )
-
-
-def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.ndarray:
-    """Return an array of floats in which a missing value of any kind is NaN.
-
-    Parameters
-    ----------
-    values : array-like
-        Numbers, with missing values as NumPy, pandas or Python have them.
-    name : str
-        Name of the argument in error messages.
-    what : str, default="numbers"
-        What the argument must hold.
-
-    Returns
-    -------
-    ndarray of dtype float64
-
-    Raises
-    ------
-    ValueError
-        If a value is no number.
-    """
-    if sparse.issparse(values):
-        raise TypeError(f"{name} must hold {what} in an array, got a sparse matrix")
-    try:
-        array = np.asarray(unmasked(values))
-    except ValueError:  # lists of different lengths
-        raise ValueError(f"{name} must hold {what}, got {shown(values)}") from None
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64, copy=False)
-    if array.dtype == object:
-        missing = where_missing(array.ravel()).reshape(array.shape)
-        array = np.where(missing, np.nan, array)
-    try:
-        if array.dtype.kind not in "OSU":  # dates would become numbers
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        found = f"dtype {array.dtype}" if array.ndim else shown(values)
-        raise ValueError(f"{name} must hold {what}, got {found}") from None
 
 
 def check_ptr(
@@ -666,7 +625,7 @@ def check_grades(
     """
     refuse_mask(y, name, "grade", "; drop the rows that nobody judged, or fill them")
     with naming(name):
-        column = column_or_1d(unmasked(y) if is_polars(y) else y, warn=warn)
+        column = column_or_1d(of_polars(y), warn=warn)
         grades = as_numbers(column, name, "numeric relevance grades")
     grades = np.ascontiguousarray(grades)
     if n_samples is not None and len(grades) != n_samples:
@@ -717,7 +676,9 @@ def check_scores(
         If a score is NaN or the length differs.
     """
     with naming(name):
-        scores = as_numbers(column_or_1d(unmasked(y_score)), name, "numeric scores")
+        scores = as_numbers(
+            column_or_1d(unmasked(of_polars(y_score))), name, "numeric scores"
+        )
     scores = np.ascontiguousarray(scores)
     if len(scores) != n_samples:
         raise ValueError(f"{name} has {len(scores)} scores for {n_samples} documents")

@@ -5,11 +5,12 @@ a function that makes a `TextCollection` of all of them. What is damaged is refu
 the name of the file and the number of the line.
 """
 
+import codecs
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from skrank._core._messages import shown
+from skrank._core._messages import shown, surrogate_at
 from skrank._core._parameters import InvalidParameterError, PositiveInt
 from skrank._core._reading import Source, open_lines, source_name
 from skrank._core._validation import check_arguments
@@ -18,6 +19,9 @@ from skrank.text import TextCollection
 # Keys and elements that name a document or a query, in the order of preference.
 _ID_KEYS = ("_id", "id", "docid", "docno", "qid")
 _LONGEST_ID = 1000  # characters; more is no id but damage
+# A collection has a place for each document in each field, so that documents which all
+# have fields of their own would take memory of the square of their number.
+_MOST_FIELDS = 256
 
 
 class TextRecord(NamedTuple):
@@ -53,9 +57,9 @@ def decoded_lines(
     Raises
     ------
     ValueError
-        If a line is not text of this encoding.
+        If a line is not text of this encoding, or one that UTF-8 cannot hold.
     """
-    name = source_name(source)
+    name, is_utf8 = source_name(source), codecs.lookup(encoding).name == "utf-8"
     for number, raw in open_lines(source, max_bytes):
         try:
             line = raw.decode(encoding)
@@ -66,7 +70,21 @@ def decoded_lines(
                 f"byte {raw[error.start]:#04x} is no {encoding} text; encoding="
                 "'latin-1' reads every byte",
             ) from None
+        if not is_utf8:
+            refuse_surrogates(line, "the line", name, number)
         yield number, line.removesuffix("\r")
+
+
+def refuse_surrogates(text: str, what: str, name: str, line: int) -> None:
+    """Refuse text with half of a surrogate pair, which could not be written again."""
+    place = surrogate_at(text)
+    if place >= 0:
+        raise CorpusError(
+            name,
+            line,
+            f"{what} has half of a surrogate pair, {shown(text[place])}, as character "
+            f"{place + 1}, which UTF-8 cannot hold",
+        )
 
 
 def check_encoding(encoding: Any) -> str:
@@ -96,14 +114,29 @@ def checked_id(found: str, name: str, line: int, what: str = "document") -> str:
 
 
 def collected(
-    records: Iterable[TextRecord], source: Source, what: str
+    records: Iterable[TextRecord], source: Source, what: str, *, chosen: bool = True
 ) -> TextCollection:
     """Return all records of a file; a field that a record lacks is empty.
+
+    Parameters
+    ----------
+    records : iterable of TextRecord
+        Records of the file.
+    source : str, path, file object, bytes or NamedText
+        The file, for messages.
+    what : str
+        What the records are, for messages.
+    chosen : bool, default=True
+        Whether the names of the fields were chosen; those of the file are limited.
+
+    Returns
+    -------
+    TextCollection
 
     Raises
     ------
     ValueError
-        If there are none, or an id occurs twice.
+        If there are none, an id occurs twice, or a file has too many fields.
     """
     name, line_of, columns = source_name(source), {}, {}
     for record in records:
@@ -118,6 +151,13 @@ def collected(
             column = columns.setdefault(field, [])
             column.extend([""] * (len(line_of) - len(column)))
             column.append(text)
+        if len(columns) > _MOST_FIELDS and not chosen:
+            raise CorpusError(
+                name,
+                record.line,
+                f"up to here there are more than {_MOST_FIELDS} different fields; name "
+                "those to read in fields= (--fields of skrank index)",
+            )
         line_of[record.id] = record.line
     if not line_of:
         raise ValueError(f"{name} has no {what}")
@@ -157,9 +197,9 @@ def iter_jsonl_documents(
     Raises
     ------
     ValueError
-        If a line is no JSON object, has no id, or a field that is no string (the
-        message names the file and the line), or if the file is empty, damaged, or
-        larger than ``max_bytes``.
+        If a line is no JSON object, has no id, a field that is no string, or half of a
+        surrogate pair, such as ``"\\ud800"`` (the message names the file and the line),
+        or if the file is empty, damaged, or larger than ``max_bytes``.
     OSError
         If the file cannot be read.
 
@@ -205,6 +245,7 @@ def _jsonl(source, id_key, fields, max_bytes) -> Iterator[TextRecord]:
                 f"expected a string or a whole number as {shown(key)}, found "
                 f"{shown(found) if key in record else 'no such key'}",
             )
+        refuse_surrogates(str(found), "the id", name, number)
         yield TextRecord(
             checked_id(str(found), name, number),
             _strings_of(record, key, fields, name, number),
@@ -241,8 +282,8 @@ def _strings_of(record, key, fields, name, number) -> dict[str, str]:
                 number,
                 f"expected a string as {shown(field)}, found {shown(text)}",
             )
-        # Half of a surrogate pair is what JSON can say and UTF-8 cannot.
-        texts[field] = text.encode("utf-8", "replace").decode("utf-8")
+        refuse_surrogates(field, f"the key {shown(field)}", name, number)
+        refuse_surrogates(text, f"the text of {shown(field)}", name, number)
     return texts
 
 
@@ -276,9 +317,11 @@ def load_jsonl_documents(
     Raises
     ------
     ValueError
-        If a line is no JSON object, has no id or one that occurred before, or a field
-        that is no string (the message names the file and the line), or if the file is
-        empty, damaged, or larger than ``max_bytes``.
+        If a line is no JSON object, has no id or one that occurred before, a field that
+        is no string, or half of a surrogate pair, such as ``"\\ud800"``, or if
+        ``fields`` is None and there are more than 256 different ones (the message names
+        the file and the line), or if the file is empty, damaged, or larger than
+        ``max_bytes``.
     OSError
         If the file cannot be read.
 
@@ -298,7 +341,7 @@ def load_jsonl_documents(
     records = iter_jsonl_documents(
         source, id_key=id_key, fields=fields, max_bytes=max_bytes
     )
-    return collected(records, source, "documents")
+    return collected(records, source, "documents", chosen=fields is not None)
 
 
 def load_jsonl_queries(
@@ -343,7 +386,7 @@ def load_jsonl_queries(
     records = iter_jsonl_documents(
         source, id_key=id_key, fields=fields, max_bytes=max_bytes
     )
-    return collected(records, source, "queries")
+    return collected(records, source, "queries", chosen=fields is not None)
 
 
 def load_tsv_queries(

@@ -257,8 +257,9 @@ def load_trec_documents(
     ------
     ValueError
         If there is text outside of the documents, or a document is not closed, or has
-        not one id, or one that occurred before (the message names the file and the
-        line), or if the file is empty, damaged, or larger than ``max_bytes``.
+        not one id, or one that occurred before, or if ``fields`` is None and there are
+        more than 256 different ones (the message names the file and the line), or if
+        the file is empty, damaged, or larger than ``max_bytes``.
     OSError
         If the file cannot be read.
 
@@ -276,7 +277,7 @@ def load_trec_documents(
     records = iter_trec_documents(
         source, fields=fields, encoding=encoding, max_bytes=max_bytes
     )
-    return collected(records, source, "documents <DOC>")
+    return collected(records, source, "documents <DOC>", chosen=fields is not None)
 
 
 def load_trec_topics(

@@ -41,6 +41,8 @@ _PARQUET = (".parquet", ".pq")
 _SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 _BATCH_ROWS = 2**16
 _NO_NAME = re.compile(r"__index_level_\d+__")  # what pandas calls it in Parquet
+_QUOTED = rb'"(?:[^"]++|"")*+"'
+_NUMBER = re.compile(r" *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *")
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # as int64 holds it
 
 
@@ -70,7 +72,7 @@ def _read(
         if kind in _PARQUET:
             with open_text(path, max_bytes) as content:
                 # A copy: what refers to a mapped file would keep it from being closed.
-                convert = partial(_frame_of, pd, docid=docid, of_names=of_names)
+                convert = partial(_frame_of, pd, docid, of_names, as_text)
                 return _read_parquet(bytes(content), name, max_bytes, convert)
         if kind in _SEPARATORS:
             separator = _SEPARATORS[kind]
@@ -94,8 +96,26 @@ def _read_text(pd: ModuleType, text: Any, separator: str, as_text: list) -> Any:
     if not isinstance(frame.index, pd.RangeIndex):
         raise ValueError("rows have more fields than the line of names")
     names = head.iloc[0].tolist()
+    # Of a row that is too short, pandas says that its last fields are missing.
+    last = frame.iloc[:, -1]
+    if last.isna().any() or (last == "").any():
+        _check_rows(text, separator, len(names))
     if len(names) == frame.shape[1] and len(set(names)) < len(names):
         frame.columns = [name or own for name, own in zip(names, frame.columns)]
+    # Beside whole numbers that take more than 64 bits, pandas keeps numbers as text.
+    # Columns that are read as text anyway need not be searched for them.
+    wide = [
+        j
+        for j, (column, dtype) in enumerate(zip(frame.columns, frame.dtypes))
+        if dtype.kind not in "biuf" and column not in as_text
+        if _has_number(frame.iloc[:, j])
+    ]
+    if wide:
+        columns = pd.read_csv(io.BytesIO(text), usecols=wide, dtype=str, **options)
+        for i, j in enumerate(wide):
+            numbers = _as_numbers(columns.iloc[:, i])
+            if numbers is not None:
+                frame.isetitem(j, numbers)
     as_text = [c for c in as_text if list(frame.columns).count(c) == 1]
     if as_text:
         # "007" stays as it is, and so does "NA", which is a country, too.
@@ -105,6 +125,53 @@ def _read_text(pd: ModuleType, text: Any, separator: str, as_text: list) -> Any:
             values = names_of_rows[column]
             frame[column] = values.where(values != "", None)
     return frame
+
+
+def _check_rows(text: Any, separator: str, n_fields: int) -> None:
+    """Refuse rows with fewer fields than the line of names."""
+    found = _short_row(text, separator.encode(), n_fields)
+    if found is not None:
+        raise ValueError(
+            f"expected {n_fields} fields in line {found[0]}, saw {found[1]}"
+        )
+
+
+def _short_row(text: Any, separator: bytes, n_fields: int) -> tuple[int, int] | None:
+    """Return the line and the number of fields of the first row that is too short.
+
+    Fields are told apart as pandas does: quotes count at the beginning of a field.
+    """
+    field = rb"(?:%b)?+[^\r\n%b]*+" % (_QUOTED, separator)
+    more = rb"(?:%b%b)" % (separator, field)
+    # The group is there if the row has fields enough, which thus need not be counted.
+    row = rb"%b(%b{%d})?+%b*+(?:\r\n?|\n|\Z)" % (field, more, n_fields - 1, more)
+    blanks, line = b" \t\r\n".replace(separator, b""), 1
+    for match in re.finditer(row, text):
+        if match.start(1) < 0 and match[0].strip(blanks):
+            return line, len(
+                re.findall(more, re.sub(field, b"", match[0], count=1))
+            ) + 1
+        line += len(match[0].splitlines())
+    return None
+
+
+def _has_number(column: Any) -> bool:
+    """Whether a column that is not of numbers has some, as integers or as text."""
+    return any(
+        type(value) is int or (isinstance(value, str) and _NUMBER.fullmatch(value))
+        for value in column.tolist()
+    )
+
+
+def _as_numbers(column: Any) -> np.ndarray | None:
+    """Return a column of text as float64, or None if a value is no number."""
+    present = column.notna().to_numpy()
+    values = column[present].tolist()
+    if not all(map(_NUMBER.fullmatch, values)):
+        return None
+    numbers = np.full(len(column), np.nan)
+    numbers[present] = [float(value) for value in values]
+    return numbers
 
 
 def _read_parquet(
@@ -133,7 +200,7 @@ def _read_parquet(
 
 
 def _frame_of(
-    pd: ModuleType, table: Any, docid: str | None, of_names: list
+    pd: ModuleType, docid: str | None, of_names: list, as_text: list, table: Any
 ) -> tuple[Any, set[str]]:
     """Return a table of Arrow as a data frame, and the columns that were an index.
 
@@ -147,6 +214,7 @@ def _frame_of(
     table = table.select(
         [i for i, c in enumerate(names) if not (c in index and _NO_NAME.fullmatch(c))]
     )
+    table = _without_decimals(pa, table, as_text)
     # Without a type of pandas, True beside a missing value becomes an object.
     frame = table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
     for column in {*of_names, docid}:
@@ -161,6 +229,15 @@ def _frame_of(
         elif values.null_count:
             frame[column] = values.to_pandas(integer_object_nulls=True)
     return frame, index
+
+
+def _without_decimals(pa: ModuleType, table: Any, as_text: list) -> Any:
+    """Return a table with floats in place of decimal numbers, and text of ids."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            kind = pa.string() if field.name in as_text else pa.float64()
+            table = table.set_column(i, field.name, table.column(i).cast(kind))
+    return table
 
 
 def _columns_of_index(schema: Any) -> set[str]:
@@ -263,9 +340,9 @@ def load_table(
         ``y`` is then None.
     qid : str or None
         Name of the column of query ids. Of text, they are read as they stand: they are
-        numbers if all of them are whole numbers, and strings if any is not, as "01".
-        None is for documents that are scored without regard to queries: ``groups`` is
-        then None.
+        numbers if all of them are whole numbers of at most 18 digits, and strings if
+        any is not, as "01". So are decimal numbers of Parquet. None is for documents
+        that are scored without regard to queries: ``groups`` is then None.
     docid : str, default=None
         Name of the column of document ids, which are strings as they stand.
     features : sequence of str, default=None
@@ -278,7 +355,8 @@ def load_table(
         Parquet. They become categorical columns of a data frame, and need
         ``as_frame=True``. All other features must be numeric.
     dtype : {np.float32, np.float64}, default=np.float32
-        Type of the features. Empty cells become NaN.
+        Type of the features. Empty cells become NaN. Whole numbers of more than 64 bits
+        and decimal numbers of Parquet are rounded to float64 before.
     as_frame : bool, default=False
         Whether ``X`` becomes a DataFrame and ``y`` a Series whose index has a level
         ``"qid"``, if there are queries.
@@ -299,8 +377,9 @@ def load_table(
         If pandas is not installed.
     ValueError
         If a column is missing, occurs twice or is not numeric, a grade or a query id is
-        missing, a feature is infinite, names are to become an array, or the file is
-        damaged or larger than ``max_bytes``.
+        missing, a feature is infinite, a row of text has more or fewer fields than the
+        line of names, names are to become an array, or the file is damaged or larger
+        than ``max_bytes``.
     OSError
         If the file cannot be read.
 

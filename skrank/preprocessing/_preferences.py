@@ -21,6 +21,9 @@ from skrank._core._validation import (
 )
 from skrank.preprocessing._judgements import order_to_grades
 
+# Pairs in one step.
+_STEP = 1 << 22
+
 
 def grades_to_preferences(
     y: npt.ArrayLike,
@@ -89,12 +92,17 @@ def grades_to_preferences(
     end_of_row = np.cumsum(n_lower)
     first_pair = np.concatenate(([0], end_of_row))[ptr]
     numbers = _choose_pairs(first_pair, max_pairs_per_query, rng)
-    # Pair numbers are decoded: the row that owns a number, then the place within it.
-    preferred = np.searchsorted(end_of_row, numbers, side="right")
-    within_row = numbers - (end_of_row[preferred] - n_lower[preferred])
-    query = np.searchsorted(ptr, preferred, side="right") - 1
-    other = ptr[query] + within_row
-    return np.column_stack([rows[preferred], rows[other]])
+    pairs = np.empty((len(numbers), 2), dtype=np.intp)
+    # In steps, between which signals are answered.
+    for first in range(0, len(numbers), _STEP):
+        part = numbers[first : first + _STEP]
+        # A number is decoded: the row that owns it, then the place within that.
+        preferred = np.searchsorted(end_of_row, part, side="right")
+        within_row = part - (end_of_row[preferred] - n_lower[preferred])
+        query = np.searchsorted(ptr, preferred, side="right") - 1
+        pairs[first : first + _STEP, 0] = rows[preferred]
+        pairs[first : first + _STEP, 1] = rows[ptr[query] + within_row]
+    return pairs
 
 
 def order_to_preferences(

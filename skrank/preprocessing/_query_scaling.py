@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._core._informative import warn_of_data
-from skrank._core._missing import unmasked
+from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Parameters, invalid_parameter
 from skrank._core._queries import QueryIndex
 from skrank._core._tables import naming_text, refuse_series
@@ -183,7 +183,7 @@ class _BaseQueryScaler(
         with named, naming_text(X), np.errstate(over="ignore"):
             return validate_data(
                 self,
-                unmasked(X),
+                rows_with_nan(X),
                 reset=reset,
                 dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",

@@ -28,7 +28,7 @@ from skrank._core._levels import (
     places_among,
     with_columns,
 )
-from skrank._core._missing import unmasked
+from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import NonNegative, Parameters, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._tables import refuse_series
@@ -240,7 +240,7 @@ class QueryTargetEncoder(
                 X = with_columns(table, dict.fromkeys(self.columns_.tolist(), zeros))
             return table, validate_data(
                 self,
-                unmasked(X),
+                rows_with_nan(X),
                 reset=reset,
                 dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",

@@ -18,7 +18,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Parameters, PositiveInt
 from skrank._core._threads import n_threads_for
@@ -104,7 +103,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
             If a document is missing or no string.
         """
         self._check_parameters()
-        self.index_ = as_index(documents, self.tokenizer)
+        self._keep_index(as_index(documents, self.tokenizer))
         self.postings_ = self.index_.postings(self.field)
         self.weights_, self.offsets_ = self._weighed(self.postings_)
         return self
@@ -137,7 +136,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         TypeError
             If a query is missing or neither a string nor such a mapping.
         """
-        check_is_fitted(self, "weights_")
+        self._check_fitted("weights_")
         return self._score_counts(self.index_.count_queries(queries))
 
     def score_pairs(
@@ -169,7 +168,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         TypeError
             If a query is missing or neither a string nor such a mapping.
         """
-        check_is_fitted(self, "weights_")
+        self._check_fitted("weights_")
         counts = self.index_.count_queries(queries)
         query_of, document_of = check_pairs(
             query_of, document_of, n_rows(counts), self.postings_.n_documents
@@ -224,7 +223,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
         >>> query_of, documents[query_of, place]
         (array([0, 0, 1]), array([0, 2, 1]))
         """
-        check_is_fitted(self, "weights_")
+        self._check_fitted("weights_")
         check_arguments(self.retrieve, k=k)
         counts = self.index_.count_queries(queries)
         documents, scores = self._search(counts, min(k, self.postings_.n_documents))

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
@@ -136,7 +135,7 @@ class BooleanModel(Parameters, FittedToIndex):
         self._check_parameters()
         if not isinstance(documents, InvertedIndex):
             documents = as_index(documents, self.tokenizer, with_positions=True)
-        self.index_ = as_index(documents)
+        self._keep_index(as_index(documents))
         self.postings_ = self.index_.postings(self.field)
         return self
 
@@ -162,7 +161,7 @@ class BooleanModel(Parameters, FittedToIndex):
         TypeError
             If a query is missing or no string.
         """
-        check_is_fitted(self, "postings_")
+        self._check_fitted("postings_")
         return [
             self._resolved(_Parser(self, query, place).parse())
             for place, query in enumerate(as_texts(queries, "queries"))

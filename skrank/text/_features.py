@@ -214,7 +214,7 @@ class LetorFeatures(Parameters, FittedToIndex):
                     f"{name} must be None, because none of the features needs {name}; "
                     "feature_set chooses others"
                 )
-        self.index_ = as_index(documents, self.tokenizer)
+        self._keep_index(as_index(documents, self.tokenizer))
         names = self._resolve_names()
         if (
             urls is None
@@ -287,7 +287,7 @@ class LetorFeatures(Parameters, FittedToIndex):
             If a query is missing or neither a string nor such a mapping, or a document
             is missing or no string.
         """
-        check_is_fitted(self, "models_")
+        self._check_fitted("models_")
         _check_dtype(dtype)
         counts = self.index_.count_queries(queries)
         others = None if documents is None else OtherDocuments(self.index_, documents)

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import svds
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from skrank._core._parameters import PositiveInt, Seed
@@ -122,7 +123,7 @@ class LSI(BaseTextModel):
         space = VectorSpace(
             sublinear_tf=self.sublinear_tf, idf=self.idf, field=self.field
         )
-        self.index_ = index
+        self._keep_index(index)
         self.space_ = space.fit(index)
         self.postings_ = space.postings_
 
@@ -173,6 +174,12 @@ class LSI(BaseTextModel):
         state = {k: v for k, v in vars(self).items() if k not in self.get_params(False)}
         if "index_" not in state:
             return state
+        again = clone(self)
+        again._fit_space(self.index_)
+        self._check_learned({k: v for k, v in vars(again).items() if k in state})
+        again.components_ = self.components_
+        weights, offsets = again._weighed(again.postings_)
+        self._check_learned({"weights_": weights, "offsets_": offsets})
         return {name: state[name] for name in ("index_", "components_")}
 
     def _restore_state(self) -> None:

@@ -141,7 +141,7 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
             columns = self._columns(X)
             documents, _ = _distinct(columns, self._chosen(columns))
         self.extractor_ = extractor.fit(documents)
-        self.index_ = self.extractor_.index_
+        self._keep_index(self.extractor_.index_)
         return self
 
     def transform(self, X: Columns) -> np.ndarray:
@@ -164,7 +164,7 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
         TypeError
             If X has no named columns, or a text is missing or no string.
         """
-        check_is_fitted(self, "extractor_")
+        self._check_fitted("extractor_")
         columns = self._columns(X)
         documents, document_of = _distinct(columns, self.index_.fields_)
         queries, query_of = _distinct(columns, [self.query])
@@ -204,7 +204,11 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
     def _chosen(self, columns: dict[str, Any]) -> list[str]:
         """Return the names of the columns that are fields of the document."""
         if self.fields is None or WHOLE in self.fields:
-            return [name for name in columns if name != self.query]
+            # What equals no text, such as a missing name, need not compare at all.
+            others = (
+                n for n in columns if not (isinstance(n, str) and n == self.query)
+            )
+            return list(others)
         return list(self.fields)
 
 

@@ -126,7 +126,7 @@ class ProximityFeatures(Parameters, FittedToIndex):
             If a document is missing or no string.
         """
         self._check_parameters()
-        self.index_ = as_index(documents, self.tokenizer, with_positions=True)
+        self._keep_index(as_index(documents, self.tokenizer, with_positions=True))
         self.feature_names_ = [
             f"{field}.{name}" for field in self._resolved() for name in _NAMES
         ]
@@ -161,7 +161,7 @@ class ProximityFeatures(Parameters, FittedToIndex):
         TypeError
             If a query is missing or neither a string nor such a mapping.
         """
-        check_is_fitted(self, "feature_names_")
+        self._check_fitted("feature_names_")
         counts = self.index_.count_queries(queries)
         query_of, document_of = check_pairs(
             query_of, document_of, n_rows(counts), self.index_.n_documents_

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Interval, Parameters, Positive, PositiveInt
 from skrank._core._validation import n_rows
@@ -124,7 +123,7 @@ class RM3(Parameters, FittedToIndex):
             If a document is missing or no string.
         """
         self._check_parameters()
-        self.index_ = as_index(documents, self.tokenizer)
+        self._keep_index(as_index(documents, self.tokenizer))
         self.likelihood_ = LMDirichlet(mu=self.mu, field=self.field).fit(self.index_)
         self.model_: BaseTextModel = self.likelihood_
         if self.model is not None:
@@ -154,7 +153,7 @@ class RM3(Parameters, FittedToIndex):
         TypeError
             If a query is missing or neither a string nor such a mapping.
         """
-        check_is_fitted(self, "model_")
+        self._check_fitted("model_")
         listed = as_queries(queries, "queries")
         counts = self.index_.count_queries(listed)
         found, _ = self.model_.retrieve(listed, self.n_documents)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
 
 class FittedToIndex(BaseEstimator):
@@ -24,6 +25,21 @@ class FittedToIndex(BaseEstimator):
     """
 
     _given: ClassVar[tuple[str, ...]] = ()
+
+    def _keep_index(self, index: Any) -> None:
+        """Store an index, and what tells whether it is fitted again."""
+        self.index_ = index
+        self._indexed = index.postings(index.fields_[0])
+
+    def _check_fitted(self, attribute: str) -> None:
+        """Raise an error before `fit`, and after the index was fitted without it."""
+        check_is_fitted(self, attribute)
+        indexed = vars(self).get("_indexed")  # pickles of older versions lack it
+        if indexed is not None and not self.index_._holds(indexed):
+            raise ValueError(
+                f"index_ was fitted again after this {type(self).__name__}, which has "
+                "learned from the former documents; fit it again"
+            )
 
     def _saved_state(self) -> dict[str, Any]:
         """Return the attributes that a file holds."""
@@ -35,14 +51,19 @@ class FittedToIndex(BaseEstimator):
         given = self._given_to_fit(state)
         again = vars(copy.fit(state["index_"], **given))
         kept = {*params, "index_", *self._given}
-        learned = [k for k in again if k not in kept]
-        for name in learned:
-            if name not in state or not same(state[name], again[name]):
+        learned = {k: v for k, v in again.items() if k not in kept}
+        self._check_learned(learned)
+        return {k: v for k, v in state.items() if k not in learned}
+
+    def _check_learned(self, expected: dict[str, Any]) -> None:
+        """Refuse to save attributes that would not be learned again as they are."""
+        for name, value in expected.items():
+            if name not in vars(self) or not same(vars(self)[name], value):
+                named = "index_" if name == "_indexed" else name
                 raise TypeError(
-                    f"{type(self).__name__} cannot be saved: {name} is not what fit "
+                    f"{type(self).__name__} cannot be saved: {named} is not what fit "
                     "learns with the present parameters; fit it again"
                 )
-        return {k: v for k, v in state.items() if k not in learned}
 
     def _restore_state(self) -> None:
         """Learn again what follows from the index, if there is one."""

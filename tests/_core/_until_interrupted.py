@@ -18,12 +18,15 @@ from skrank._core import (
     _edge_losses,
     _lambda_losses,
     _letor,
+    _measures,
     _pair_losses,
     _pair_potential,
+    _rank_correlations,
     _rank_perceptrons,
     _segments,
     _smooth_measures,
 )
+from skrank._core._in_steps import gram_of
 from skrank.rankers import RankNet
 from skrank.trees import _binning, _forest, _grower
 
@@ -83,6 +86,14 @@ def smooth(form, by_sigmoids):
     return lambda: _smooth_measures.noisy_scores(
         x, None, ptr, form, gain, factor, discount, False, 1.0, 2
     )
+
+
+def cascade(share):
+    """A block of equal scores, a share of which might stop a user, if hardly ever."""
+    stop = np.zeros(LONG)
+    stop[: int(share * LONG)] = 1e-9
+    equal, ptr = np.zeros(LONG), np.array([0, LONG])
+    return lambda: _measures.cascade(stop, equal, ptr, np.ones(LONG), 2)
 
 
 def line(exact):
@@ -212,6 +223,18 @@ def warm_ranker():
     return fit
 
 
+def gram():
+    """Products of the columns of a matrix whose rows take no memory."""
+    row = np.random.default_rng(0).normal(size=500)
+    return lambda: gram_of(np.broadcast_to(row, (10**8, 500)))
+
+
+def correlations():
+    """Rankings of a long query, whose batches of pairs are short."""
+    values, ptr = np.random.default_rng(0).normal(size=(20, LONG)), np.array([0, LONG])
+    return lambda: _rank_correlations.kendall_sums(values, ptr, False, 2)
+
+
 CASES = {
     "one thread": lambda: logistic(1),
     "long query first": lambda: logistic(2),
@@ -222,6 +245,8 @@ CASES = {
     "series over edges": lambda: edges(LONG, False),
     "precision of sigmoids": lambda: smooth(1, True),
     "cascade of sigmoids": lambda: smooth(2, True),
+    "cascade of equal scores": lambda: cascade(1.0),
+    "cascade of few documents": lambda: cascade(0.4),
     "ranks of noisy scores": lambda: smooth(1, False),
     "line, exact": lambda: line(True),
     "line, on a grid": lambda: line(False),
@@ -232,6 +257,8 @@ CASES = {
     "stumps by covers": lambda: stumps(0),
     "stumps against rows": lambda: stumps(3),
     "reader": reader,
+    "products of columns": gram,
+    "rank correlations": correlations,
     "warm ranker": warm_ranker,
 }
 

@@ -361,6 +361,11 @@ CASES = {
         "scale": f8(Q),
         "weight": f8(N),
     },
+    "_lambda_losses.logistic_noise": {
+        "bits": np.zeros((2, N), dtype=np.uint32),
+        "scale": 1.0,
+        "n_threads": 1,
+    },
     "_letor.largest_index": {"text": b"1 qid:1 1:1", "n_threads": 1},
     "_letor.parse_letor": {
         "text": b"1 qid:1 1:1",
@@ -755,6 +760,12 @@ FREE = {
     ("_lambda_losses.neighbour_pairs", "by_rank"): {"longer"},
     ("_lambda_losses.neighbour_pairs", "noise"): {"shorter", "longer"},
     ("_lambda_losses.lambda_loss", "ranking"): {"None"},
+    ("_lambda_losses.logistic_noise", "bits"): {
+        "shorter",
+        "longer",
+        "narrower",
+        "wider",
+    },
     ("_letor.format_dense", "X"): {"narrower", "wider"},
     ("_forest.contributions", "X"): {"shorter", "longer"},
     ("_forest.contributions", "background"): {"shorter", "longer"},

@@ -197,8 +197,20 @@ def test_the_cascade_ends_with_the_discounts_and_with_the_query(scores):
     np.testing.assert_array_equal(two, [cut[0], 0.5 + 0.5 * 0.5])
 
 
+@pytest.mark.parametrize("n", [3, 50, 1000])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_document_of_a_block_that_may_stop_the_user(n, place):
+    """It has each rank with the same chance."""
+    stop, discount = np.zeros(n), 1 / np.arange(1, n + 1.0)
+    stop[place] = 0.3
+    got = cascade(stop, np.zeros(n), discount)
+    np.testing.assert_allclose(got, 0.3 * discount.mean(), rtol=1e-13)
+
+
 @pytest.mark.parametrize("k", [1, 5, 700])
-@pytest.mark.parametrize("level", [[0, 1, 2], [0, 0, 0, 0, 0, 0, 1], [3, 4], [1]])
+@pytest.mark.parametrize(
+    "level", [[0, 1, 2], [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 3, 4], [3, 4], [1]]
+)
 def test_blocks_of_graded_documents_in_random_order(k, level, rng):
     """Long blocks are followed only as far as users get."""
     stop = (2.0 ** rng.choice(level, size=700) - 1) / 16

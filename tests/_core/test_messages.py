@@ -9,6 +9,7 @@ from skrank._core._messages import (
     problem_in,
     shortened,
     shown,
+    surrogate_at,
     words_of,
 )
 from skrank._core._validation import check_scores
@@ -104,6 +105,14 @@ def test_errors_of_libraries_are_told_on_one_line():
 def test_control_characters_become_escapes(text, expected):
     assert on_one_line(text) == expected
     assert has_control(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("", -1), ("aé😀", -1), ("\ud800", 0), ("é😀\udfff", 2), ("\ude00\ud83d", 0)],
+)
+def test_halves_of_surrogate_pairs_are_found(text, place):
+    assert surrogate_at(text) == place
 
 
 @pytest.mark.parametrize("text", ["", "a b~", "\xa0é日…\udcff", r"a\nb"])

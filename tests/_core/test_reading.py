@@ -13,11 +13,14 @@ import pytest
 
 from skrank._core import _reading
 from skrank._core._reading import (
+    EmptyError,
     LimitError,
     NamedText,
     byte_limit,
+    lines_of,
     open_bytes,
     open_lines,
+    open_pieces,
     open_text,
 )
 
@@ -190,8 +193,14 @@ def test_a_pipe(packing, tmp_path):
         writer.join()
 
 
-def test_a_file_that_pretends_to_be_empty():
+def test_a_file_that_pretends_to_be_empty(monkeypatch):
     assert b"processor" in read("/proc/cpuinfo")
+    # It may have no end, as a device may.
+    monkeypatch.setattr(_reading, "ENDLESS", 10)
+    with open("/proc/cpuinfo", "rb") as file:
+        for source in ("/proc/cpuinfo", file):
+            with pytest.raises(LimitError, match="cpuinfo holds more than 10 bytes"):
+                read(source)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +267,40 @@ def test_lines_are_those_of_the_text(pack, end, tmp_path, monkeypatch):
     path.write_bytes(pack(b"\xef\xbb\xbf" + b"\n".join(lines) + end))
     for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
         assert list(open_lines(source)) == list(enumerate(lines, start=1))
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=(path.read_bytes(),))
+    writer.start()
+    assert list(open_lines(fifo)) == list(enumerate(lines, start=1))
+    writer.join()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_streams_without_an_end_are_read_as_far_as_they_are_needed(pack):
+    class Endless:
+        name, packed = "<stdin>", pack(b"a line\n" * 10**5)
+
+        def read(self, size):
+            return self.packed
+
+    lines = lines_of(open_pieces(Endless(), endless=True), "<stdin>")
+    taken = [next(lines) for _ in range(10**6)]
+    assert taken[-1] == (10**6, b"a line")
+    limited = lines_of(open_pieces(Endless(), 10**6, endless=True), "<stdin>")
+    with pytest.raises(LimitError, match="<stdin> holds more than 1000000 bytes"):
+        list(limited)
+
+
+def test_a_zip_file_in_a_stream_is_read_as_a_whole():
+    content = zipped(TEXT)
+    assert len(list(open_lines(io.BytesIO(content)))) == 3000
+    with pytest.raises(LimitError):
+        list(open_lines(io.BytesIO(content), 1000))
+
+
+def test_an_empty_stream_is_told():
+    with pytest.raises(EmptyError, match="<text> is empty"):
+        list(open_lines(io.BytesIO()))
 
 
 def test_lines_have_limits(tmp_path):

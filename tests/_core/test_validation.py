@@ -205,7 +205,21 @@ WHOLE = {
     "Float64": pd.Series([1, 0, 2], dtype="Float64"),
     "category": pd.Categorical([1, 0, 2]),
     "object": np.array([1, 0, 2.0], dtype=object),
-    "text": ["1", "0", "2"],
+    "decimal": [Decimal(1), Decimal(0), Decimal(2)],
+}
+TEXT = {
+    "list": ["1", "0", "2"],
+    "partly": [1, "0", 2],
+    "bytes": [b"1", b"0", b"2"],
+    "objects": np.array([1, "0", 2], dtype=object),
+    "bytes in objects": np.array([1, b"0", 2], dtype=object),
+    "array": np.array(["1", "0", "2"]),
+    "array of bytes": np.array([b"1", b"0", b"2"]),
+    "pandas": pd.Series(["1", "0", "2"]),
+    "pandas, objects": pd.Series(["1", "0", "2"], dtype=object),
+    "pandas, string": pd.Series(["1", "0", "2"], dtype="string"),
+    "pandas, category": pd.Series(["1", "0", "2"], dtype="category"),
+    "column": np.array([["1"], ["0"], ["2"]]),
 }
 
 
@@ -240,6 +254,19 @@ def test_numbers_of_every_kind(values):
     np.testing.assert_array_equal(check_scores(values, 3), expected)
     np.testing.assert_array_equal(check_weights(values, 3), expected)
     assert len(set(check_groups(values, 3).tolist())) == 3
+
+
+@pytest.mark.parametrize("values", TEXT.values(), ids=list(TEXT))
+def test_text_of_numbers_is_no_number(values):
+    such = "got dtype .*, such as b?'[01]'"
+    for call, what in [
+        (lambda: check_grades(values), "y must hold numeric relevance grades"),
+        (lambda: check_scores(values, 3), "y_score must hold numeric scores"),
+        (lambda: check_weights(values, 3), "sample_weight must hold numeric weights"),
+        (lambda: as_numbers(values, "discount"), "discount must hold numbers"),
+    ]:
+        with pytest.raises(ValueError, match=f"{what}, {such}"):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -50,24 +50,35 @@ def run(script, *arguments, **more):
     return subprocess.Popen([sys.executable, "-c", lines, *map(str, arguments)], **more)
 
 
-def test_a_new_file_has_the_mode_of_new_files(way, tmp_path):
-    before = os.umask(0o027)
+@pytest.mark.parametrize(("mask", "mode"), [(0o027, 0o640), (0, 0o666)])
+def test_a_new_file_has_the_mode_of_new_files(way, tmp_path, mask, mode):
+    before = os.umask(mask)
     try:
         write(tmp_path / "new")
     finally:
         os.umask(before)
-    assert mode_of(tmp_path / "new") == 0o640
+    assert mode_of(tmp_path / "new") == mode
     assert (tmp_path / "new").read_text() == "new\n"
     assert os.listdir(tmp_path) == ["new"]
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o777])
 def test_an_old_file_keeps_its_mode(way, tmp_path, mode):
     path = tmp_path / "old"
     path.write_text("old")
     path.chmod(mode)
     write(path)
     assert (mode_of(path), path.read_text()) == (mode, "new\n")
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1755, 0o7755])
+def test_a_new_file_does_not_run_as_its_owner(way, tmp_path, mode):
+    """That the old content may is nothing that was said of the new one."""
+    path = tmp_path / "old"
+    path.write_text("old")
+    path.chmod(mode)
+    write(path)
+    assert mode_of(path) == 0o755
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -112,8 +112,34 @@ def test_json_lines():
     assert list(chosen.fields) == ["url", "text"]
     assert chosen.fields["url"] == ["", ""]
     assert load_jsonl_queries(b'{"a": "x", "_id": "y"}', id_key="a").ids == ["x"]
-    # Half of a surrogate pair can be said in JSON, and in nothing else.
-    assert load_jsonl_documents(b'{"id": 1, "t": "\\ud800"}').fields == {"t": ["?"]}
+    pair = load_jsonl_documents(b'{"id": "\\ud83d\\ude00", "t": "\\ud83d\\ude01"}')
+    assert pair.ids.tolist() == ["\U0001f600"]
+    assert pair.fields == {"t": ["\U0001f601"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (b'{"id": "a\\ud800"}', r"the id .*'\\ud800', as character 2,"),
+        (b'{"id": 1, "t": "\\udfff"}', r"the text of 't' .*'\\udfff', as character 1,"),
+        (b'{"id": 1, "\\ud800": "b"}', r"the key '\\ud800' "),
+    ],
+)
+def test_halves_of_surrogate_pairs_are_refused(line, what):
+    """JSON can say them, and neither an index nor a run can be printed with them."""
+    message = f"^<text>, line 2: {what}.* which UTF-8 cannot hold"
+    for load in (load_jsonl_documents, load_jsonl_queries):
+        with pytest.raises(ValueError, match=message):
+            load(b'{"id": 0}\n' + line)
+    # What is not read may be anything.
+    unread = b'{"id": 1, "t": "\\ud800", "u": "b"}'
+    assert load_jsonl_documents(unread, fields=["u"]).fields == {"u": ["b"]}
+
+
+def test_encodings_may_hold_halves_of_surrogate_pairs():
+    with pytest.raises(ValueError, match=r"line 2: the line has half of .*'\\ud800'"):
+        load_tsv_queries(b"q\ta\nr\t+2AA-", encoding="utf-7")
+    assert load_tsv_queries(b"r\t+2D3eAA-", encoding="UTF-7").fields == {"text": ["😀"]}
 
 
 def test_tsv_queries():
@@ -284,6 +310,31 @@ def test_damage_is_named_with_its_line(load, text, message, tmp_path):
 def test_fields_of_json_lines_must_be_strings():
     with pytest.raises(ValueError, match="line 1: expected a string as 'a', found 3"):
         load_jsonl_documents(b'{"id": 1, "a": 3}', fields=["a"])
+
+
+def own_fields(n, load):
+    """Return n documents in lines, of which each has a field that no other has."""
+    if load is load_trec_documents:
+        lines = [f"<DOC><DOCNO>{i}</DOCNO><a{i}>x</a{i}></DOC>" for i in range(n)]
+    else:
+        lines = [json.dumps({"id": i, f"a{i}": "x"}) for i in range(n)]
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("load", [load_trec_documents, load_jsonl_documents])
+def test_fields_that_nobody_chose_are_limited(load):
+    # A place for each document in each field would fill the memory.
+    assert len(load(own_fields(256, load)).fields) == 256
+    message = r"^<text>, line 257: .* more than 256 different fields; .* fields= \(--f"
+    with pytest.raises(ValueError, match=message):
+        load(own_fields(300, load))
+    names = [f"a{i}" for i in range(300)]
+    is_trec = load is load_trec_documents
+    chosen = load(
+        own_fields(300, load), fields=dict(zip(names, names)) if is_trec else names
+    )
+    assert list(chosen.fields) == names
+    assert chosen.fields["a299"] == [""] * 299 + ["x"]
 
 
 @pytest.mark.parametrize(

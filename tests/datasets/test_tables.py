@@ -1,11 +1,17 @@
 """Ranking data in tables."""
 
+import csv
+import io
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from skrank.datasets import load_table
+from skrank.datasets._tables import _short_row
 from skrank.rankers import MART
 
 pd = pytest.importorskip("pandas")
@@ -132,6 +138,16 @@ def test_ends_of_lines_and_marks(tmp_path, text):
         (ROWS.replace("bm25", "grade"), "t.csv has more than one column 'grade'"),
         (ROWS.replace("bm25", "doc"), "t.csv has more than one column 'doc'"),
         (ROWS.replace("b,3,2", "b,3,2,7,8"), "rows have more fields than the line"),
+        (ROWS.replace("b,3,2,0.5", "b,3,2"), "expected 4 fields in line 2, saw 3$"),
+        (ROWS.replace("a,1,1,0.25", "a"), "expected 4 fields in line 3, saw 1$"),
+        (ROWS + "c,3,2,\n\n\nc,3\n", "expected 4 fields in line 7, saw 2$"),
+        ((ROWS + "c,3").replace("\n", "\r"), "expected 4 fields in line 4, saw 2$"),
+        ((ROWS + "c,3").replace("\n", "\r\n"), "expected 4 fields in line 4, saw 2$"),
+        (ROWS + '"c,\n""",3\nd,1,2,1', "expected 4 fields in line 4, saw 2$"),
+        (ROWS + '"c,\n\r\n""",3,2,1\n"d,"\n', "expected 4 fields in line 7, saw 1$"),
+        (ROWS + 'c"d,"e,"f,\n', "EOF inside string|in line 4, saw 3$"),
+        (ROWS + 'c"d,2"\n', "expected 4 fields in line 4, saw 2$"),
+        (ROWS + '"c","d"",,"\n', "expected 4 fields in line 4, saw 2$"),
         (ROWS.replace("0.5", "inf"), "column 'bm25' is not finite in row 0"),
         (ROWS.replace("0.5", "1e300"), "is not finite in row 0, or beyond the range"),
         (ROWS.replace("0.5", "'x'"), "column 'bm25' must be numeric"),
@@ -148,6 +164,134 @@ def test_unfit_text(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         load_table(write(tmp_path, text), **NAMES)
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        *("c,3,2,", "c,3,2,\n\n", '"c\n",3,2,\n', '"c,,"",",3,2,""\n', '"c"" ,d",3,2,'),
+        *(
+            "c,3,2,\n \t \n",
+            "c,3,2,\r\r",
+            "\n\nc,3,2,NA\n",
+            '"c""d"e"f,3,2,\n',
+            '"c,,\r"x,3,2,',
+        ),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_missing_cells_are_no_missing_fields(tmp_path, end, separator):
+    path = tmp_path / ("t.csv" if separator == "," else "t.tsv")
+    text = ROWS + end.replace(" \t ", "  ")
+    path.write_text(text.replace(",", separator), newline="")
+    X = load_table(path, **NAMES).X
+    np.testing.assert_array_equal(X, np.float32([[0.5], [0.25], [np.nan]]))
+
+
+@given(st.text(st.sampled_from('a",\n\r'), max_size=20))
+@settings(deadline=None, max_examples=300)
+def test_rows_are_told_apart_as_the_standard_library_does(text):
+    text = "f,g,h\n" + text
+    *rows, last = csv.reader(io.StringIO(text + "\nend", newline=""))
+    assume(last == ["end"])  # else a quote is open, which pandas refuses before
+    expected = next((len(row) for row in rows if 0 < len(row) < 3), None)
+    found = _short_row(text.encode(), b",", 3)
+    assert (found and found[1]) == expected
+
+
+def test_short_rows_before_numbers_of_more_than_64_bits(tmp_path):
+    path = write(tmp_path, f"a,f\n1,{2**64 - 1}\n1\n")
+    with pytest.raises(ValueError, match="expected 2 fields in line 3, saw 1"):
+        load_table(path, label=None, qid=None)
+
+
+def test_rows_of_tabs_are_no_blank_lines(tmp_path):
+    (tmp_path / "t.tsv").write_text((ROWS + ",\n").replace(",", "\t"))
+    with pytest.raises(ValueError, match=r"expected 4 fields in line 4, saw 2$"):
+        load_table(tmp_path / "t.tsv", **NAMES)
+
+
+def test_tables_of_one_column(tmp_path):
+    path = write(tmp_path, "f\n1\n\nNA\n2\n")
+    X = load_table(path, label=None, qid=None).X
+    np.testing.assert_array_equal(X, [[1], [np.nan], [2]])
+
+
+WIDE = 2**65 + 2**20
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([WIDE, 1], [2.0**65 + 2.0**20, 1.0]),
+        ([-WIDE, ""], [-(2.0**65) - 2.0**20, np.nan]),
+        ([WIDE, "1.5"], [2.0**65 + 2.0**20, 1.5]),
+        ([WIDE, " -25e-1 "], [2.0**65 + 2.0**20, -2.5]),
+        ([2**64 - 1, -1], [2.0**64, -1.0]),
+        ([2**64 - 1, ""], [2.0**64, np.nan]),
+        ([2**64 - 1, "NA"], [2.0**64, np.nan]),
+        ([WIDE, "null"], [2.0**65 + 2.0**20, np.nan]),
+        ([10**300, "+.5"], [1e300, 0.5]),
+    ],
+)
+def test_whole_numbers_of_more_than_64_bits(tmp_path, cells, expected):
+    rows = "".join(f"{WIDE + i},{cells[1]},{cell}\n" for i, cell in enumerate(cells))
+    path = write(tmp_path, "id,x,f\n" + rows)
+    options = {"features": ["f"], "dtype": np.float64, "docid": "id"}
+    data = load_table(path, label=None, qid="id", **options)
+    np.testing.assert_array_equal(data.X[:, 0], expected)
+    # As ids, they are not rounded.
+    assert data.groups.tolist() == data.docids.tolist() == [str(WIDE), str(WIDE + 1)]
+    names = {"categorical_features": ["id"], "as_frame": True}
+    frame = load_table(path, label=None, qid=None, features=["id"], **names).X
+    assert frame["id"].tolist() == [str(WIDE), str(WIDE + 1)]
+    by_dtype = {"categorical_features": "from_dtype", "as_frame": True}
+    frame = load_table(path, label=None, qid="id", **options, **by_dtype).X
+    assert frame["f"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("x", "column 'f' must be numeric"),
+        ("True", "column 'f' must be numeric"),
+        ("1_0", "column 'f' must be numeric"),
+        ("\u0663", "column 'f' must be numeric"),
+        ("1" * 400, "column 'f' is not finite in row 1"),
+        ("1" * 5000, "column 'f' is not finite in row 1"),
+    ],
+)
+def test_what_stands_beside_such_numbers(tmp_path, cell, message):
+    path = write(tmp_path, f"f\n{WIDE}\n{cell}\n")
+    with pytest.raises(ValueError, match=message):
+        load_table(path, label=None, qid=None)
+
+
+def test_decimal_numbers_of_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    large = 2**70 + 1
+    columns = {
+        "q": pa.array([Decimal(large), Decimal(large + 1)], pa.decimal128(38, 0)),
+        "small": pa.array([Decimal(7), Decimal(5)], pa.decimal128(5, 0)),
+        "id": pa.array([Decimal("1.50"), None], pa.decimal128(5, 2)),
+        "y": pa.array([Decimal("1.5"), Decimal("0.0")], pa.decimal128(5, 1)),
+        "a": pa.array([Decimal(large), None], pa.decimal256(60, 0)),
+        "b": pa.array([Decimal("0.25"), Decimal("-3.50")], pa.decimal128(9, 2)),
+    }
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table(columns), path)
+    named = {"label": "y", "docid": "id", "dtype": np.float64, "features": ["a", "b"]}
+    data = load_table(path, qid="q", **named)
+    np.testing.assert_array_equal(data.X, [[2.0**70, 0.25], [np.nan, -3.5]])
+    assert data.y.tolist() == [1.5, 0]
+    assert data.groups.tolist() == [str(large), str(large + 1)]
+    assert data.docids.tolist() == ["1.50", ""]
+    assert load_table(path, qid="small", **named).groups.tolist() == [7, 5]
+    names = {"categorical_features": ["q"], "as_frame": True, "features": ["q", "b"]}
+    X = load_table(path, label=None, qid=None, **names).X
+    assert X["q"].tolist() == [str(large), str(large + 1)]
+    assert X["b"].tolist() == [0.25, -3.5]
 
 
 def test_a_second_column_of_a_name_that_is_not_used(tmp_path):
@@ -205,6 +349,51 @@ def test_limits_of_tables(tmp_path, monkeypatch):
         assert len(load_table(path, max_bytes=10**8, **names).y) == 10**5
     with pytest.raises(ValueError, match="holds more than"):  # 2.4 MB in a few kB
         load_table(tmp_path / "t.parquet", **names)
+
+
+def test_the_limit_of_parquet_is_the_size_of_the_numbers(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = [np.ones(10**5), np.full(10**5, 0.5)]
+    # Where values may be missing, there is also a bit for each.
+    fields = [pa.field(c, pa.float64(), nullable=False) for c in ("grade", "f")]
+    table = pa.table(columns, schema=pa.schema(fields))
+    parquet.write_table(table, tmp_path / "t.parquet")
+    named = {"label": "grade", "qid": None}
+    size = 2 * 8 * 10**5
+    assert len(load_table(tmp_path / "t.parquet", max_bytes=size, **named).y) == 10**5
+    with pytest.raises(ValueError, match=f"holds more than {size - 1} bytes"):
+        load_table(tmp_path / "t.parquet", max_bytes=size - 1, **named)
+
+
+def test_check_sums_of_parquet_are_compared(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, values = tmp_path / "t.parquet", [0.1, 0.2, 0.3, 0.7]
+    plain = {"compression": "NONE", "use_dictionary": False, "write_statistics": False}
+    parquet.write_table(
+        pa.table({"f": values}), path, write_page_checksum=True, **plain
+    )
+    np.testing.assert_array_equal(
+        load_table(path, label=None, qid=None).X[:, 0], np.float32(values)
+    )
+    content, number = path.read_bytes(), np.float64(0.7).tobytes()
+    assert content.count(number) == 1
+    path.write_bytes(content.replace(number, np.float64(0.8).tobytes()))
+    with pytest.raises(ValueError, match=r"t\.parquet is damaged: .*(CRC|checksum)"):
+        load_table(path, label=None, qid=None)
+
+
+def test_text_of_parquet_is_utf_8(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    ids = pa.array([b"a", b"\xff"]).view(pa.string())
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"id": ids, "f": [1.0, 2.0]}), path)
+    # Also where nobody asked for the column.
+    for docid in ("id", None):
+        with pytest.raises(ValueError, match=r"t\.parquet is damaged: .*UTF8"):
+            load_table(path, label=None, qid=None, docid=docid, features=["f"])
 
 
 def test_damaged_parquet(tmp_path):

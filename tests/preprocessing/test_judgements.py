@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skrank.preprocessing import (
+    _preferences,
     grades_to_order,
     grades_to_preferences,
     order_to_grades,
@@ -43,6 +44,18 @@ def reference_pairs(y, groups):
 def test_pairs_are_those_of_a_double_loop(data):
     y, groups = data
     assert pair_set(grades_to_preferences(y, groups)) == reference_pairs(y, groups)
+
+
+def test_steps_give_the_pairs_of_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    y, groups = rng.integers(0, 4, 60), rng.integers(0, 5, 60)
+    params = {"max_pairs_per_query": 30, "random_state": 0}
+    expected = [grades_to_preferences(y, groups, **kw) for kw in ({}, params)]
+    monkeypatch.setattr(_preferences, "_STEP", 7)
+    found = [grades_to_preferences(y, groups, **kw) for kw in ({}, params)]
+    for pairs, pairs_of_one in zip(found, expected, strict=True):
+        assert pairs.dtype == np.intp
+        np.testing.assert_array_equal(pairs, pairs_of_one)
 
 
 @given(judged, st.integers(1, 12))

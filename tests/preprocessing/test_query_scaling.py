@@ -273,8 +273,8 @@ def test_ranges_beyond_single_precision_are_named(bounds):
         ([[1, 2], [3]], "^X must hold rows of equal length"),
         ({"a": 1}, r"^X must be a table of numbers: float\(\) argument"),
         (
-            np.array([[1.0, pd.NA]], dtype=object),
-            "^X must be a table of numbers: float",
+            np.array([[1.0, pd.Interval(0, 1)]], dtype=object),
+            r"^X must hold numbers, got Interval.* in row 0 of column 1: float\(\)",
         ),
         (
             np.array([[10**400]], dtype=object),

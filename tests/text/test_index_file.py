@@ -43,15 +43,20 @@ def content_of(index):
     return repr(index), list(index.vocabulary_.items()), index.n_documents_, ids, parts
 
 
+def _aligned(length):
+    """Where the arrays begin after a header of a length."""
+    return -(-(START.size + length) // 64) * 64
+
+
 def as_edited(path, change):
     """Rewrite the header of a file by a function, with its checksum."""
     content = path.read_bytes()
     length = START.unpack(content[: START.size])[2]
     header = json.loads(content[START.size : START.size + length])
-    arrays = content[-(-(START.size + length) // 64) * 64 :]
+    arrays = content[_aligned(length) :]
     change(header)
     text = json.dumps(header).encode()
-    first = -(-(START.size + len(text)) // 64) * 64
+    first = _aligned(len(text))
     start = START.pack(
         b"skrank-index", zlib.crc32(text), len(text), first + len(arrays)
     )
@@ -130,6 +135,14 @@ def test_what_cannot_be_saved_is_named(tmp_path):
 
 EDITS = {
     "format_version": (lambda h: h.update(format_version=2), "version 2 is unknown"),
+    "true version": (
+        lambda h: h.update(format_version=True),
+        "version True is unknown",
+    ),
+    "float version": (
+        lambda h: h.update(format_version=1.0),
+        "version 1.0 is unknown",
+    ),
     "no version": (lambda h: h.pop("format_version"), "version None is unknown"),
     "fields": (lambda h: h.update(fields="tb"), "the fields must be a list, got 'tb'"),
     "one field": (lambda h: h["fields"].pop(), "an array of no use, '1.counts'"),
@@ -231,4 +244,22 @@ def test_damaged_files_are_refused(tmp_path):
     )
     path.write_bytes(start + nested)
     with pytest.raises(ValueError, match="valid index file: "):
+        load_index(path)
+
+
+def test_headers_have_a_largest_length(tmp_path):
+    path, most = tmp_path / "a.index", 2**24
+    index = InvertedIndex().fit(COLLECTION)
+    save_index(index, path)
+    content = path.read_bytes()
+    length = START.unpack(content[: START.size])[2]
+    header, arrays = content[START.size :][:length], content[_aligned(length) :]
+    for size in (most, most + 1):
+        text = header.ljust(size)  # blanks mean nothing in JSON
+        first = _aligned(size)
+        start = START.pack(b"skrank-index", zlib.crc32(text), size, first + len(arrays))
+        path.write_bytes((start + text).ljust(first, b"\0") + arrays)
+        if size == most:
+            assert content_of(load_index(path)) == content_of(index)
+    with pytest.raises(ValueError, match=f"its header cannot have {most + 1} bytes"):
         load_index(path)

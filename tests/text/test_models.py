@@ -254,6 +254,19 @@ def test_only_documents_with_a_term_of_the_query_are_found(model):
     assert model.retrieve(["rows"], k=1)[0].shape == (1, 1)
 
 
+@pytest.mark.parametrize("query", ["a b", "b a"])
+@pytest.mark.parametrize("place", [5, 9])
+def test_equal_scores_go_by_the_document_whatever_term_comes_first(query, place):
+    """So few postings are listed term by term, and not in the order of documents."""
+    texts = ["c"] * 64
+    texts[place], texts[14 - place] = "a", "b"
+    model = BM25(tokenizer=words).fit(texts)
+    for k, expected in ((1, [5]), (2, [5, 9])):
+        documents, scores = model.retrieve([query], k)
+        assert documents.tolist() == [expected]
+        assert len(set(scores[0])) == 1
+
+
 def test_documents_of_negative_and_of_zero_scores_are_found():
     # "a" is in two documents of three, so that its weight is log(1.5 / 2.5) < 0.
     model = BM25(idf="robertson", tokenizer=words).fit(["a", "b", "a a"])

@@ -219,3 +219,10 @@ def test_models_of_all_fields_score_other_documents_as_those_of_the_index():
     column = extractor.feature_names_.index("whole.bm25f")
     np.testing.assert_allclose(others[:, column], expected[:, column], rtol=1e-12)
     np.testing.assert_allclose(others, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [pd.NA, np.nan, None, 1])
+def test_names_of_columns_that_are_no_texts_are_refused(name):
+    texts = ["a b", "c d"]
+    with pytest.raises(TypeError, match="must name fields by strings, got"):
+        PairFeatures().fit({name: texts, "query": texts, "title": texts})

@@ -27,7 +27,7 @@ from skrank.text import (
     TextCollection,
     Tokenizer,
 )
-from skrank.text._saving import join_terms
+from skrank.text._saving import FittedToIndex, join_terms
 
 DOCUMENTS = {
     "title": ["sort rows", "", "tree of Ökonomie", "sort sort tree"],
@@ -283,3 +283,53 @@ def test_edited_and_damaged_files_are_refused_or_work(model, tmp_path):
         path.write_bytes(mutate(content, (), rng))
         wrong += [problem for problem in [verdict(path)] if problem]
     assert not wrong
+
+
+SHARING = [model for model in variants() if isinstance(model, FittedToIndex)]
+
+
+@pytest.mark.parametrize("model", SHARING, ids=repr)
+def test_an_index_that_is_fitted_again_is_told(model, tmp_path):
+    index = InvertedIndex(with_positions=True).fit(DOCUMENTS)
+    model = clone(model).fit(index)
+    index.postings()  # counts of whole documents are made when they are asked for
+    expected = results(model)
+    for other in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert_same(results(other), expected)
+    other = {**DOCUMENTS, "title": DOCUMENTS["title"][::-1]}
+    index.fit(other)
+    message = f"index_ was fitted again after this {type(model).__name__}, which has"
+    with pytest.raises(ValueError, match=message):
+        results(model)
+    with pytest.raises(TypeError, match=r"cannot be saved: \w+ is not what fit learns"):
+        save_model(model, tmp_path / "model.skrank")
+    assert_same(results(model.fit(index)), results(clone(model).fit(other)))
+
+
+def test_parameters_that_were_changed_after_fit_are_not_saved(tmp_path):
+    for model, other in (
+        (LSI(n_components=2), {"sublinear_tf": True}),
+        (BM25(), {"k1": 9.0}),
+    ):
+        model.fit(DOCUMENTS).set_params(**other)
+        with pytest.raises(TypeError, match=r"cannot be saved: \w+ is not what fit"):
+            save_model(model, tmp_path / "model.skrank")
+
+
+def test_extractors_and_expansions_tell_it_call_by_call():
+    index = InvertedIndex(with_positions=True).fit(DOCUMENTS)
+    bm25, boolean, expander = (
+        model.fit(index) for model in (BM25(), BooleanModel(), RM3())
+    )
+    index.fit(DOCUMENTS)  # the same ones, but nobody can know
+    for call in (
+        lambda: bm25.score(QUERIES),
+        lambda: bm25.score_pairs(QUERIES, *PAIRS),
+        lambda: bm25.retrieve(QUERIES, 2),
+        lambda: boolean.search(QUERIES),
+        lambda: boolean.score(QUERIES),
+        lambda: boolean.score_pairs(QUERIES, *PAIRS),
+        lambda: expander.expand(QUERIES),
+    ):
+        with pytest.raises(ValueError, match="index_ was fitted again after this"):
+            call()

@@ -1,0 +1,69 @@
+"""Linear algebra in steps against one call of LAPACK."""
+
+import numpy as np
+import pytest
+
+from skrank._core import _in_steps
+from skrank._core._in_steps import coordinates_of, first_eigenvector, gram_of
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch):
+    monkeypatch.setattr(_in_steps, "_ONE_CALL", 1)
+    monkeypatch.setattr(_in_steps, "_STEP", 100.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 90])
+def test_products_of_columns(n, weighted):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 5))
+    weight = rng.uniform(size=n) if weighted else None
+    scale = np.diag(np.ones(n) if weight is None else weight)
+    np.testing.assert_allclose(gram_of(X, weight), X.T @ scale @ X, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 30])
+@pytest.mark.parametrize("m", [30, 31, 80])
+def test_coordinates_have_the_inner_products(m, rank):
+    rng = np.random.default_rng(m)
+    X = rng.normal(size=(30, rank)) @ rng.normal(size=(rank, m))
+    found = coordinates_of(X)
+    np.testing.assert_allclose(found @ found.T, X @ X.T, atol=1e-11)
+    assert found.shape == (30, 30)
+    assert not np.triu(found, 1).any()
+    zeros = coordinates_of(np.zeros((30, m)))
+    assert not zeros.any()
+
+
+@pytest.mark.parametrize("n", [3, 40, 200])
+def test_the_first_eigenvector(n):
+    R = np.random.default_rng(n).normal(size=(60, n))
+    matrix = R @ R.T
+    expected = np.linalg.eigh(matrix)[1][:, -1]
+    found = first_eigenvector(matrix)
+    sign = np.sign(found @ expected)
+    np.testing.assert_allclose(found, sign * expected, atol=1e-13)
+
+
+def test_an_eigenvalue_of_many_vectors_has_one_of_them():
+    rng = np.random.default_rng(0)
+    directions = np.linalg.qr(rng.normal(size=(50, 50)))[0]
+    values = np.repeat([3.0, 1.0, 0.0], [4, 26, 20])
+    matrix = (directions * values) @ directions.T
+    found = first_eigenvector(matrix)
+    assert np.linalg.norm(found) == pytest.approx(1.0)
+    np.testing.assert_allclose(matrix @ found, 3.0 * found, atol=1e-13)
+    # Eigenvalues that differ by less than what rounding leaves of them.
+    close = np.diag(1.0 + np.arange(50) * 1e-15)
+    assert np.linalg.norm(first_eigenvector(close)) == pytest.approx(1.0)
+
+
+def test_matrices_without_a_direction():
+    for matrix in (np.zeros((20, 20)), np.eye(20), 1e-300 * np.eye(20)):
+        found = first_eigenvector(matrix)
+        assert np.linalg.norm(found) == pytest.approx(1.0)
+    outer = np.outer(np.arange(20.0), np.arange(20.0))
+    found = first_eigenvector(outer)
+    expected = np.arange(20.0) / np.linalg.norm(np.arange(20.0))
+    np.testing.assert_allclose(np.abs(found), expected, atol=1e-15)
