@@ -12,7 +12,7 @@ from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank.cli import _names
 from skrank.cli._errors import CommandError
-from skrank.cli._io import plain_number, report, source, write_lines
+from skrank.cli._io import plain_number, report, source, stream, write_lines
 from skrank.cli._options import STANDARD, refuse_others, refuse_unused
 from skrank.cli._stdout import print_lines
 from skrank.click import (
@@ -25,7 +25,7 @@ from skrank.click import (
     to_labels,
 )
 from skrank.click._labels import relevance_of
-from skrank.click._reading import table_lines
+from skrank.click._reading import format_by_name, table_lines
 from skrank.datasets import load_qrels, load_run
 from skrank.datasets._trec import check_fields, trec_order
 from skrank.export import load_model, save_model
@@ -59,6 +59,7 @@ def _fit(args) -> None:
         print_lines(f"{name:<{width}}  {_names.summary(cls)}" for name, cls in known)
         return
     model = _unfitted(args)
+    _check_reading(args, [*args.logs, *([] if args.test is None else [args.test])])
     sets: dict[str, Any] = {}
     if args.chunk is None:
         train = Sessions.concat([_load(args, path) for path in args.logs])
@@ -85,10 +86,7 @@ def _unfitted(args) -> BaseClickModel:
     if args.model is None:
         raise CommandError("pass --model NAME; 'skrank clicks fit --list' lists them")
     model = _names.find(args.model, _models(), "model")()
-    params = _names._parse_settings(args.settings)
-    _names._set_params(model, params)
-    if args.jobs is not None and "n_jobs" not in params:
-        model.set_params(n_jobs=args.jobs)
+    _names.set_all(model, args.settings, args.jobs)
     if args.chunk is not None:
         if args.chunk < 1:
             raise CommandError(f"--chunk must be at least 1, got {args.chunk}")
@@ -96,8 +94,6 @@ def _unfitted(args) -> BaseClickModel:
             raise CommandError(
                 f"--chunk: {type(model).__name__} does not learn piece by piece"
             )
-        if STANDARD in args.logs:
-            raise CommandError("--chunk: the standard input is read as a whole")
     return model
 
 
@@ -110,6 +106,16 @@ def _reading(args) -> dict[str, Any]:
     }
 
 
+def _check_reading(args, paths) -> None:
+    """Refuse options that say nothing about logs whose names tell what they are."""
+    kinds = {format_by_name(path, args.log_format) for path in paths}
+    if kinds == {"parquet"}:
+        refuse_unused(args, "on Parquet, whose ids have a type", ("numeric_ids",))
+    if kinds <= {"tsv", "parquet"}:
+        mode = "on tables, whose clicks are on documents that were shown"
+        refuse_unused(args, mode, ("stray_clicks",))
+
+
 def _load(args, path) -> Sessions:
     return load_sessions(source(path, args.max_bytes), **_reading(args))
 
@@ -118,7 +124,7 @@ def _fit_in_parts(model: Any, args) -> dict[str, Any]:
     """Fit a model that counts to one piece of the logs after another."""
     counts = np.zeros(3, dtype=np.int64)
     for path in args.logs:
-        for part in iter_sessions(path, args.chunk, **_reading(args)):
+        for part in iter_sessions(stream(path), args.chunk, **_reading(args)):
             model.partial_fit(part)
             counts += len(part), part.n_impressions, part.n_clicks
     return dict(zip(("sessions", "impressions", "clicks"), counts.tolist()))
@@ -179,6 +185,8 @@ def _labels(args) -> None:
         refuse_unused(
             args, "without --log", ("log_format", "stray_clicks", "numeric_ids")
         )
+    else:
+        _check_reading(args, [args.log])
     if args.thresholds is not None:
         refuse_unused(args, "with --thresholds", ("per_query",))
     model = _loaded_model(args.model, args)
@@ -224,9 +232,13 @@ def _simulate(args) -> None:
         refuse_unused(
             args, "with --qrels", ("log_format", "stray_clicks", "numeric_ids")
         )
+        if args.examination != "position":
+            mode = "without --examination position, to which it belongs"
+            refuse_unused(args, mode, ("eta",))
         sessions = _of_users(args)
     else:
         refuse_unused(args, "with --model", _OF_USERS)
+        _check_reading(args, [args.lists])
         model = _loaded_model(args.model, args)
         if not hasattr(model, "sample"):
             raise CommandError(f"a {type(model).__name__} draws no clicks")

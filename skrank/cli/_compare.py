@@ -23,6 +23,7 @@ def run(args: argparse.Namespace) -> None:
     """Compare systems and print a table."""
     _check(args)
     systems = _named_files(args.systems)
+    check_tests(args, len(systems), args.test)
     if args.reference is not None and args.reference not in systems:
         known = ", ".join(systems)
         raise CommandError(
@@ -54,10 +55,6 @@ def _check(args):
     check_format(args)
     if args.qrels is not None:
         refuse_unused(args, "with --qrels", ("label", "qid"))
-    if args.test == "tukey":
-        refuse_unused(args, "with --test tukey, which corrects itself", ("correction",))
-    if args.test in ("t", "wilcoxon"):
-        refuse_unused(args, f"with --test {args.test}, which draws nothing", ("seed",))
     if (args.qrels is None) == (args.letor is None):
         raise CommandError(
             "compare takes --qrels FILE (systems are TREC runs) or --letor FILE "
@@ -74,6 +71,25 @@ def check_format(args: argparse.Namespace) -> None:
     """Raise an error if a table is asked for in whose place JSON is printed."""
     if args.json == STANDARD and args.format != "json":
         refuse_unused(args, "with --json -, which prints no table", ("format",))
+
+
+def check_tests(args: argparse.Namespace, n_systems: int, test: str) -> None:
+    """Raise an error if options of tests are given that change nothing.
+
+    Parameters
+    ----------
+    args : Namespace
+        Arguments.
+    n_systems : int
+        Number of the systems.
+    test : str
+        Name of the test.
+    """
+    if n_systems < 2:
+        mode = "on a single system, which is compared with no other"
+        refuse_unused(args, mode, ("test", "correction", "level", "reference"))
+    if test == "tukey":
+        refuse_unused(args, "with --test tukey, which corrects itself", ("correction",))
 
 
 def print_table(
@@ -110,10 +126,7 @@ def print_table(
 def _named_files(texts):
     """Files by the name given in ``name=file``, or by their own without suffixes."""
     systems = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
-            name, path = Path(text).name.split(".")[0] or Path(text).name, text
+    for text, name, path in zip(texts, *_names_and_paths(texts)):
         if not name.strip() or has_control(name):
             raise CommandError(
                 "the name of a system must not be empty nor hold control characters, "
@@ -126,6 +139,26 @@ def _named_files(texts):
             )
         systems[name] = path
     return systems
+
+
+def _names_and_paths(texts) -> tuple[list[str], list[str]]:
+    """Return names that are given or made of paths, as short as they differ."""
+    names, paths, unnamed = [], [], []
+    for place, text in enumerate(texts):
+        name, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            unnamed.append(place)
+            name, path = Path(text).name.split(".")[0] or Path(text).name, text
+        names.append(name)
+        paths.append(path)
+    # Of a.x.run and a.y.run, the first part says nothing.
+    for longer in (lambda path: Path(path).stem, lambda path: Path(path).name):
+        found = [longer(paths[i]) if i in unnamed else n for i, n in enumerate(names)]
+        alike = [[j for j, n in enumerate(names) if n == name] for name in names]
+        # Of one file that is given twice, all names are the same.
+        differ = [len({found[j] for j in places}) > 1 for places in alike]
+        names = [f if d else n for f, d, n in zip(found, differ, names)]
+    return names, paths
 
 
 def _read_scores(args, systems):

@@ -1,6 +1,7 @@
 """``skrank experiment``: rankers tuned and compared on the folds of data sets."""
 
 import argparse
+import json
 import os
 import shlex
 import sys
@@ -12,15 +13,17 @@ import numpy as np
 from skrank._core._levels import FROM_DTYPE
 from skrank._core._messages import on_one_line, shown
 from skrank.cli import _measures
-from skrank.cli._compare import check_format
+from skrank.cli._compare import check_format, check_tests
 from skrank.cli._errors import TRAININGS_FAILED, CommandError, ExitCode, printable
 from skrank.cli._experiment_definition import Definition, definition_of
 from skrank.cli._io import report, source
-from skrank.cli._models import SCALERS
-from skrank.cli._options import COLUMN_OPTIONS, STANDARD
-from skrank.cli._tables import Columns, is_table, read_table
+from skrank.cli._models import SCALERS, check_scaling
+from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_unused
+from skrank.cli._outputs import check_results
+from skrank.cli._tables import Columns, check_scaled_columns, is_table, read_table
 from skrank.datasets import LetorFold, load_letor, load_letor_folds
 from skrank.experiments import Experiment, ExperimentResult, make_folds
+from skrank.experiments._folds import feature_columns
 from skrank.experiments._grid import one_line
 
 _OUTPUTS = {
@@ -36,10 +39,11 @@ def run(args: argparse.Namespace) -> None:
     """Run the experiment on all data sets, and print a table for each."""
     check_format(args)
     definition = definition_of(args)
+    _check_options(args, definition)
+    check_results(args, definition.data, definition.texts)
     experiment = _experiment(definition, args.jobs)
     folds = {
-        name: _folds(path, definition.options, args)
-        for name, path in definition.data.items()
+        name: _folds(path, definition, args) for name, path in definition.data.items()
     }
     command = shlex.join(["skrank", *map(str, args.argv)])
     results = {}
@@ -55,6 +59,16 @@ def run(args: argparse.Namespace) -> None:
     _print(results, args)
     if any(result.failures for result in results.values()):
         raise ExitCode(TRAININGS_FAILED)
+
+
+def _check_options(args: argparse.Namespace, definition: Definition) -> None:
+    """Refuse options that have nothing to do in an experiment; its file may."""
+    rows, options = definition.rows.values(), definition.options
+    check_tests(args, len(rows), options.get("test", "fisher"))
+    stops = options.get("early_stopping") or any(row.early_stopping for row in rows)
+    if not stops and all(len(row.configurations()) == 1 for row in rows):
+        mode = "without --grid or --early-stopping, where nothing is chosen"
+        refuse_unused(args, mode, ("select",))
 
 
 def _experiment(definition: Definition, jobs: int | None) -> Experiment:
@@ -75,6 +89,7 @@ def _experiment(definition: Definition, jobs: int | None) -> Experiment:
             f"normalize must be one of none, {', '.join(SCALERS)}, got "
             f"{shown(normalize)}"
         )
+    check_scaling(normalize, sparse=options.get("sparse", False))
     correction = options.get("correction", "holm")
     own = ("features", "seeds", "early_stopping", "reference", "test", "level")
     return Experiment(
@@ -94,12 +109,13 @@ def _parsed(measures, preset):
     return list(_measures.parse_metrics(text, preset).values())
 
 
-def _folds(path: str, options: dict[str, Any], args: argparse.Namespace) -> Any:
+def _folds(path: str, definition: Definition, args: argparse.Namespace) -> Any:
     """Return a function that opens the folds of a folder or of a file.
 
     What can be checked at once is checked at once: the files of folds, and that options
     of tables are given for tables.
     """
+    options = definition.options
     dtype = options.get("dtype", "float32")
     load = {
         "dtype": {"float32": np.float32, "float64": np.float64}.get(dtype, dtype),
@@ -118,7 +134,7 @@ def _folds(path: str, options: dict[str, Any], args: argparse.Namespace) -> Any:
                     f"{on_one_line(path)} is a table: --{key} names its column of "
                     f"{'grades' if key == 'label' else 'query ids'}"
                 )
-        return lambda: _cut(_table(path, options, args), options)
+        return lambda: _cut(_table(path, definition, args), options)
     _refuse(options, COLUMN_OPTIONS, f"on the LETOR text {path}")
     return lambda: _cut(load_letor(source(path, args.max_bytes), **load), options)
 
@@ -137,13 +153,21 @@ def _open(folder: str, load: dict[str, Any]) -> Any:
         return load_letor_folds(folder, **load)
 
 
-def _table(path, options, args):
+def _table(path, definition, args):
+    options = definition.options
     columns = {key: options.get(key) for key in ("label", "qid", "docid")}
     names = options.get("categorical")
     if isinstance(names, str):
         names = names.split(",")
     read = argparse.Namespace(**columns, max_bytes=args.max_bytes)
-    return read_table(read, path, Columns(None, FROM_DTYPE if names is None else names))
+    named = FROM_DTYPE if names is None else names
+    data = read_table(read, path, Columns(None, named))
+    for row in definition.rows.values():
+        features = options.get("features") if row.features is None else row.features
+        chosen = feature_columns(features, data.X.columns)
+        X = data.X if chosen is None else data.X.iloc[:, chosen]
+        check_scaled_columns(X, path, options.get("normalize", "none"))
+    return data
 
 
 def _cut(data, options):
@@ -235,7 +259,8 @@ def _tell(name: str, result: ExperimentResult, quiet: bool) -> None:
 def _print(results: dict[str, ExperimentResult], args: argparse.Namespace) -> None:
     document = {"data": {name: result.to_dict() for name, result in results.items()}}
     if args.format == "json":
-        report("", document, "experiment", args.json or STANDARD)
+        text = json.dumps(document, indent=1, allow_nan=False)
+        report(text, document, "experiment", args.json or STANDARD)
         return
     texts = []
     for name, result in results.items():

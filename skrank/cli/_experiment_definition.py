@@ -17,6 +17,7 @@ from skrank.cli._errors import CommandError
 from skrank.cli._io import source
 from skrank.cli._names import make_with, parse_value, rankers
 from skrank.cli._options import given
+from skrank.cli._outputs import texts_in
 from skrank.experiments import RankerGrid
 from skrank.experiments._grid import Configuration
 
@@ -83,11 +84,14 @@ class Definition:
         Rankers by the names of their rows.
     options : dict of str to object
         The other keys that the file or an option has set.
+    texts : list of str
+        All texts of the file.
     """
 
     data: dict[str, str]
     rows: dict[str, RankerGrid]
     options: dict[str, Any] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
 
 
 def definition_of(args: argparse.Namespace) -> Definition:
@@ -121,9 +125,8 @@ def definition_of(args: argparse.Namespace) -> Definition:
             options[key] = getattr(args, name)
     if "reference" not in given(args):
         _choose_reference(options, document, rows)
-    return Definition(
-        data, {name: _grid(name, row) for name, row in rows.items()}, options
-    )
+    grids = {name: _grid(name, row) for name, row in rows.items()}
+    return Definition(data, grids, options, list(texts_in(document)))
 
 
 def _set_features(texts, rows, options):

@@ -5,7 +5,7 @@ Nothing heavy is imported here, so that help and errors of usage appear at once.
 
 import argparse
 
-from skrank.cli._options import COLUMN_OPTIONS, InputPath
+from skrank.cli._options import COLUMN_OPTIONS, InputData, InputPath, OutputFolder
 
 EXPERIMENT = """\
 examples:
@@ -89,10 +89,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Parser of the command.
     """
     parser.add_argument(
-        "data", nargs="*", metavar="[NAME=]DATA", help="folders of folds, or files"
+        "data",
+        nargs="*",
+        type=InputData,
+        metavar="[NAME=]DATA",
+        help="folders of folds, or files",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", required=True, help="folder of the results"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        type=OutputFolder,
+        required=True,
+        help="folder of the results",
     )
     parser.add_argument(
         "--config", metavar="FILE", type=InputPath, help="definition in TOML"

@@ -26,6 +26,7 @@ from skrank.export import (
     to_ranklib,
     to_solr,
 )
+from skrank.export._elasticsearch import RANKLIB
 from skrank.export._scoring import check_feature_names, scoring_function
 
 
@@ -85,9 +86,16 @@ def run(args: argparse.Namespace) -> None:
         raise CommandError("--check prints its result, so --output FILE is needed")
     limit = args.max_bytes
     model = load_model(source(args.model, limit), max_bytes=limit)
+    function = scoring_function(model)
+    if function.kind == "linear":
+        mode = "on a linear model, in which a missing value counts as 0"
+        refuse_unused(args, mode, ("missing",))
     names = None if args.features is None else _names_in(args.features, limit)
-    if "features" in format_.options:
-        names = options["feature_names"] = _feature_names(args, model, names)
+    if args.type == RANKLIB:
+        mode = f"with --type {RANKLIB}, which addresses features by number"
+        refuse_unused(args, mode, ("features",))
+    elif "features" in format_.options:
+        names = options["feature_names"] = _feature_names(args, function, names)
     text = format_.write(model, **options)
     # Checked before it is written, so that a bad file leaves nothing behind.
     checked = None if args.check is None else _checked(args, model, text, names)
@@ -99,9 +107,8 @@ def run(args: argparse.Namespace) -> None:
             raise ExitCode(CHECK_FAILED)
 
 
-def _feature_names(args, model, names):
+def _feature_names(args, function, names):
     """Return the names given, or else those that the model has."""
-    function = scoring_function(model)
     try:
         names = check_feature_names(names, function)
     except ValueError as error:

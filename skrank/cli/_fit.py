@@ -24,12 +24,13 @@ from skrank.cli._io import (
     rows_of,
     source,
 )
-from skrank.cli._models import naming_files, predict_scores, train_model
+from skrank.cli._models import check_scaling, naming_files, predict_scores, train_model
 from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_others, refuse_unused
 from skrank.cli._saving import check_savable, save
 from skrank.cli._stdout import print_lines
 from skrank.cli._tables import (
     check_columns,
+    check_scaled_columns,
     columns_of_frame,
     columns_of_options,
     read_table,
@@ -119,6 +120,7 @@ def _check(args):
         raise CommandError("--folds and --letor-folds exclude each other")
     if args.letor_folds is not None:
         refuse_unused(args, "with --letor-folds", COLUMN_OPTIONS)
+    check_scaling(args.normalize, sparse=args.sparse)
     if args.letor_folds is not None and args.save is not None:
         raise CommandError(
             "--save needs one model, --letor-folds trains one for each fold; train on "
@@ -219,6 +221,7 @@ def _tables(args, paths):
     for name, path in paths.items():  # that of training comes first
         sets[name] = read_table(args, path, columns)
         columns = columns_of_frame(sets["train"].X)
+    check_scaled_columns(sets["train"].X, args.train, args.normalize)
     return sets
 
 

@@ -75,15 +75,32 @@ def source(path: str, max_bytes: int | None = None) -> Any:
         The path of a file, or the content of what can be read only once.
     """
     if path == STANDARD:
-        if sys.stdin is None:
-            raise CommandError("the standard input is closed")
-        stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-        with open_bytes(stream, max_bytes) as raw:
+        with open_bytes(stream(path).data, max_bytes) as raw:
             return NamedText("<stdin>", raw)
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         with open_bytes(path, max_bytes) as raw:
             return NamedText(path, raw)
     return path
+
+
+def stream(path: str) -> Any:
+    """Return what readers of one piece after another take for a path.
+
+    Parameters
+    ----------
+    path : str
+        Path; "-" is the standard input.
+
+    Returns
+    -------
+    str or NamedText
+        The path, or the standard input, of which nothing has been read.
+    """
+    if path != STANDARD:
+        return path
+    if sys.stdin is None:
+        raise CommandError("the standard input is closed")
+    return NamedText("<stdin>", getattr(sys.stdin, "buffer", sys.stdin))
 
 
 def read_letor(

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank._core._inner import accepts, name_of, scores_of
 from skrank._core._messages import on_one_line
+from skrank.base import BaseRanker
 from skrank.cli._errors import CommandError
 from skrank.cli._io import Documents, Progress
 from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
@@ -97,6 +98,23 @@ def train_model(
     return Trained(model, time.perf_counter() - start)
 
 
+def check_scaling(normalize: str, *, sparse: bool) -> None:
+    """Raise an error if features are to be scaled and to be kept sparse.
+
+    Parameters
+    ----------
+    normalize : str
+        "none" or the name of a scaling.
+    sparse : bool
+        Whether features are to be kept sparse.
+    """
+    if normalize != "none" and sparse:
+        raise CommandError(
+            f"--normalize {normalize} and --sparse exclude each other, because scaled "
+            "features are not sparse; leave out one of them"
+        )
+
+
 def _scaled(scaler, data):
     if scaler is None:
         return data.X
@@ -173,12 +191,24 @@ def predict_scores(model: BaseEstimator, data: Documents) -> np.ndarray:
 def n_features_of_model(model: BaseEstimator) -> int:
     """Return the number of features that a model was fitted on."""
     n_features = getattr(model, "n_features_in_", None)
-    if n_features is None:
-        name = type(model).__name__
-        if callable(getattr(model, "relevance", None)):
-            raise CommandError(
-                f"{name} in this file is a model of clicks and no ranker; 'skrank "
-                "clicks labels' makes judgements of it, from which a ranker learns"
-            )
+    if n_features is not None:
+        return n_features
+    name = type(model).__name__
+    if callable(getattr(model, "relevance", None)):
+        raise CommandError(
+            f"{name} in this file is a model of clicks and no ranker; 'skrank "
+            "clicks labels' makes judgements of it, from which a ranker learns"
+        )
+    if _scores_rows(model):
         raise CommandError(f"{name} in this file is not fitted")
-    return n_features
+    raise CommandError(
+        f"{name} in this file is not a ranker of feature vectors; the file must hold a "
+        "fitted ranker, as 'skrank fit --save' writes it, or a pipeline with one"
+    )
+
+
+def _scores_rows(model) -> bool:
+    """Return whether a model is one that scores rows of features once it is fitted."""
+    if isinstance(model, Pipeline):
+        return hasattr(model, "predict")
+    return isinstance(model, BaseRanker) or is_regressor(model) or is_classifier(model)

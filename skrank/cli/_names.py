@@ -149,8 +149,8 @@ def make_ranker(
     _set_params(ranker, params)
     general = {"random_state": seed, "n_jobs": jobs}
     own = ranker.get_params(deep=False)
-    if seed is not None and "random_state" in params:
-        raise CommandError("--seed and --set random_state exclude each other")
+    if seed is not None:
+        _refuse_both("--seed", "random_state", params)
     ranker.set_params(
         **{
             key: value
@@ -319,11 +319,37 @@ def make_aggregator(
             f"method {shown(name)} must be a class derived from "
             f"skrank.aggregation.BaseAggregator, got {shown(type(aggregator))}"
         )
-    params = _parse_settings(settings)
-    _set_params(aggregator, params)
-    if jobs is not None and "n_jobs" not in params:
-        aggregator.set_params(n_jobs=jobs)
+    set_all(aggregator, settings, jobs)
     return aggregator
+
+
+def set_all(estimator: Any, settings: Sequence[str], jobs: int | None) -> None:
+    """Set parameters of an estimator by ``--set`` arguments, and its threads.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Changed in place.
+    settings : sequence of str
+        Such as ``"k=10"``.
+    jobs : int or None
+        ``n_jobs``, for which no setting may stand then.
+
+    Raises
+    ------
+    CommandError
+        If a parameter is unknown, or given twice.
+    """
+    params = _parse_settings(settings)
+    _set_params(estimator, params)
+    if jobs is not None:
+        _refuse_both("--jobs", "n_jobs", params)
+        estimator.set_params(n_jobs=jobs)
+
+
+def _refuse_both(option, name, params):
+    if name in params:
+        raise CommandError(f"{option} and --set {name} exclude each other")
 
 
 def configured(estimator: Any, settings: Sequence[str], option: str = "--set") -> Any:

@@ -17,8 +17,16 @@ class InputPath(str):
     """Path of a file to read; "-" is the standard input."""
 
 
+class InputData(InputPath):
+    """Path of a file to read, or of a folder with the files of folds."""
+
+
 class OutputPath(str):
     """Path of a file to write; "-" is the standard output."""
+
+
+class OutputFolder(str):
+    """Path of a folder to write files into."""
 
 
 class StoreOnce(argparse.Action):

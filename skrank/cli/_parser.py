@@ -14,6 +14,7 @@ from skrank.cli._experiment_options import EXPERIMENT, add_arguments
 from skrank.cli._options import (
     COLUMN_OPTIONS,
     Append,
+    InputData,
     InputPath,
     OutputPath,
     StoreOnce,
@@ -321,7 +322,10 @@ def _add_splits(parser):
         "--folds", metavar="K", type=int, help="cross-validate on K folds"
     )
     parser.add_argument(
-        "--letor-folds", metavar="FOLDER", help="folder with Fold1, Fold2, ..."
+        "--letor-folds",
+        metavar="FOLDER",
+        type=InputData,
+        help="folder with Fold1, Fold2, ...",
     )
 
 
@@ -457,7 +461,7 @@ def _add_compare(commands):
         "--level", type=float, default=0.05, help="level of significance"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the randomised tests"
+        "--seed", type=int, default=0, help="seed of the intervals and of the tests"
     )
     _add_format(parser)
     add_json(parser)

@@ -185,6 +185,27 @@ def columns_of_options(args: argparse.Namespace) -> Columns:
     return Columns(features, names)
 
 
+def check_scaled_columns(X: Any, path: str, normalize: str) -> None:
+    """Raise an error if features are to be scaled that are names.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Features of a table.
+    path : str
+        The table.
+    normalize : str
+        "none" or the name of a scaling.
+    """
+    named = [column for column in X.columns if hasattr(X[column].dtype, "categories")]
+    if named and normalize != "none":
+        raise CommandError(
+            f"{_spoken(path)}: --normalize {normalize} scales numbers, but column "
+            f"{shown(named[0])} holds names; choose columns of numbers by --features, "
+            "or leave out --normalize"
+        )
+
+
 def columns_of_frame(X: Any) -> Columns:
     """Return the columns of a table that was read, for others to be read alike."""
     names = [

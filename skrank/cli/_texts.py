@@ -4,7 +4,8 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +74,10 @@ def read_documents(args: Any) -> TextCollection:
     elif form == "jsonl":
         documents = load_jsonl_documents(found, fields=fields, max_bytes=limit)
     elif form == "trec":
-        documents = load_trec_documents(found, encoding=args.encoding, max_bytes=limit)
+        elements = None if fields is None else {name: name for name in fields}
+        documents = load_trec_documents(
+            found, fields=elements, encoding=args.encoding, max_bytes=limit
+        )
     else:
         documents = load_tsv_queries(found, encoding=args.encoding, max_bytes=limit)
     if fields is None:
@@ -162,14 +166,31 @@ def read_index(path: str, max_bytes: int | None) -> InvertedIndex:
     found = source(path, max_bytes)
     if not isinstance(found, NamedText):
         return _with_ids(load_index(found), path)
-    with tempfile.TemporaryDirectory() as folder:
+    with _temporary_folder(found.name) as folder:
         copy = os.path.join(folder, "index")
-        with open(copy, "wb") as file:
+        with _copying(found.name), open(copy, "wb") as file:
             file.write(found.data)
         try:
             return _with_ids(load_index(copy, memory_map=False), found.name)
         except ValueError as error:
             raise CommandError(str(error).replace(copy, found.name)) from None
+
+
+@contextmanager
+def _copying(name: str) -> Iterator[None]:
+    """Name the file of which there is a temporary copy where that has no room."""
+    try:
+        yield
+    except OSError as error:
+        # Nobody chose the copy, which is gone when the message is read.
+        where = f"{error.strerror}, in the folder for temporary files"
+        raise OSError(error.errno, where, name) from error
+
+
+def _temporary_folder(name: str) -> tempfile.TemporaryDirectory:
+    """Make a folder for a copy of a file that has a name."""
+    with _copying(name):
+        return tempfile.TemporaryDirectory()
 
 
 def _with_ids(index: InvertedIndex, path: str) -> InvertedIndex:
@@ -187,14 +208,10 @@ def write_by_name(write: Callable[[str], None], path: str | None) -> None:
     if path is not None and path != STANDARD:
         write(path)
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with _temporary_folder(STDOUT) as folder:
         copy = os.path.join(folder, "output")
-        try:
+        with _copying(STDOUT):
             write(copy)
-        except OSError as error:
-            # Nobody chose the file, which is gone when the message is read.
-            where = f"{error.strerror}, in the folder for temporary files"
-            raise OSError(error.errno, where, STDOUT) from error
         with open(copy, "rb") as file, standard_output() as stream:
             stream.flush()
             shutil.copyfileobj(file, stream.buffer)

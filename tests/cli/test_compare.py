@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from skrank.cli._compare import _named_files
+from skrank.cli._errors import CommandError
 from skrank.datasets import load_letor
 from skrank.metrics import compare, evaluate
 
@@ -49,6 +51,15 @@ def test_options_reach_the_library(ok, letor, scores):
     assert document.pop("command") == "compare"
     assert document.pop("version")
     assert document == expected
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon"])
+def test_a_seed_draws_the_intervals_of_every_test(ok, letor, scores, test):
+    paths, systems = scores
+    command = ("compare", *paths, "--letor", letor / "test.txt", "--test", test)
+    out = ok(*command, "--seed", "7")
+    assert out == table(letor, systems, test=test, random_state=7).to_text() + "\n"
+    assert out != ok(*command, "--seed", "8")
 
 
 def write_run(path, pairs):
@@ -98,6 +109,29 @@ def test_the_run_without_judged_queries_is_named(fails, tmp_path):
     paths = [tmp_path / "good", tmp_path / "other"]
     message = fails("compare", *paths, "--qrels", tmp_path / "qrels")
     assert message.startswith(f"{tmp_path / 'other'}: no query is both in the qrels")
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["a.x.run", "a.y.run"], ["a.x", "a.y"]),
+        (["a.x.run", "a.y.run", "b.z.run"], ["a.x", "a.y", "b"]),
+        (["a.run", "a.run.gz"], ["a", "a.run"]),
+        (["a.run", "a.txt"], ["a.run", "a.txt"]),
+        (["a=b.run", "a.run"], ["a", "a.run"]),
+        (["a=b.run", "a.x.run"], ["a", "a.x"]),
+        ([".run", "..run"], [".run", "..run"]),
+        (["x/a.b.run", "y/a.c.run"], ["a.b", "a.c"]),
+    ],
+)
+def test_files_that_begin_alike_have_names_of_their_own(files, names):
+    assert list(_named_files(files)) == names
+
+
+@pytest.mark.parametrize("files", [["a.run", "a.run"], ["x/a.run", "y/a.run"]])
+def test_files_of_one_name_are_refused(files):
+    with pytest.raises(CommandError, match="two systems are called 'a'; name them"):
+        _named_files(files)
 
 
 def test_mistakes(fails, letor, scores, tmp_path):

@@ -366,7 +366,7 @@ def test_folders_files_and_tables(ok, ranking, data, tmp_path):
     assert table == expected.table.to_text() + "\n"
 
 
-def test_several_data_sets(ok, run, data):
+def test_several_data_sets(ok, run, data, tmp_path):
     arguments = [
         "experiment",
         data,
@@ -384,6 +384,9 @@ def test_several_data_sets(ok, run, data):
     assert "\n\nb\n\n" in texts["plain"]
     assert "## b\n\n|" in texts["markdown"]
     assert "% b\n\\begin{table}" in texts["latex"]
+    printed = ok(*arguments, "-q", "--format", "json", "--json", "results.json")
+    written = json.loads((tmp_path / "results.json").read_text())
+    assert json.loads(printed) == {"data": written["data"]}
     arguments[-1] = "o2"
     assert "skrank: [1/3] data Fold1 SubsetRegression: " in run(*arguments)[2]
 
@@ -476,7 +479,17 @@ def test_sparse_features(ok, data, tmp_path):
         (["../x=data", "--ranker", "RankSVM"], "the name of a data set must be one"),
         ([".=data", "--ranker", "RankSVM"], "a folder can have, got '.' in '.=data'"),
         (["a=data", "A=data", "--ranker", "RankSVM"], "are called 'a' and 'A'; name"),
-        (["data", "--ranker", "RankSVM", "--select", "map,err"], "--select takes one"),
+        (
+            ["data", "--ranker", "RankSVM", "--grid", "RankSVM", "alpha=1,2"]
+            + ["--select", "map,err"],
+            "--select takes one",
+        ),
+        (
+            ["data", "--ranker", "RankSVM", "--sparse", "--normalize", "standard"],
+            "--normalize standard and --sparse exclude each other",
+        ),
+        (["data", "--ranker", "RankSVM", "--select", "err"], "where nothing is chosen"),
+        (["data", "--ranker", "RankSVM", "--level", "0.1"], "on a single system"),
         (["data", "--ranker", "RankSVM", "--folds", "3"], "--folds has no effect on"),
         (["data", "--ranker", "RankSVM", "--label", "a"], "--label has no effect on"),
         (["t.csv", "--ranker", "RankSVM", "--qid", "q"], "--label names its column"),
@@ -496,7 +509,11 @@ def test_sparse_features(ok, data, tmp_path):
             ["data", "--ranker", "ranksvm", "--features", "RankSVM=1"],
             "--features 'RankSVM' is no row of the table; did you mean 'ranksvm'?",
         ),
-        (["data", "--ranker", "RankSVM", "--reference", "a"], "reference must be the"),
+        (
+            ["data", "--ranker", "RankSVM", "--ranker", "b=RankSVM"]
+            + ["--reference", "a"],
+            "reference must be the",
+        ),
         (["data", "--ranker", "A", "--json", "-", "--format", "latex"], "--format"),
     ],
 )
@@ -596,6 +613,24 @@ def test_a_fit_that_ends_the_program_has_failed(run, data, tmp_path, own, code, 
     assert (result, out[:11]) == (4, "   system  "), err
     assert err.startswith("skrank: data: 3 trainings failed, the first one of a on ")
     assert err.endswith(f": SystemExit: {told}\n")
+
+
+def test_no_result_is_written_among_the_files_of_another(fails, ok, data, tmp_path):
+    command = ("experiment", data, "--ranker", "RankSVM", "-q", "-o")
+    ok(*command, "out", "--json", "out.json")
+    path = tmp_path / "out" / "data" / "results.json"
+    before = path.read_bytes()
+    message = fails(*command, "out", "--json", path)
+    assert message.startswith(f"{path} is in a folder of the results")
+    assert path.read_bytes() == before
+    # Results may stand beside the data, and be written again.
+    for _ in range(2):
+        ok(*command, data / "results", "--json", data / "results.json")
+
+
+def test_the_folder_of_the_results_has_a_name(fails, data):
+    message = fails("experiment", data, "--ranker", "RankSVM", "-o", "")
+    assert message == "the folder of the results must not have an empty name"
 
 
 def test_all_keys_are_named_in_the_help():

@@ -43,7 +43,8 @@ def test_what_is_printed_is_what_the_library_writes(ok, models, model):
     assert json.loads(out) == json.loads(to_json(loaded))
     out = ok("export", path, "--format", "json", "--features", named)
     assert from_json(out).feature_names_in_.tolist() == NAMES
-    out = ok("export", path, "--format", "ranklib", "--missing", "zero")
+    zero = ("--missing", "zero") if model == "forest" else ()
+    out = ok("export", path, "--format", "ranklib", *zero)
     assert out == to_ranklib(loaded, missing="zero")
     options = ("--name", "m", "--features", named)
     out = ok("export", path, "--format", "elasticsearch", *options)
@@ -57,15 +58,18 @@ def test_what_is_printed_is_what_the_library_writes(ok, models, model):
     "options",
     [
         ("--format", "json"),
-        ("--format", "ranklib", "--missing", "zero"),
+        ("--format", "ranklib"),
+        ("--format", "elasticsearch", "--name", "m", "--type", "model/ranklib"),
         ("--format", "elasticsearch", "--name", "m", "--features"),
         ("--format", "solr", "--name", "m", "--features"),
     ],
-    ids=lambda options: options[1],
+    ids=" ".join,
 )
 def test_check_compares_with_predict(ok, models, letor, tmp_path, model, options):
     if options[-1] == "--features":
         options = (*options, models / "names")
+    elif options[1] != "json" and model == "forest":
+        options = (*options, "--missing", "zero")
     out = ok(
         "export", models / model, *options, "-o", tmp_path / "out",
         "--check", letor / "test.txt",
@@ -95,6 +99,21 @@ def test_check_fails_over_what_single_precision_loses(capsys, tmp_path):
         )
         assert found.err == ""
         assert out.stat().st_size > 0
+
+
+def test_what_all_documents_of_a_query_lose_is_no_difference(ok, tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    # The lines of two queries take turns.
+    lines = [f"{y} qid:1 1:0 2:0\n{y} qid:2 1:1 2:1\n" for y in (0, 1, 0)]
+    data.write_text("".join(lines))
+    ranker = RankSVM().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1], groups=[1, 1])
+    ranker.params_[:] = ranker.coef_[:] = [1.0, 2.0**-30]  # 1 + 2^-30 rounds to 1
+    save_model(ranker, tmp_path / "model")
+    command = ["export", tmp_path / "model", "--format", "ranklib", "-o", out]
+    assert ok(*command, "--check", data) == (
+        "6 documents of 2 queries: differences of scores are off by at most 0, "
+        "0 documents change their rank\n"
+    )
 
 
 @pytest.mark.parametrize(

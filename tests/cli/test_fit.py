@@ -7,15 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank.aggregation import Borda
 from skrank.cli._names import rankers
 from skrank.datasets import load_letor, load_run
 from skrank.export import load_model, save_model
+from skrank.losses import LogLoss, SquaredHingeLoss
 from skrank.metrics import get_measure, ndcg_score
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 from skrank.rankers import EnergyRanker, ListNet, RankNet, RankSVM, SubsetRegression
+from skrank.retrieval import TextRanker
+from skrank.text import BM25, InvertedIndex
 
 
 def fitted(ranker, letor, **kwargs):
@@ -362,7 +368,10 @@ def test_lists(ok):
         (["--letor-folds", "x", "--save", "m"], "--save needs one model"),
         (["TRAIN", "--save", "absent/model"], "cannot write absent/model: there is no"),
         (["TRAIN", "--normalize", "query"], "argument --normalize: invalid choice"),
-        (["TRAIN", "--sparse", "--normalize", "query-minmax"], "parse"),
+        *(
+            (["TRAIN", "--sparse", "--normalize", name], f"--normalize {name} and --s")
+            for name in ("query-minmax", "query-standard", "standard")
+        ),
     ],
 )
 def test_mistakes(fails, letor, monkeypatch, arguments, message, tmp_path):
@@ -411,6 +420,19 @@ def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
     assert "RankSVM in this file is not fitted" in fails(
         "predict", model, letor / "test.txt"
     )
+    for unfitted in (Ridge(), make_pipeline(StandardScaler(), RankSVM())):
+        save_model(unfitted, model)
+        named = f"{type(unfitted).__name__} in this file is not fitted"
+        assert named in fails("predict", model, letor / "test.txt")
+    others = [BM25().fit(["a b"]), BM25(), Borda(), LogLoss(), StandardScaler()]
+    others += [TextRanker(RankSVM()), InvertedIndex().fit(["a"]), SquaredHingeLoss()]
+    for other in others:
+        save_model(other, model)
+        for command in ("predict", "rank"):
+            assert (
+                f"{type(other).__name__} in this file is not a ranker of feature "
+                "vectors; the file must hold a fitted ranker"
+            ) in fails(command, model, letor / "test.txt")
     save_model(StandardScaler().fit([[1.0]]), model)
     wide.write_text("1 qid:1 1:1 #docid = a\n0 qid:1 1:1 #docid = a\n")
     assert "StandardScaler has no predict" in fails("predict", model, wide)

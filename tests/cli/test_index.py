@@ -43,6 +43,11 @@ QUERIES = TextCollection(["q1", "q2"], {"text": ["sort rows", "matrix inverses"]
 QRELS = "q1 0 d1 2\nq1 0 d4 1\nq1 0 d3 -1\nq2 0 d2 2\n"
 
 
+class Stdin:
+    def __init__(self, content):
+        self.buffer = io.BytesIO(content)
+
+
 def rows():
     return zip(DOCUMENTS.ids, DOCUMENTS.fields["title"], DOCUMENTS.fields["text"])
 
@@ -130,6 +135,16 @@ def test_the_index_knows_how_terms_are_made(ok, texts):
     expected = {"stemmer": "porter", "stop_words": None, "lowercase": False}
     expected["split_identifiers"] = False
     assert index.tokenizer.get_params() == Tokenizer(**expected).get_params()
+
+
+def test_fields_are_chosen_while_documents_are_read(ok, fails, texts):
+    """All fields of some files are more than a collection may have."""
+    records = [f"<DOC><DOCNO>{i}</DOCNO><a{i}>x</a{i}></DOC>" for i in range(300)]
+    (texts / "many").write_text("\n".join(records))
+    message = fails("index", texts / "many", "-o", texts / "a")
+    assert "more than 256 different fields; name those to read in fields=" in message
+    ok("index", texts / "many", "-o", texts / "a", "--fields", "a299,a7")
+    assert load_index(texts / "a").fields_ == ("a299", "a7")
 
 
 @pytest.mark.parametrize("name", ["queries.tsv", "queries.jsonl"])
@@ -228,12 +243,8 @@ def test_tables_of_features_with_links_and_urls(ok, index, texts):
 
 
 def test_pipes_and_standard_streams(texts, monkeypatch, capsysbinary):
-    class Stream:
-        def __init__(self, content):
-            self.buffer = io.BytesIO(content)
-
     def piped(content, *arguments):
-        monkeypatch.setattr(sys, "stdin", Stream(content))
+        monkeypatch.setattr(sys, "stdin", Stdin(content))
         assert main([str(each) for each in arguments]) == 0
         return capsysbinary.readouterr().out
 
@@ -275,7 +286,8 @@ def test_queries_without_documents_are_told(run, index, texts):
         (["index", "absent", "-o", "out"], "absent: No such file or directory"),
         (["index", "docs.jsonl", "-o", "no/out"], "no/out"),
         (["index", "docs.jsonl", "--fields", "a", "-o", "out"], "field 'a' is empty"),
-        (["index", "docs.trec", "--fields", "a", "-o", "out"], "and no 'a'"),
+        (["index", "docs.trec", "--fields", "a", "-o", "out"], "field 'a' is empty"),
+        (["index", "queries.tsv", "--fields", "a", "-o", "out"], "and no 'a'"),
         (["index", "docs.tsv", "--fields", "a,,b", "-o", "out"], "different names"),
         (["index", ".", "-o", "out"], "folder without the files of the Cranfield"),
         (["index", ".", "--format", "tsv", "-o", "out"], "is a folder, which"),
@@ -371,6 +383,35 @@ def test_a_full_folder_for_temporary_files_is_told_by_the_output(
         assert fails(*arguments) == (
             "<stdout>: No space left on device, in the folder for temporary files"
         )
+
+
+def test_a_full_folder_for_temporary_files_is_told_by_the_input(
+    fails, index, texts, monkeypatch
+):
+    """A copy of what comes through a pipe may have no room, nor a folder for it."""
+    full = "<stdin>: No space left on device, in the folder for temporary files"
+
+    class Full(io.BytesIO):
+        def write(self, _):  # of a file, it names none
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def opened(path, *args, **kwargs):
+        is_copy = str(path).endswith(f"{os.sep}index") and "w" in str(args)
+        return Full() if is_copy else open(path, *args, **kwargs)
+
+    def no_folder(*args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/tmpxyz")
+
+    content = index.read_bytes()
+    monkeypatch.setattr("skrank.cli._texts.open", opened, raising=False)
+    monkeypatch.setattr(sys, "stdin", Stdin(content))
+    assert fails("search", "-", texts / "queries.tsv") == full
+    monkeypatch.setattr("skrank.cli._texts.open", open)
+    monkeypatch.setattr("skrank.cli._texts.tempfile.TemporaryDirectory", no_folder)
+    monkeypatch.setattr(sys, "stdin", Stdin(content))
+    assert fails("search", "-", texts / "queries.tsv") == full
+    told = fails("index", texts / "docs.jsonl", "-o", "-")
+    assert told == full.replace("<stdin>", "<stdout>")
 
 
 def test_an_index_needs_ids(fails, texts):

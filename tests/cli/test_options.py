@@ -10,9 +10,10 @@ import pytest
 import skrank.cli
 from skrank.cli._options import byte_count
 from skrank.cli._parser import build_parser
+from skrank.click import DependentClickModel, load_sessions, save_sessions
 from skrank.datasets import load_letor, load_tsv_queries
 from skrank.export import save_model
-from skrank.rankers import RankSVM
+from skrank.rankers import MART, RankSVM
 from skrank.text import InvertedIndex, save_index
 
 # A value for each option, others for some commands and modes, and the arguments with
@@ -38,6 +39,9 @@ VALUES = {
     "links": "LINKS", "model": "vsm", "names": "OUT3", "outside": "ignore",
     "query_field": "text", "rm3_settings": "n_terms=3", "run": "RUN",
     "stemmer": "porter", "stop_words": "none", "urls": "URLS",
+    "chunk": "9", "eta": "2", "examination": "position", "grades": "3", "log": "LOG",
+    "log_format": "tsv", "max_grade": "4", "noise": "0.1", "sessions": "2",
+    "stray_clicks": "drop", "thresholds": "0.2,0.4", "user": "navigational",
 }  # fmt: skip
 OTHER_VALUES = {
     "fit": {"test": "LETOR"},
@@ -65,7 +69,14 @@ OTHER_VALUES = {
     "features": {"format": "tsv", "settings": "k1=1.5"},
     "fuse rrf": {"settings": "k=3"},
     "fuse mapfuse": {"settings": "relevance_level=2"},
-}
+    "clicks fit": {
+        "settings": "prior_clicks=2", "model": "DCM", "test": "LOG", "json": "OUT",
+    },
+    "clicks labels": {"format": "tsv"},
+    "clicks labels --thresholds": {"grades": "2"},
+    "clicks fit yandex": {"log_format": "yandex"},
+    "clicks simulate": {"model": "CLICK_MODEL", "output": "OUT.tsv"},
+}  # fmt: skip
 EXPERIMENT = ["experiment", "-q", "-o", "OUT", "--ranker", "SubsetRegression"]
 FIT = ["fit", "--ranker", "SubsetRegression"]
 MODES = {
@@ -88,8 +99,17 @@ MODES = {
         "compare", "RUN", "RUN2", "--qrels", "QRELS", "--test", "tukey",
     ],
     "compare --test t": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--test", "t"],
+    "compare one": ["compare", "RUN", "--qrels", "QRELS"],
     "compare --json -": ["compare", "RUN", "RUN2", "--qrels", "QRELS", "--json", "-"],
     "experiment folds": [*EXPERIMENT, "FOLDS"],
+    "experiment two": [*EXPERIMENT, "FOLDS", "--ranker", "two=SubsetRegression"],
+    "experiment --test tukey": [
+        *EXPERIMENT, "FOLDS", "--ranker", "two=SubsetRegression", "--test", "tukey",
+    ],
+    "experiment --grid": [
+        *EXPERIMENT, "FOLDS", "--grid", "SubsetRegression", "alpha=1,2",
+    ],
+    "experiment --early-stopping": [*EXPERIMENT, "FOLDS", "--early-stopping"],
     "experiment file": [*EXPERIMENT, "LETOR"],
     "experiment table": [*EXPERIMENT, "TABLE", "--label", "grade", "--qid", "query"],
     "experiment --json -": [*EXPERIMENT, "FOLDS", "--json", "-"],
@@ -109,6 +129,18 @@ MODES = {
     "export solr": [
         "export", "MODEL", "--format", "solr", "--name", "m", "--features", "NAMES",
     ],
+    "export tree ranklib": ["export", "FOREST", "--format", "ranklib"],
+    "export tree solr": [
+        "export", "FOREST", "--format", "solr", "--name", "m", "--features", "NAMES",
+    ],
+    "export elasticsearch": [
+        "export", "MODEL", "--format", "elasticsearch", "--name", "m",
+        "--features", "NAMES",
+    ],
+    "export elasticsearch ranklib": [
+        "export", "FOREST", "--format", "elasticsearch", "--name", "m",
+        "--type", "model/ranklib", "--missing", "zero",
+    ],
     "export --check": [
         "export", "MODEL", "--format", "json", "-o", "OUT2", "--check", "LETOR",
     ],
@@ -120,8 +152,25 @@ MODES = {
     "features --feature-set": [
         "features", "INDEX", "ASKED", "--feature-set", "text.bm25",
     ],
+    "clicks fit --list": ["clicks", "fit", "--list"],
+    "clicks fit": ["clicks", "fit", "LOG", "--model", "DCM"],
+    "clicks fit yandex": ["clicks", "fit", "YANDEX", "--model", "DCM"],
+    "clicks labels": ["clicks", "labels", "CLICK_MODEL"],
+    "clicks labels --log": ["clicks", "labels", "CLICK_MODEL", "--log", "LOG"],
+    "clicks labels --thresholds": [
+        "clicks", "labels", "CLICK_MODEL", "--thresholds", "0.3",
+    ],
+    "clicks simulate --model": ["clicks", "simulate", "LOG", "--model", "CLICK_MODEL"],
+    "clicks simulate --qrels": ["clicks", "simulate", "RUN", "--qrels", "QRELS"],
+    "clicks simulate --examination position": [
+        "clicks", "simulate", "RUN", "--qrels", "QRELS", "--examination", "position",
+    ],
 }  # fmt: skip
 OF_TABLES = {"categorical", "docid", "features", "label", "qid"}
+OF_LOGS = {"log_format", "numeric_ids", "stray_clicks"}
+OF_TESTS = {"correction", "level", "reference", "test"}
+OF_ONE_RANKER = OF_TESTS | {"select"}
+OF_FOLDERS = OF_TABLES - {"features"} | {"folds", "shuffle"}
 NO_EFFECT = {
     "fit file": OF_TABLES,
     "fit --folds": OF_TABLES,
@@ -139,12 +188,16 @@ NO_EFFECT = {
         "complete", "level", "max_docs", "judgement_format", "zscores",
     },
     "compare --test tukey": {"correction"},
-    "compare --test t": {"seed"},
+    "compare one": OF_TESTS,
     "compare --json -": {"format"},
-    "experiment folds": OF_TABLES - {"features"} | {"folds", "shuffle"},
-    "experiment file": OF_TABLES - {"features"},
-    "experiment table": {"sparse", "dtype"},
-    "experiment --json -": OF_TABLES - {"features"} | {"folds", "shuffle", "format"},
+    "experiment folds": OF_FOLDERS | OF_ONE_RANKER,
+    "experiment two": OF_FOLDERS | {"select"},
+    "experiment --test tukey": OF_FOLDERS | {"select", "correction"},
+    "experiment --grid": OF_FOLDERS | OF_TESTS,
+    "experiment --early-stopping": OF_FOLDERS | OF_TESTS,
+    "experiment file": OF_TABLES - {"features"} | OF_ONE_RANKER,
+    "experiment table": {"sparse", "dtype"} | OF_ONE_RANKER,
+    "experiment --json -": OF_FOLDERS | OF_ONE_RANKER | {"format"},
     "fuse --list": set(VALUES),
     "fuse rrf": {"norm", "qrels"},
     "fuse combsum": {"qrels"},
@@ -152,8 +205,12 @@ NO_EFFECT = {
     "explain --json -": {"top"},
     "explain --against": {"background"},
     "export json": {"jobs"},
-    "export ranklib": {"jobs"},
-    "export solr": {"jobs"},
+    "export ranklib": {"jobs", "missing"},
+    "export solr": {"jobs", "missing"},
+    "export tree ranklib": {"jobs"},
+    "export tree solr": {"jobs"},
+    "export elasticsearch": {"jobs", "missing"},
+    "export elasticsearch ranklib": {"jobs", "features"},
     "search": {"rm3_settings"},
     "features": {"rm3_settings", "links", "urls", "outside"},
     "features --run": {
@@ -161,6 +218,16 @@ NO_EFFECT = {
         "links", "urls", "outside",
     },
     "features --feature-set": {"fields", "rm3_settings", "outside"},
+    "clicks fit --list": set(VALUES) | {"numeric_ids"},
+    "clicks fit": {"stray_clicks"},
+    "clicks labels": OF_LOGS,
+    "clicks labels --log": {"stray_clicks"},
+    "clicks labels --thresholds": OF_LOGS | {"per_query"},
+    "clicks simulate --model": {
+        "user", "examination", "eta", "noise", "max_grade", "k", "stray_clicks",
+    },
+    "clicks simulate --qrels": OF_LOGS | {"eta"},
+    "clicks simulate --examination position": OF_LOGS,
 }  # fmt: skip
 
 
@@ -185,6 +252,7 @@ def files(tmp_path_factory):
         "TOML": ["seeds = 1"],
         "TEXTS": [f"d{i}\tw{i % 7} w{i % 3} w{i % 5}" for i in range(40)],
         "ASKED": [f"{i}\tw{i % 7} w{i % 2}" for i in range(8)],
+        "YANDEX": [f"{i // 5}\t{i},{i + 1} : {i + i % 2}" for i in range(40)],
         "LINKS": [f"d{i} d{i + 1}" for i in range(39)],
         "URLS": [f"d{i}\thttp://a.org/{i}" for i in range(40)],
     }
@@ -201,7 +269,16 @@ def files(tmp_path_factory):
         path = paths["FOLDS"] / "Fold1" / f"{part}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(paths["LETOR"].read_text())
-    save_model(RankSVM().fit(*load_letor(paths["LETOR"])), paths["MODEL"])
+    data = load_letor(paths["LETOR"])
+    save_model(RankSVM().fit(*data), paths["MODEL"])
+    paths |= {name: folder / name.lower() for name in ("FOREST", "CLICK_MODEL")}
+    # Among negative numbers, missing values go where 0 goes, as RankLib wants it.
+    forest = MART(n_estimators=2).fit(-data.X, data.y, data.groups)
+    save_model(forest, paths["FOREST"])
+    model = DependentClickModel().fit(load_sessions(paths["YANDEX"]))
+    save_model(model, paths["CLICK_MODEL"])
+    paths["LOG"] = folder / "log.tsv"
+    save_sessions(load_sessions(paths["YANDEX"]), paths["LOG"])
     paths["INDEX"] = folder / "index"
     save_index(InvertedIndex().fit(load_tsv_queries(paths["TEXTS"])), paths["INDEX"])
     return paths
@@ -209,9 +286,18 @@ def files(tmp_path_factory):
 
 @functools.cache
 def commands():
-    actions = build_parser()._actions
-    (choices,) = [a.choices for a in actions if isinstance(a.choices, dict)]
-    return choices
+    found = choices_of(build_parser())
+    actions = choices_of(found.pop("clicks"))
+    return found | {f"clicks {name}": action for name, action in actions.items()}
+
+
+def choices_of(parser):
+    (choices,) = [a.choices for a in parser._actions if isinstance(a.choices, dict)]
+    return dict(choices)
+
+
+def command_of(arguments):
+    return " ".join(arguments[: 1 + (arguments[0] == "clicks")])
 
 
 @functools.cache
@@ -226,11 +312,11 @@ def options_of(command):
 CASES = [
     (mode, option)
     for mode, arguments in MODES.items()
-    for option in options_of(arguments[0])
+    for option in options_of(command_of(arguments))
 ]
 
 
-def value_of(option, command, mode=None):
+def value_of(option, command, mode=""):
     other = OTHER_VALUES.get(command, {}) | OTHER_VALUES.get(mode, {})
     return other.get(option, VALUES[option])
 
@@ -262,11 +348,11 @@ def recorded(monkeypatch):
 
 @pytest.mark.parametrize(("mode", "option"), CASES)
 def test_an_option_is_used_or_refused(run, recorded, files, tmp_path, mode, option):
-    command = MODES[mode][0]
+    command = command_of(MODES[mode])
     action = options_of(command)[option]
     flag = action.option_strings[-1]
     extra = [flag] if action.nargs == 0 else [flag, value_of(option, command, mode)]
-    places = {f"OUT{i}": tmp_path / f"out{i}" for i in ("", 2, 3)} | files
+    places = {f"OUT{i}": tmp_path / f"out{i}" for i in ("", 2, 3, ".tsv")} | files
 
     def path_of(argument):
         name, equals, value = argument.rpartition("=")
@@ -287,8 +373,7 @@ def test_an_option_is_used_or_refused(run, recorded, files, tmp_path, mode, opti
 
 
 def test_the_modes_of_all_commands_are_walked():
-    # The actions of clicks have options of their own, which its tests walk.
-    walked = {arguments[0] for arguments in MODES.values()} | {"clicks", "demo"}
+    walked = {command_of(arguments) for arguments in MODES.values()} | {"demo"}
     assert walked == set(commands())
 
 
@@ -311,7 +396,7 @@ def test_no_option_is_given_twice(fails, files, command):
         value = value_of(option, command)
         for flag in action.option_strings:
             assert f"argument {flag}: given twice" in fails(
-                command, flag, value, flag, value
+                *command.split(), flag, value, flag, value
             )
 
 
@@ -325,6 +410,10 @@ def test_no_setting_is_given_twice(fails, files):
     assert "--seed and --set random_state exclude each other" in fails(
         *base, "--set", "random_state=1", "--seed", "2"
     )
+    for command in (["clicks", "fit", "x", "--model", "DCM"], ["fuse", "x"]):
+        assert "--jobs and --set n_jobs exclude each other" in fails(
+            *command, "--set", "n_jobs=1", "--jobs", "2"
+        )
 
 
 def test_demo_prints_json_or_a_table(fails):

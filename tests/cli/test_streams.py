@@ -277,6 +277,72 @@ def test_no_file_is_read_and_written(fails, files, command, tmp_path):
         assert files[command[-1]].read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit LETOR --ranker LambdaMART --validation new=COPY --save COPY",
+        "fit LETOR --ranker LambdaMART --validation new=COPY --json COPY",
+        "compare a=COPY b=RUN --qrels QRELS --json COPY",
+        "fit LETOR --ranker LambdaMART --set measure=mine:gain --save mine.py",
+        "fit LETOR --ranker RankSVM --metrics mine:gain@3,map --json mine.py",
+        "fit LETOR --ranker pack.inner:Own --save pack/__init__.py",
+        "fit --letor-folds folds --ranker RankSVM --json folds/Fold1/train.txt",
+        "experiment x=COPY --ranker RankSVM --folds 3 -o out --json COPY",
+        "experiment folds --ranker RankSVM -o out --json folds/Fold1/test.txt",
+        "experiment --config own.toml -o out --json COPY",
+        "experiment --config own.toml -o out --json mine.py",
+        "experiment folds --ranker RankSVM -o .",
+        "experiment here=folds/Fold1 --ranker RankSVM -o folds --json out.json",
+    ],
+)
+def test_no_file_is_written_that_is_read_in_other_ways(
+    run, fails, files, command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    copy = tmp_path / "COPY"
+    copy.write_bytes(
+        files["RUN" if command.startswith("compare") else "LETOR"].read_bytes()
+    )
+    (tmp_path / "mine.py").write_text("gain = print\n")
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "folds" / "Fold1").mkdir(parents=True)
+    for part in ("train", "vali", "test"):
+        path = tmp_path / "folds" / "Fold1" / f"{part}.txt"
+        path.write_bytes(files["LETOR"].read_bytes())
+    (tmp_path / "own.toml").write_text(
+        'data = {d = "COPY"}\nrankers = ["RankSVM"]\nmeasures = ["mine:gain"]\n'
+    )
+    if "here=" in command:  # the folder of the results leads to that of the data
+        (tmp_path / "folds" / "here").symlink_to("Fold1")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    words = command.split()
+    message = fails(
+        *(str(files.get(w, w.replace("=RUN", f"={files['RUN']}"))) for w in words)
+    )
+    path = {".": "./folds", "out.json": "folds/here"}.get(words[-1], words[-1])
+    assert message == f"{path} is read; a command cannot write to it as well"
+    after = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize("command", ["predict", "rank"])
+def test_files_behind_the_standard_streams_are_not_read_and_written(
+    fails, files, command, tmp_path, monkeypatch
+):
+    path = tmp_path / "data"
+    path.write_bytes(files["LETOR"].read_bytes())
+    before = path.read_bytes()
+    told = "is read; a command cannot write to it as well"
+    with path.open() as stdin, path.open("a") as stdout:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert fails(command, files["MODEL"], "-", "-o", path) == f"{path} {told}"
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert fails(command, files["MODEL"], path) == f"<stdout> {told}"
+        assert fails(command, files["MODEL"], "-") == f"<stdout> {told}"
+    assert path.read_bytes() == before
+
+
 PRINTING = [
     ("--version",),
     ("--help",),
@@ -329,6 +395,14 @@ def test_two_results_go_to_two_places(fails, files, tmp_path):
         places = [p if p == "-" else tmp_path / p for p in (save, json_)]
         options = ["--save", places[0], "--json", places[1]]
         assert "two results cannot both be written to" in fails(*base, *options)
+
+
+@pytest.mark.parametrize("other", [os.devnull, "a link"])
+def test_several_results_may_be_thrown_away(ok, files, tmp_path, other):
+    (tmp_path / "a link").symlink_to(os.devnull)
+    json_ = os.path.join(tmp_path, other)
+    base = ["fit", files["LETOR"], "--ranker", "RankSVM"]
+    assert "model written to" in ok(*base, "--save", os.devnull, "--json", json_)
 
 
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])

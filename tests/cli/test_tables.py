@@ -196,6 +196,25 @@ def test_queries_are_named_only_for_models_that_ask_for_them(
             assert fails(*command, test) == message
 
 
+@pytest.mark.parametrize("scaling", ["query-minmax", "query-standard", "standard"])
+def test_columns_of_names_are_not_scaled(ok, fails, tables, tmp_path, scaling):
+    message = (
+        f"{tables / 'train.csv'}: --normalize {scaling} scales numbers, but column "
+        "{!r} holds names; choose columns of numbers by --features, or leave out "
+        "--normalize"
+    )
+    data = [tables / "train.csv", *COLUMNS, "--docid", "page", "--normalize", scaling]
+    assert fails("fit", *data, *TREES) == message.format("site")
+    # Numbers that are names are not scaled in silence, either.
+    command = ["fit", *data, "--features", "bm25,links"]
+    assert fails(*command, "--categorical", "links", *TREES) == message.format("links")
+    ok(*command, *TREES)
+    command = ["experiment", *data, "--folds", "3", "-q", "-o", tmp_path / "out"]
+    rows = ["--ranker", "RankSVM", "--ranker", "two=RankSVM", "--features", "two=bm25"]
+    assert fails(*command, *rows) == message.format("site")
+    ok(*command, *rows, "--features", "bm25,links")
+
+
 @pytest.mark.parametrize("as_frame", [True, False])
 def test_tables_without_queries(tables, as_frame):
     read = {"features": ["bm25"], "as_frame": as_frame}
