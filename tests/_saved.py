@@ -88,10 +88,9 @@ def transform(transformer):
 def score(energy):
     """Return scores of an energy with random parameters."""
     rows = energy.transform(ENERGY_X)
-    try:
-        params = energy.init_params(rows.shape[1], np.random.RandomState(0))
-    except MemoryError:  # for layers of an absurd size
-        return None
+    if energy.n_params(rows.shape[1]) > 10_000_000:
+        return None  # layers of an absurd size
+    params = energy.init_params(rows.shape[1], np.random.RandomState(0))
     return energy.document_scores(params, rows, PTR)
 
 
@@ -110,6 +109,8 @@ def measure(value):
 
 def grow(trees):
     """Return finite scores of a forest."""
+    if trees.n_outputs > 1000:  # which take memory that nobody claimed in a file
+        return None
     scores = np.zeros((len(X), trees.n_outputs))
     trees.add_to(scores, X)
     if not np.isfinite(scores).all() and not is_huge(trees):
@@ -294,6 +295,24 @@ def can_be_saved(saved: Saved, path) -> bool:
     except TypeError:
         return False
     return True
+
+
+def models_of_names() -> Iterator[Saved]:
+    """Yield models that take data frames with a column of names."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "s": np.where(Y > 1, "u", "v")})
+    parts = [("n", StandardScaler(), ["a", "b"]), ("c", OneHotEncoder(), ["s"])]
+    columns = ColumnTransformer(parts, transformer_weights={"n": 2.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (columns, clone(columns).set_params(remainder="passthrough")):
+            yield Saved(model.fit(frame), lambda m: m.transform(frame))
+        model = make_pipeline(clone(columns), RankSVM(max_iter=2))
+        model.fit(frame, Y, ranksvm__groups=GROUPS)
+        yield Saved(model, lambda m: m.predict(frame))
+        union = FeatureUnion([("a", OneHotEncoder()), ("b", OneHotEncoder())])
+        yield Saved(union.fit(frame[["s"]]), lambda m: m.transform(frame[["s"]]))
 
 
 def pipelines() -> Iterator[Saved]:

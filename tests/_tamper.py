@@ -32,6 +32,10 @@ OTHERS = (
 )
 
 
+# The same for what is deeper within them.
+INNER = (None, "e", -1, 10**9, [], ["x"])
+
+
 def read(path: Path | io.BytesIO) -> tuple[dict, dict[str, bytes]]:
     """Return the JSON value and the other members of a model file."""
     with zipfile.ZipFile(path) as archive:
@@ -141,15 +145,44 @@ def edited_files(document, members) -> Iterator[tuple[str, dict, dict[str, bytes
         for what, other in other_arrays(array):
             yield f"{name} {what}", document, {**members, name: npy(other)}
     for path in objects(document):
-        for part in ("params", "state"):
-            for name in at(document, path)[part]:
-                for other in OTHERS:
+        for what, changed in edited_object(document, path):
+            yield what, changed, members
+
+
+def edited_object(document, path) -> Iterator[tuple[str, dict]]:
+    """Yield documents in which something of the estimator at a place is another."""
+    for part in ("params", "state"):
+        for name, value in at(document, path)[part].items():
+            place = (*path, part, name)
+            yield from _edited(document, place, OTHERS, f"{path} {name}")
+            for inner in _inner(value):
+                yield from _edited(document, (*place, *inner), INNER, f"{place}{inner}")
+                several = at(value, inner)
+                if isinstance(several, list) and several:
                     changed = copy.deepcopy(document)
-                    at(changed, path)[part][name] = other
-                    yield f"{path} {name} = {other!r}", changed, members
-                changed = copy.deepcopy(document)
-                del at(changed, path)[part][name]
-                yield f"{path} without {name}", changed, members
+                    del at(changed, (*place, *inner))[-1]
+                    yield f"{place}{inner} is shorter", changed
+
+
+def _edited(document, place, others, name):
+    *owner, key = place
+    for other in others:
+        changed = copy.deepcopy(document)
+        at(changed, owner)[key] = other
+        yield f"{name} = {other!r}", changed
+    changed = copy.deepcopy(document)
+    del at(changed, owner)[key]
+    yield f"without {name}", changed
+
+
+def _inner(value, path=()) -> Iterator[tuple]:
+    """Yield the places within a value, but for those within estimators."""
+    items: Any = enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict) and value.get("type") != "estimator":
+        items = ((key, item) for key, item in value.items() if key != "type")
+    for key, item in items:
+        yield (*path, key)
+        yield from _inner(item, (*path, key))
 
 
 def is_fitted(model) -> bool:

@@ -11,9 +11,11 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
+from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
@@ -49,8 +51,8 @@ from skrank.export._interaction_state import (
 from skrank.export._level_state import (
     check_category_encoder,
     check_target_encoder,
-    rows_of_levels,
 )
+from skrank.export._probe_rows import MANY_FEATURES, PROBE, probe_rows
 from skrank.export._ranker_state import (
     NUMBER,
     check_queries,
@@ -59,6 +61,7 @@ from skrank.export._ranker_state import (
 )
 from skrank.export._retrieval_state import check_text_ranker
 from skrank.export._selector_state import check_feature_selector
+from skrank.export._tree_state import are_categories, check_parents, check_splits
 from skrank.losses import BaseLoss
 from skrank.preprocessing import QueryTargetEncoder
 from skrank.rankers._threshold_boosting import BaseThresholdBooster
@@ -66,12 +69,8 @@ from skrank.retrieval import TextRanker
 from skrank.selection._feature_base import BaseFeatureSelector
 from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
 
-# Rows that are scored to try a model: both sides of most thresholds and units.
-_PROBE = (0.0, 1.0, -1.0)
 # Scores of three documents in a run, which every aggregator can fuse.
 _PROBE_RUN = np.array([[3.0], [2.0], [1.0]])
-# More features than this are tried as CSR rows, where they take no memory.
-_MANY_FEATURES = 100_000
 # Energies of more parameters are tried only as a part of a ranker, which has them.
 _MAX_PARAMS = 10_000_000
 # Dense rows of more features take too much memory to be tried.
@@ -79,11 +78,19 @@ _MAX_DENSE = 10_000_000
 _MAX_FEATURES = np.iinfo(np.int32).max
 # Thresholds of weak rankers, which are infinite where missing values are parted off.
 _THRESHOLDS = ("lows_", "highs_")
+# Each is a process of its own.
+_MOST_JOBS = 1024
 # What sums of shares may exceed 1 by.
 _ROUNDING = 1e-9
 # What code raises that meets attributes of the wrong kind. Other errors may come from
 # the rows that are tried: scikit-learn rightly refuses categories it does not know.
-_STUMBLES = (AttributeError, IndexError, KeyError, TypeError)
+_STUMBLES = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
+# Parameters that hold the parts of estimators, and what each part has.
+_COMPOSITES = {
+    Pipeline: ("steps", 2),
+    FeatureUnion: ("transformer_list", 2),
+    ColumnTransformer: ("transformers", 3),
+}
 _REFUSING = (
     Pipeline,
     FeatureUnion,
@@ -123,16 +130,20 @@ def check_loaded(estimator: BaseEstimator) -> None:
     """
     if isinstance(estimator, Parameters):
         estimator._check_parameters()
-    elif hasattr(estimator, "_parameter_constraints"):
-        estimator._validate_params()
+    else:
+        if hasattr(estimator, "_parameter_constraints"):
+            cast(Any, estimator)._validate_params()
+        _check_jobs(estimator)
+    if isinstance(estimator, (*_COMPOSITES,)):
+        _check_composite(estimator)
     if isinstance(estimator, (Pipeline, FeatureUnion)):
         # They learn nothing themselves: whether they are fitted, their parts know.
-        _check_composite(estimator)
         _try_out(estimator)
         return
     if not any(_is_fitted_name(name) for name in vars(estimator)):
         _check_unfitted(estimator)
         return
+    _check_names(estimator)
     for kind, check in _CHECKS:
         if isinstance(estimator, kind):
             check(estimator)
@@ -140,25 +151,47 @@ def check_loaded(estimator: BaseEstimator) -> None:
     else:
         if "classes_" in vars(estimator):
             _check_classes(estimator)
+        if "estimator_" in vars(estimator):
+            attribute(estimator, "estimator_", BaseEstimator, "an estimator")
         _try_out(estimator)
 
 
+def _check_jobs(estimator) -> None:
+    """Refuse a number of processes that would bring down the machine."""
+    jobs = vars(estimator).get("n_jobs")
+    if isinstance(jobs, Integral) and abs(int(jobs)) > _MOST_JOBS:
+        accepted = f"None or from -{_MOST_JOBS} to {_MOST_JOBS}"
+        raise error_of(estimator, "n_jobs", accepted, jobs)
+
+
 def _check_composite(composite: Any) -> None:
-    """Check the parts of a pipeline or of a union, which may be anything in a file."""
-    name = "steps" if isinstance(composite, Pipeline) else "transformer_list"
-    parts = getattr(composite, name)
-    if not isinstance(parts, list) or any(
-        not isinstance(part, (tuple, list)) or len(part) != 2 for part in parts
-    ):
-        raise error_of(composite, name, "a list of pairs", parts)
+    """Check the parts of a pipeline or the like, which may be anything in a file."""
+    name, length = _COMPOSITES[type(composite)]
+    _check_tuples(composite, name, getattr(composite, name), length)
     try:
         if isinstance(composite, Pipeline):
             composite._validate_steps()
             return
         composite._validate_transformers()
-        composite._validate_transformer_weights()
+        if isinstance(composite, FeatureUnion):
+            composite._validate_transformer_weights()
     except _STUMBLES as error:
         raise ValueError(f"{type(composite).__name__}: {problem_in(error)}") from None
+
+
+def _check_tuples(owner, name: str, parts: Any, length: int) -> None:
+    if not isinstance(parts, list) or any(
+        not isinstance(part, (tuple, list)) or len(part) != length for part in parts
+    ):
+        accepted = f"a list of {'pairs' if length == 2 else 'triples'}"
+        raise error_of(owner, name, accepted, parts)
+
+
+def _check_columns(transformer: ColumnTransformer) -> None:
+    """Check the fitted transformers of columns; their columns are tried."""
+    accepted = "a list of triples"
+    parts = attribute(transformer, "transformers_", list, accepted)
+    _check_tuples(transformer, "transformers_", parts, 3)
 
 
 def _is_fitted_name(name):
@@ -176,6 +209,16 @@ def _check_unfitted(estimator) -> None:
     others = vars(estimator).keys() - estimator.get_params(deep=False).keys()
     if any(not name.startswith("_") for name in others):
         raise missing(estimator, needed)
+
+
+def _check_names(estimator) -> None:
+    """Check the names of the features, which few estimators look at but to compare."""
+    if "feature_names_in_" not in vars(estimator):
+        return
+    n = attribute(estimator, "n_features_in_", int, "a whole number >= 1")
+    names = array_of(estimator, "feature_names_in_", [np.dtype(object)], (n,))
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < n:
+        raise error_of(estimator, "feature_names_in_", "strings that differ", names)
 
 
 def _check_numbers(owner) -> None:
@@ -220,6 +263,15 @@ def _check_categories(encoder) -> None:
             raise error_of(encoder, "categories_", "ascending", categories)
         if known.dtype != object and len(known) > 1 and known[-1] <= known[-2]:
             raise error_of(encoder, "categories_", "ascending", categories)
+    if "_n_features_outs" in vars(encoder):  # memory that is taken of dense results
+        widths = attribute(encoder, "_n_features_outs", list, "a list of numbers")
+        fit = len(widths) == len(categories) and all(
+            isinstance(n, int) and 0 <= n <= len(known)
+            for n, known in zip(widths, categories)
+        )
+        if not fit:
+            accepted = "at most one column per category of each feature"
+            raise error_of(encoder, "_n_features_outs", accepted, widths)
     with _tried(encoder, "transform rows"):
         # Other attributes say which column a category has: all of them are tried. A
         # sparse result can be checked, where a dense one would be written blindly.
@@ -254,7 +306,7 @@ def _check_classes(classifier) -> None:
 def _check_polynomials(polynomials) -> None:
     """Check the width of the result, which is memory that must be filled entirely."""
     n = attribute(polynomials, "n_features_in_", int, "a whole number >= 1")
-    if not 1 <= n <= _MANY_FEATURES:
+    if not 1 <= n <= MANY_FEATURES:
         raise error_of(polynomials, "n_features_in_", "a whole number >= 1", n)
     # What is learned depends on nothing but the number of features.
     for name, expected in vars(clone(polynomials).fit(np.zeros((1, n)))).items():
@@ -324,6 +376,7 @@ def _check_nodes(trees, n_nodes, n_sets) -> None:
         raise error_of(trees, "category_", f"numbers below {n_sets}", trees.category_)
     if (trees.category_[trees.feature_ < 0] >= 0).any():
         raise error_of(trees, "category_", "-1 for leaves", trees.category_)
+    check_parents(trees)
 
 
 def _check_bins(bins: BinMapper) -> None:
@@ -338,9 +391,13 @@ def _check_bins(bins: BinMapper) -> None:
     if "thresholds_" in vars(bins):  # in files of older versions
         array_of(bins, "thresholds_", dtypes, (d, 255))
         bins.thresholds_ = vars(bins).pop("thresholds_")
-    n_cuts = int((n_bins - least).sum(dtype=np.int64))
-    array_of(bins, "cuts_", dtypes, (n_cuts,))
+    n_cuts = (n_bins - least).astype(np.int64)
+    cuts = array_of(bins, "cuts_", dtypes, (int(n_cuts.sum()),))
     _check_numbers(bins)
+    known = cuts[np.repeat(categorical, n_cuts)]
+    if not are_categories(known, n_cuts[categorical]):
+        accepted = "finite and ascending for each categorical feature"
+        raise error_of(bins, "cuts_", accepted, cuts)
 
 
 def _check_energy(energy: BaseEnergy) -> None:
@@ -355,12 +412,7 @@ def _check_energy(energy: BaseEnergy) -> None:
                 # Without any attribute it looked as if it had not been fitted.
                 for needed in state_of(part).keys() - vars(part).keys():
                     raise missing(part, needed)
-    for name, kind in state_of(energy).items():
-        if isinstance(kind, Array) and kind.below:
-            places, n = vars(energy)[name], lengths.get(kind.below)
-            n = vars(energy)[kind.below] if n is None else n
-            if len(places) and not 0 <= places.min() <= places.max() < n:
-                raise error_of(energy, name, f"numbers below {n}", places)
+    _check_places(energy, state_of(energy), lengths)
     for name in ("scale_", "range_"):
         # Features are divided by them.
         scale = vars(energy).get(name)
@@ -371,6 +423,16 @@ def _check_energy(energy: BaseEnergy) -> None:
         lengths["d"] = n
     if 1 <= lengths.get("d", 0) <= _MAX_DENSE:
         _score_with(energy, lengths["d"])
+
+
+def _check_places(owner, state: dict[str, Any], lengths: dict[str, int]) -> None:
+    """Check whole numbers that are places within another array."""
+    for name, kind in state.items():
+        if isinstance(kind, Array) and kind.below:
+            places, n = vars(owner)[name], lengths.get(kind.below)
+            n = vars(owner)[kind.below] if n is None else n
+            if len(places) and not 0 <= places.min() <= places.max() < n:
+                raise error_of(owner, name, f"numbers below {n}", places)
 
 
 def _check_learned_array(owner, name, kind: Array, lengths: dict[str, int]) -> None:
@@ -414,10 +476,10 @@ def _score_with(energy, n_features: int) -> None:
     """Score a few rows by random parameters."""
     rng = np.random.RandomState(0)
     with _tried(energy, "score rows"):
-        rows = energy.transform(np.array(_PROBE)[:, None].repeat(n_features, axis=1))
+        rows = energy.transform(np.array(PROBE)[:, None].repeat(n_features, axis=1))
         if energy.n_params(rows.shape[1]) <= _MAX_PARAMS:
             params = energy.init_params(rows.shape[1], rng)
-            energy.document_scores(params, rows, np.array([0, len(_PROBE)]))
+            energy.document_scores(params, rows, np.array([0, len(PROBE)]))
 
 
 @contextmanager
@@ -426,7 +488,9 @@ def _tried(estimator, what: str, errors: Any = Exception):
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            yield
+            # Whatever n_jobs says, loading starts no processes.
+            with parallel_config(backend="sequential"):
+                yield
     except Exception as error:
         if isinstance(error, errors):
             raise ValueError(
@@ -439,10 +503,6 @@ def _check_ranker(ranker: BaseRanker) -> None:
     n = attribute(ranker, "n_features_in_", int, "a whole number >= 1")
     if not 1 <= n <= _MAX_FEATURES:
         raise error_of(ranker, "n_features_in_", "a whole number >= 1", n)
-    if "feature_names_in_" in vars(ranker):
-        names = array_of(ranker, "feature_names_in_", [np.dtype(object)], (n,))
-        if not all(isinstance(name, str) for name in names):
-            raise error_of(ranker, "feature_names_in_", "strings", names)
     check_queries(ranker)
     state = state_of_ranker(ranker)
     # The state says of its own what they may be; ids are what the user gave.
@@ -453,6 +513,7 @@ def _check_ranker(ranker: BaseRanker) -> None:
             _check_learned_array(ranker, name, kind, lengths)
         else:
             check_scalar(ranker, name, kind)
+    _check_places(ranker, state, lengths)
     _check_grades(ranker)
     _check_logs(ranker)
     for name, kind in (("energy_", BaseEnergy), ("loss_", BaseLoss)):
@@ -472,11 +533,11 @@ def _check_ranker(ranker: BaseRanker) -> None:
             n_scores = getattr(getattr(ranker, "loss_", None), "n_outputs", 1)
             if trees.n_outputs != n_scores:
                 raise error_of(trees, "n_outputs", str(n_scores), trees.n_outputs)
-        attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
+        bins = attribute(ranker, "bin_mapper_", BinMapper, "a BinMapper")
         _check_encoder(ranker, n)
-        if "stage_weights_" in vars(ranker):
-            n_rounds = getattr(trees, "n_trees", 0)
-            array_of(ranker, "stage_weights_", [np.float64], (n_rounds,))
+        array_of(bins, "is_categorical_", [np.bool_], (n,))
+        if isinstance(trees, TreeEnsemble):
+            _check_features(trees, bins, n)
         _check_boosting(ranker, trees, n)
         if "baseline_" in vars(ranker):
             outputs = getattr(trees, "n_outputs", 1)
@@ -501,14 +562,29 @@ def _check_logs(ranker) -> None:
                 raise error_of(ranker, "evals_result_", accepted, logs)
 
 
+def _check_features(trees: TreeEnsemble, bins: BinMapper, n_features: int) -> None:
+    """Check that trees ask for features that there are, and for what these are."""
+    if (trees.feature_ >= n_features).any():
+        accepted = f"numbers below {n_features}"
+        raise error_of(trees, "feature_", accepted, trees.feature_)
+    categorical = np.flatnonzero(bins.is_categorical_).tolist()
+    check_splits(trees, {j: int(bins.n_bins_[j]) for j in categorical})
+
+
 def _check_boosting(ranker, trees, n_features: int) -> None:
     """Check what a warm start goes on with; older files have none of it."""
+    n_nodes = len(getattr(trees, "value_", ()))
+    lengths = {"stage_weights_": getattr(trees, "n_trees", 0)}
+    lengths |= {"shares_": lengths["stage_weights_"], "grown_values_": n_nodes}
+    for name, length in lengths.items():
+        if name in vars(ranker):
+            array_of(ranker, name, [np.float64], (length,))
     if "learning_rates_" in vars(ranker):
         n_rounds = getattr(trees, "n_trees", 0) // getattr(trees, "n_outputs", 1)
         rates = array_of(ranker, "learning_rates_", [np.float64], (n_rounds,))
         if not (np.isfinite(rates) & (rates > 0)).all():
             raise error_of(ranker, "learning_rates_", "numbers > 0", rates)
-    for name in ("learning_rate_", "hessian_unit_", "leaf_unit_"):
+    for name in ("learning_rate_", "gradient_unit_", "hessian_unit_", "leaf_unit_"):
         if name in vars(ranker) and check_scalar(ranker, name, NUMBER) < 0:
             raise error_of(ranker, name, "a number >= 0", vars(ranker)[name])
     if vars(ranker).get("learning_rate_") == 0:
@@ -556,7 +632,7 @@ def _check_aggregator(aggregator: BaseAggregator) -> None:
         elif name in vars(aggregator) or not kind.optional:
             attribute(aggregator, name, kind.kind, f"a {kind.kind.__name__}")
     _check_parts(aggregator)
-    if n_runs <= _MANY_FEATURES:
+    if n_runs <= MANY_FEATURES:
         with _tried(aggregator, "aggregate runs"):
             aggregator.predict(_PROBE_RUN.repeat(n_runs, axis=1), np.zeros(3))
 
@@ -650,7 +726,7 @@ def _try_out(estimator) -> None:
     is_ranker = isinstance(estimator, BaseRanker)
     name = next((m for m in ("predict", "transform") if hasattr(estimator, m)), None)
     n_features = getattr(estimator, "n_features_in_", None)
-    if name is None or n_features is None or _has_text_within(estimator):
+    if name is None or n_features is None:
         return
     if not isinstance(n_features, int) or not 1 <= n_features <= _MAX_FEATURES:
         raise error_of(estimator, "n_features_in_", "a whole number >= 1", n_features)
@@ -661,12 +737,13 @@ def _try_out(estimator) -> None:
     takes_groups = "groups" in parameters
     if getattr(estimator, "groups_column", None) is not None:
         takes_groups = False  # the queries are among the rows
-    more = {"groups": np.zeros(len(_PROBE))} if takes_groups else {}
+    more = {"groups": np.zeros(len(PROBE))} if takes_groups else {}
     # Others may rightly refuse the rows: encoders, and what has encoders within.
     is_plain = is_ranker or not isinstance(estimator, _REFUSING)
     found = None
+    rows = probe_rows(estimator, n_features)
     with _tried(estimator, f"{name} rows", Exception if is_plain else _STUMBLES):
-        found = method(_probe_rows(estimator, n_features), **more)
+        found = method(rows, **more)
     if not is_ranker:
         if is_plain and not _is_finite(found):
             raise ValueError(
@@ -674,7 +751,7 @@ def _try_out(estimator) -> None:
             )
         return
     found = np.asarray(found)
-    if found.shape != (len(_PROBE),) or found.dtype.kind not in "fiu":
+    if found.shape != (len(PROBE),) or found.dtype.kind not in "fiu":
         raise ValueError(f"{type(estimator).__name__} predicts no score for each row")
     if not np.isfinite(found).all():
         name = type(estimator).__name__
@@ -684,42 +761,6 @@ def _try_out(estimator) -> None:
 def _is_finite(found: Any) -> bool:
     values = found.data if sparse.issparse(found) else np.asarray(found)
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
-
-
-def _has_text_within(composite) -> bool:
-    """Return whether a part of a pipeline or the like takes text, not numbers."""
-    parts = list(composite.get_params().values())
-    # A ColumnTransformer fits copies of its parts.
-    for part in (composite, *parts):
-        parts += [fitted for _, fitted, *_ in getattr(part, "transformers_", ())]
-    return any(
-        np.asarray(known).dtype.kind in "OUS"
-        for part in parts
-        for known in getattr(part, "categories_", ())
-    )
-
-
-def _probe_rows(estimator, n_features) -> Any:
-    if n_features > _MANY_FEATURES and getattr(estimator, "_accepts_sparse", False):
-        return sparse.csr_matrix((len(_PROBE), n_features))
-    categories = getattr(estimator, "categories_", None)
-    if categories is not None:  # of encoders, which refuse others
-        row = np.array([known[0] for known in categories], dtype=object)
-        return np.stack([row] * len(_PROBE))
-    probe = np.array(_PROBE)
-    if getattr(estimator, "method", None) == "box-cox":  # for positive numbers only
-        probe = np.exp(probe)
-    rows = np.repeat(probe[:, None], n_features, axis=1)
-    if isinstance(estimator, BaseRanker):
-        return rows_of_levels(estimator, rows)
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return rows
-    try:
-        import pandas as pd
-    except ImportError:
-        return rows
-    return pd.DataFrame(rows, columns=cast(Any, names))
 
 
 def _tried_out(check: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -747,5 +788,6 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
     (TextRanker, check_text_ranker),
     (BaseFeatureSelector, _tried_out(check_feature_selector)),
     ((OneHotEncoder, OrdinalEncoder), _tried_out(_check_categories)),
+    (ColumnTransformer, _tried_out(_check_columns)),
     (PolynomialFeatures, _tried_out(_check_polynomials)),
 )

@@ -33,7 +33,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import field
-from itertools import pairwise
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -47,7 +46,15 @@ from skrank.export._scoring import (
     LinearFunction,
     TreeFunction,
     check_feature_names,
+    check_no_surrogates,
     scoring_function,
+)
+from skrank.export._tree_state import (
+    MAX_CATEGORIES,
+    are_categories,
+    check_parents,
+    check_splits,
+    words_of_set,
 )
 from skrank.trees import TreeEnsemble
 
@@ -60,7 +67,6 @@ _KEYS = {
     "trees": _COMMON | {"baseline", "categories", "precision", "trees"},
 }
 _TREE_KEYS = {"feature", "threshold", "left", "missing_left", "value"}
-_MAX_CATEGORIES = 255
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
 
@@ -232,14 +238,6 @@ def _members(words):
     return np.flatnonzero((words[:, None] >> shifts) & np.uint64(1))
 
 
-def _words(members):
-    """Four words that hold a set of numbers, one bit for each."""
-    words = [0, 0, 0, 0]
-    for number in members:
-        words[number >> 6] |= 1 << (number & 63)
-    return words
-
-
 def from_json(text: str) -> FrozenRanker:
     """Read a scoring function that `to_json` wrote.
 
@@ -365,7 +363,7 @@ def _names(document, n_features):
     _list(names, n_features, "feature_names")
     if not all(isinstance(name, str) for name in names) or len(set(names)) < n_features:
         raise ValueError("feature_names must be strings that differ")
-    return tuple(names)
+    return tuple(check_no_surrogates(names))
 
 
 def _ranker_name(document):
@@ -398,6 +396,8 @@ def _read_trees(document, n_features, names):
     for t, tree in enumerate(_list(document["trees"], None, "trees")):
         _read_tree(tree, f"tree {t}", n_features, categories, nodes, sets, ensemble)
     _fill(ensemble, nodes, sets)
+    check_parents(ensemble)
+    check_splits(ensemble, {j: len(values) for j, values in categories.items()})
     return TreeFunction(
         ensemble=ensemble,
         baseline=_number(document["baseline"], "baseline"),
@@ -422,10 +422,9 @@ def _read_categories(found, n_features, dtype):
         # Values that the precision cannot hold would never equal a feature.
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=dtype)
-        exact = values.tolist() == numbers and all(a < b for a, b in pairwise(numbers))
-        if not (exact and len(numbers) <= _MAX_CATEGORIES):
+        if values.tolist() != numbers or not are_categories(values, [len(values)]):
             raise ValueError(
-                f"{where} must be at most {_MAX_CATEGORIES} ascending numbers of the "
+                f"{where} must be at most {MAX_CATEGORIES} ascending numbers of the "
                 "precision"
             )
         categories[j] = values
@@ -444,21 +443,12 @@ def _read_tree(tree, where, n_features, categories, nodes, sets, ensemble):
     if not set(chosen) <= set(map(str, range(n))):
         raise ValueError(f"{where}: categories of a node that does not exist")
     start = len(nodes)
-    n_parents = [0] * n
     for k in range(n):
         node = _read_node(tree, k, n, n_features, f"{where}, node {k}")
-        feature, left = node["feature"], node["left"]
-        if feature >= 0:
-            n_parents[left] += 1
-            n_parents[left + 1] += 1
+        if node["feature"] >= 0:
             node["left"] += start
         _read_choice(node, chosen.get(str(k)), categories, sets, f"{where}, node {k}")
         nodes.append(node)
-    # Children come after their parents, so if each has one parent, there is no cycle.
-    if n_parents[1:] != [1] * (n - 1):
-        raise ValueError(
-            f"{where}: every node but the first must be a child of one node"
-        )
     ensemble.roots_ = np.append(ensemble.roots_, start)
 
 
@@ -485,23 +475,18 @@ def _read_node(tree, k, n, n_features, where):
 
 
 def _read_choice(node, chosen, categories, sets, where):
-    """Read the set of categories that go left; splits by category alone have one."""
-    known = categories.get(node["feature"])
-    if (chosen is None) != (known is None):
-        raise ValueError(
-            f"{where}: splits of the features with categories, and they alone, choose "
-            "categories"
-        )
+    """Read the set of categories that go left, if a node has one."""
     if chosen is None:
         return
-    last = len(known) - 1
+    # That other features have none is checked later.
+    last = len(categories.get(node["feature"], range(MAX_CATEGORIES))) - 1
     members = [
         _integer(c, 0, last, f"{where}: category")
         for c in _list(chosen, None, f"{where}: categories")
     ]
     node["category"] = len(sets)
     node["threshold"] = math.inf
-    sets.append(_words(members))
+    sets.append(words_of_set(members))
 
 
 def _fill(ensemble, nodes, sets):

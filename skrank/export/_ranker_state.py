@@ -119,6 +119,11 @@ _RULES: dict[str, Array | Scalar] = {
     "support_": Array("rg"),
     "confidence_": Array("rg"),
 }
+_ROWS: dict[str, Array | Scalar] = {
+    "training_items_": Array("nd", whole=True),
+    "training_codes_": Array("n", below="g"),
+    "training_weight_": Array("n", optional=True, low=0.0),
+}
 
 
 def state_of_ranker(ranker: BaseRanker) -> dict[str, Array | Scalar]:
@@ -141,9 +146,13 @@ def state_of_ranker(ranker: BaseRanker) -> dict[str, Array | Scalar]:
         state |= _STATES.get(cls, {})
     if "energy_" not in vars(ranker) and "coef_" in vars(ranker):
         state |= {"coef_": Array("d"), "intercept_": NUMBER}
-    if isinstance(ranker, AssociationRuleRanker) and ranker.mining == "fit":
-        state |= _RULES  # otherwise there are none before predict
     known = vars(ranker)
+    if isinstance(ranker, AssociationRuleRanker):
+        # Without rules, they are sought in the rows of training when it predicts.
+        has_rules = ranker.mining == "fit" or "itemsets_" in known
+        state |= _ROWS if "training_items_" in known or not has_rules else _RULES
+    if isinstance(ranker, AdaRank) and np.size(known.get("features_", ())):
+        state["scales_"] = Array("d")  # not one for each weak ranker
     state |= {k: v for k, v in _IF_THERE.items() if k in known and k not in state}
     return state
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._messages import shown
+from skrank._core._messages import shown, surrogate_at
 from skrank.base import BaseRanker
 from skrank.energies import LinearEnergy
 from skrank.export._scaling import fold_scaling
@@ -345,13 +345,14 @@ def check_feature_names(
     Raises
     ------
     ValueError
-        If there are too many or too few names, or one is empty or repeated.
+        If there are too many or too few names, or one is empty, repeated or no text
+        that UTF-8 can hold.
     TypeError
         If a name is no string.
     """
     if names is None:
         known = function.feature_names
-        return None if known is None else list(known)
+        return None if known is None else check_no_surrogates(list(known))
     names = as_names(names)
     names = [str(n) if isinstance(n, np.str_) else n for n in names]
     if len(names) != function.n_features:
@@ -367,6 +368,16 @@ def check_feature_names(
     if len(set(names)) < len(names):
         repeated = next(n for n in names if names.count(n) > 1)
         raise ValueError(f"feature_names: {shown(repeated)} occurs more than once")
+    return check_no_surrogates(names)
+
+
+def check_no_surrogates(names: list[str]) -> list[str]:
+    """Return names of features, unless a file or a request cannot hold one."""
+    for name in names:
+        if surrogate_at(name) >= 0:
+            raise ValueError(
+                f"feature_names must be text that UTF-8 can hold, got {shown(name)}"
+            )
     return names
 
 
@@ -382,10 +393,4 @@ def required_feature_names(
             f"feature_names is missing: {server} addresses features by name, and the "
             "model was fitted on rows without names"
         )
-    for name in checked:
-        if any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise ValueError(
-                "feature_names must be text that UTF-8 can hold, as requests to "
-                f"{server} do, got {shown(name)}"
-            )
     return checked

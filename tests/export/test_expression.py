@@ -343,7 +343,7 @@ def test_names_that_a_language_lacks_are_refused(language, name, message, ranker
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\udfff"])
-def test_names_that_no_request_can_hold_are_refused(name, ranker):
+def test_names_that_no_file_can_hold_are_refused(name, ranker):
     message = r"feature_names must be text that UTF-8 can hold, .*\\ud"
     names = [name, *NAMES[1:]]
     for language in LANGUAGES:
@@ -354,6 +354,8 @@ def test_names_that_no_request_can_hold_are_refused(name, ranker):
     for write in (to_elasticsearch, to_solr):
         with pytest.raises(ValueError, match=message):
             write(linear, "m", feature_names=names)
+    with pytest.raises(ValueError, match=message):
+        to_json(linear, feature_names=names)
 
 
 def test_formulas_that_are_too_long_are_refused(ranker):

@@ -224,6 +224,7 @@ TREE = ("trees", 0)
         (("n_features",), 1, "there is no such feature|from -1 to 0"),
         (("feature_names",), ["a"], "feature_names must have length 2, got 1"),
         (("feature_names",), ["a", "a"], "strings that differ"),
+        (("feature_names",), ["a", "\ud800"], r"UTF-8 can hold, got '\\ud800'"),
         (("feature_names",), [1, 2], "strings that differ"),
         (("ranker",), 1, "ranker must be a string"),
         (("trees",), {}, "trees must be a list"),

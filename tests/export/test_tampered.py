@@ -1,5 +1,7 @@
 """Edited and damaged model files are refused, or they are models that work."""
 
+import copy
+import io
 import json
 import re
 import subprocess
@@ -10,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _saved import RUNS, class_names, saved_of
-from _tamper import GROUPS, X, Y, npy, read, write
+from _tamper import GROUPS, X, Y, edited_array, npy, read, write
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
@@ -38,7 +40,7 @@ from skrank.aggregation import (
 )
 from skrank.energies import PairwisePotentialEnergy
 from skrank.exceptions import TrainingDataWarning
-from skrank.export import load_model, save_model
+from skrank.export import from_json, load_model, save_model, to_json
 from skrank.rankers import (
     MART,
     BoltzRank,
@@ -187,7 +189,9 @@ def test_leaves_have_no_feature(data, tmp_path):
         load_model(path)
 
 
-@pytest.mark.parametrize("name", ["learning_rate_", "hessian_unit_", "leaf_unit_"])
+@pytest.mark.parametrize(
+    "name", ["learning_rate_", "gradient_unit_", "hessian_unit_", "leaf_unit_"]
+)
 @pytest.mark.parametrize("odd", [None, "a", [1], -1.0])
 def test_what_a_warm_start_goes_on_with_is_a_number(name, odd, data, tmp_path):
     path = edited(MART(n_estimators=2).fit(*data), tmp_path / "m", **{name: odd})
@@ -647,3 +651,111 @@ def test_sparse_vectors_of_rocchio_are_read(data, tmp_path):
             ValueError, match="vectors_ must be a CSR matrix of float64"
         ):
             load_model(tmp_path / "m")
+
+
+@pytest.fixture(scope="module")
+def with_categories():
+    rows = np.random.RandomState(0).randint(6, size=(80, 2)).astype(float)
+    ranker = MART(
+        n_estimators=3,
+        min_samples_leaf=2,
+        max_leaf_nodes=6,
+        categorical_features=[0],
+        random_state=0,
+    )
+    return ranker.fit(rows, (rows[:, 0] > 2) + rows[:, 1], np.arange(80) // 8)
+
+
+def _an_inner_node(ranker, by_category):
+    trees = ranker.ensemble_
+    found = (trees.feature_ >= 0) & ((trees.category_ >= 0) == by_category)
+    return trees, int(np.flatnonzero(found)[0])
+
+
+def _without_parent(ranker):
+    """Let a node have the children that another one has."""
+    trees = ranker.ensemble_
+    first, *_, last = np.flatnonzero(trees.feature_[: trees.roots_[1]] >= 0)
+    trees.left_[first] = trees.left_[last]
+    return "tree 0: every node but the first must be a child of one node"
+
+
+def _number_of_categories(ranker):
+    trees, node = _an_inner_node(ranker, by_category=True)
+    trees.category_[node] = -1
+    return "splits of the features with categories, and they alone, choose"
+
+
+def _categories_of_numbers(ranker):
+    trees, node = _an_inner_node(ranker, by_category=False)
+    trees.category_[node] = 0
+    return "splits of the features with categories, and they alone, choose"
+
+
+def _unknown_category(ranker):
+    trees, node = _an_inner_node(ranker, by_category=True)
+    trees.categories_[trees.category_[node], 0] |= np.uint64(1 << 6)
+    return "categories must be some of those of its feature"
+
+
+def _missing_feature(ranker):
+    trees, node = _an_inner_node(ranker, by_category=False)
+    trees.feature_[node] = 2
+    return "feature_ must be numbers below 2"
+
+
+def _equal_categories(ranker):
+    ranker.bin_mapper_.cuts_[1] = ranker.bin_mapper_.cuts_[0]
+    return "cuts_ must be finite and ascending for each categorical feature"
+
+
+def _equal_names(ranker):
+    ranker.feature_names_in_ = np.array(["a", "a"], dtype=object)
+    return "feature_names_in_ must be strings that differ"
+
+
+def _infinite_category(ranker):
+    ranker.bin_mapper_.cuts_[5] = np.inf
+    return "cuts_ must be finite and ascending for each categorical feature"
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        _without_parent,
+        _number_of_categories,
+        _categories_of_numbers,
+        _unknown_category,
+        _missing_feature,
+        _equal_categories,
+        _equal_names,
+        _infinite_category,
+    ],
+)
+def test_trees_are_checked_as_those_of_json_are(tamper, with_categories, tmp_path):
+    ranker = copy.deepcopy(with_categories)
+    from_json(to_json(ranker))
+    message = tamper(ranker)
+    save_model(ranker, tmp_path / "m")
+    with pytest.raises(ValueError, match=message):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_models_that_load_are_scoring_functions(seed, with_categories, tmp_path):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 8, size=(20, 2)).astype(float)
+    save_model(with_categories, tmp_path / "m")
+    document, members = read(tmp_path / "m")
+    n_loaded = 0
+    for name, content in list(members.items()) * 4:
+        other = edited_array(np.load(io.BytesIO(content)), rng)
+        write(tmp_path / "m", document, {**members, name: npy(other)})
+        try:
+            model = load_model(tmp_path / "m")
+        except ValueError:
+            continue
+        frozen = from_json(to_json(model))
+        np.testing.assert_array_equal(frozen.predict(X), model.predict(X))
+        n_loaded += 1
+    assert n_loaded
