@@ -746,6 +746,8 @@ def methods():
                 metrics.make_ranking_scorer("map").set_score_request, groups=True
             ),
             "EvaluationResult.to_html": method(_evaluation, "to_html"),
+            "EvaluationResult.to_latex": method(_evaluation, "to_latex"),
+            "EvaluationResult.to_markdown": method(_evaluation, "to_markdown"),
             "EvaluationResult.to_text": method(_evaluation, "to_text"),
             "PyTerrierLearner.fit": method(
                 lambda: PyTerrierLearner(rankers.RankSVM()),

@@ -1,17 +1,21 @@
 """Functions and estimators of the user's that cannot be called as such are named."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from skrank.exceptions import InvalidParameterError
 from skrank.inspection import (
     EnergyTrainingDisplay,
     FeatureImportanceDisplay,
     GaussianEmbeddingDisplay,
     TrainingCurveDisplay,
 )
-from skrank.losses import BoltzmannLoss
-from skrank.metrics import make_ranking_scorer
-from skrank.rankers import RankNet, RankSVM
+from skrank.losses import BoltzmannLoss, HingeLoss, ListMLELoss, OWPCLoss
+from skrank.metrics import make_ranking_scorer, ndcg_score
+from skrank.rankers import IRSVM, LambdaMART, RankNet, RankSVM
+from skrank.solvers import SGD
 from skrank.text import InvertedIndex
 
 Y, PTR = np.array([2.0, 0.0, 1.0]), np.array([0, 3])
@@ -54,6 +58,82 @@ def test_a_tokenizer_that_returns_an_array_without_terms(found):
 def test_weights_of_ranks(g, message):
     with pytest.raises((TypeError, ValueError), match=message):
         BoltzmannLoss(g=g).prepare(Y, PTR)
+
+
+def _of_pairs(weights):
+    return lambda: HingeLoss(grade_weights=weights).value_gradient(Y, Y, PTR)
+
+
+HUGE = 10**400
+ARRAYS = [
+    ("grade_weights", _of_pairs),
+    ("weights", lambda f: lambda: OWPCLoss(f).value_gradient(Y, Y, PTR)),
+    (
+        "position_weights",
+        lambda f: lambda: ListMLELoss(position_weights=f).value_gradient(Y, Y, PTR),
+    ),
+    ("discount", lambda f: lambda: ndcg_score(Y, Y, groups=[0] * 3, discount=f)),
+]
+
+
+@pytest.mark.parametrize(("name", "call"), ARRAYS, ids=lambda v: str(v)[:20])
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda a, *b: [HUGE] * len(a), "the result of the function {} must hold numb"),
+        (lambda a, *b: HUGE, "the result of the function {} must hold numbers, got 1"),
+        (lambda a, *b: "a", "the result of the function {} must hold numbers, got 'a'"),
+        (
+            lambda a, *b: np.ones(7),
+            "the function {} must return one number for each of",
+        ),
+        (lambda a, *b: np.ones((len(a), 1)), "the function {} must return one number"),
+    ],
+)
+def test_functions_that_return_no_numbers_or_too_many(name, call, function, message):
+    with pytest.raises(ValueError, match="^" + message.format(name)):
+        call(function)()
+
+
+def test_tables_of_numbers_beyond_the_range_are_named():
+    for call, name in [
+        (_of_pairs({(2, 0): HUGE, (2, 1): 1, (1, 0): 1}), "grade_weights"),
+        (_of_pairs({(HUGE, 0): 1}), "grade_weights"),
+        (lambda: OWPCLoss([HUGE, 1]).value_gradient(Y, Y, PTR), "weights"),
+        (
+            lambda: ListMLELoss(position_weights=[HUGE]).value_gradient(Y, Y, PTR),
+            "position_weights",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=rf"\b{name} must (hold|be) "):
+            call()
+
+
+@pytest.mark.parametrize("found", [HUGE, -HUGE, Fraction(HUGE), "a", np.ones(3)])
+def test_rates_that_are_no_numbers_in_range(found, rows):
+    def given(i):
+        return found
+
+    ranker = LambdaMART(learning_rate=given, n_estimators=2)
+    message = r"^LambdaMART: learning_rate must be a number > 0 in every round, got "
+    with pytest.raises(InvalidParameterError, match=message):
+        ranker.fit(**rows)
+    ranker = RankNet(solver=SGD(schedule=given), max_iter=2)
+    with pytest.raises(InvalidParameterError, match=r"^SGD: schedule must return"):
+        ranker.fit(**rows)
+
+
+@pytest.mark.parametrize("found", [HUGE, [1.0, 2.0], np.ones(2), "a", {}])
+def test_kernels_that_return_no_number(found, rows):
+    message = "^KernelEnergy: the function kernel, which is called with two rows and m"
+    with pytest.raises((TypeError, ValueError), match=message):
+        RankSVM(kernel=lambda a, b: found).fit(**rows)
+
+
+def test_weights_of_pairs_of_a_ranker_have_its_name(rows):
+    message = "^the function rank_pair_weights must return one number for each of "
+    with pytest.raises(ValueError, match=message):
+        IRSVM(rank_pair_weights=lambda a, b: np.ones(2)).fit(**rows)
 
 
 @pytest.mark.parametrize("function", [len, int, lambda y, s: None, lambda y, s: "a"])

@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._core._parameters import Interval, NonNegative, PositiveInt
+from skrank._core._parameters import Interval, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank.click._cells import Cells
 from skrank.click._counting import BaseCountingModel, BehaviourPriorMixin
@@ -162,7 +162,7 @@ class _Problem:
         self.skips = cells.skips.astype(np.float64)
         self.clicked = cells.by_slot(cells.clicks, n_slots).astype(np.float64)
         self.shown = cells.by_slot(cells.shown, n_slots).astype(np.float64)
-        self.prior: tuple[NonNegative, NonNegative, NonNegative] = (
+        self.prior: tuple[float, float, float] = (
             model.prior_clicks,
             model.prior_skips,
             model.behaviour_prior,

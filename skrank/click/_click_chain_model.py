@@ -27,6 +27,8 @@ SKIP, CLICK, LAST = 0, 1, 2
 BELOW = LAST + _SIDE
 NONE = BELOW + _SIDE**2
 N_SLOTS = NONE + _SIDE**2
+# Far below every probability that matters; its inverse times a count is finite.
+_TINY = 1e-200
 
 
 class ClickChainModel(BaseChainModel, BasePosteriorModel, BehaviourPriorMixin):
@@ -192,14 +194,24 @@ def _factors(alpha: np.ndarray, w: float, q: float) -> np.ndarray:
     none = _no_click(skip, q)
     factors = np.ones(N_SLOTS)
     factors[CLICK] = 1 - rich / poor if poor > 0 else 0.0
-    leaving = 1 - poor * (1 - none)
-    factors[LAST:BELOW] = -(poor - rich) * (1 - none) / leaving
+    # Nearly impossible sessions have tiny probabilities, which must not become 0. By
+    # sums of what is not negative no factor exceeds 1, not even in rounding.
+    leaving = np.maximum((1 - poor) + poor * none, _TINY)
+    factors[LAST:BELOW] = (rich - poor) * (1 - none) / leaving
     power = (q * skip) ** np.arange(_SIDE)[:, None]
     y = power * ((1 - skip) + skip * none)
     x = y + q * (1 - skip) * (1 - power) / (1 - q * skip)
-    factors[BELOW:NONE] = (w * y / (1 - w * (1 - x))).ravel()
-    factors[NONE:] = (y / x).ravel()
-    return np.minimum(factors, 1.0)
+    factors[BELOW:NONE] = _share(w * y, (1 - w) + w * x).ravel()
+    factors[NONE:] = _share(y, x).ravel()
+    return factors
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return shares of probabilities; 1 where the whole is too small for a float.
+
+    That happens only where users never stop, so that the part is the whole.
+    """
+    return np.divide(part, whole, out=np.ones_like(whole), where=whole > 0)
 
 
 class _Steps(NamedTuple):
@@ -218,7 +230,7 @@ def _maximise(steps: _Steps, q: float, prior: float) -> tuple[float, float]:
         none = _no_click(skip, q)
         on, might = _tail(skip, none)
         # Sessions whose last click stands at the end tell nothing of what comes next.
-        share = w * none / ((1 - w) + w * none)
+        share = _share(w * none, (1 - w) + w * none)
         went = steps.last[1:] @ share[1:]
         new_w = (
             (steps.clicks + went + prior)
@@ -242,8 +254,8 @@ def _maximise(steps: _Steps, q: float, prior: float) -> tuple[float, float]:
 def _tail(skip: float, none: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how often a user goes on, and might, in n documents without a click."""
     on, might = np.zeros(_SIDE), np.zeros(_SIDE)
+    chance = _share(skip * none, (1 - skip) + skip * none)
     for n in range(2, _SIDE):
-        chance = skip * none[n - 1] / ((1 - skip) + skip * none[n - 1])
-        on[n] = chance * (1 + on[n - 1])
-        might[n] = 1 + chance * might[n - 1]
+        on[n] = chance[n - 1] * (1 + on[n - 1])
+        might[n] = 1 + chance[n - 1] * might[n - 1]
     return on, might

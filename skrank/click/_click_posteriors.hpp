@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "../_core/_for_each_query.hpp"
 
@@ -67,8 +68,10 @@ struct Support {
 inline Support support_of(const Posterior &posterior) {
     constexpr double DROP = 40.0;
     const double peak = posterior.peak(), top = posterior.log_density(peak);
-    const double scale = 4.0 / (std::abs(posterior.slope(peak)) +
-                                std::sqrt(posterior.curvature(peak)) + 1.0);
+    // A step of 0, beside a peak without bounds, would never become longer.
+    const double scale = std::max(std::numeric_limits<double>::min(),
+                                  4.0 / (std::abs(posterior.slope(peak)) +
+                                         std::sqrt(posterior.curvature(peak)) + 1.0));
     Support support = {peak, peak, top};
     for (double step = scale; support.low > 0.0; step *= 1.4) {
         support.low = std::max(0.0, peak - step);

@@ -1,18 +1,38 @@
 """Models that follow from counts: parts of a log make the model of the whole."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import shown
-from skrank._core._parameters import NonNegative
+from skrank._core._parameters import Interval
 from skrank.click._base import BaseClickModel
 from skrank.click._cells import Cells
 from skrank.click._log import Log, check_not_empty
 from skrank.click._pair_table import PairTable
 from skrank.click._sessions import Sessions, check_sessions
+
+
+@dataclass(frozen=True)
+class _AtMost:
+    """Numbers up to a bound."""
+
+    high: float
+
+    def __contains__(self, value):
+        return value <= self.high
+
+    def __str__(self):
+        return f"<= {self.high:.0e}".replace("e+0", "e")
+
+
+# With more, the impressions of a log would get lost in rounding.
+_BEARABLE = _AtMost(1e9)
+PseudoCount = Annotated[float, Interval(0, None), _BEARABLE]
+PosteriorCount = Annotated[float, Interval(1, None), _BEARABLE]
 
 
 class BasePriorModel(BaseClickModel):
@@ -21,17 +41,18 @@ class BasePriorModel(BaseClickModel):
     Parameters
     ----------
     prior_clicks : float, default=1.0
-        Clicks that each pair of query and document is taken to have had before the log.
+        Clicks that each pair of query and document is taken to have had before the log,
+        at most 1e9.
     prior_skips : float, default=1.0
-        Impressions without a click that each pair is taken to have had. A pair that was
-        never shown has the relevance ``prior_clicks / (prior_clicks + prior_skips)``,
-        or 0.5 if both are 0. Pairs in places where few users look stay close to it:
-        choose a mean such as documents have, as by 0.1 and 1.9, where labels are made
-        (:ref:`click_prior`).
+        Impressions without a click that each pair is taken to have had, at most 1e9. A
+        pair that was never shown has the relevance
+        ``prior_clicks / (prior_clicks + prior_skips)``, or 0.5 if both are 0. Pairs in
+        places where few users look stay close to it: choose a mean such as documents
+        have, as by 0.1 and 1.9, where labels are made (:ref:`click_prior`).
     """
 
-    prior_clicks: NonNegative = 1.0
-    prior_skips: NonNegative = 1.0
+    prior_clicks: PseudoCount = 1.0
+    prior_skips: PseudoCount = 1.0
 
     def _prior_mean(self) -> float:
         total = self.prior_clicks + self.prior_skips
@@ -58,10 +79,10 @@ class BehaviourPriorMixin(BasePriorModel):
     behaviour_prior : float, default=1.0
         How often each of both outcomes of a parameter of behaviour, such as
         "examined" and "not examined" at a rank, is taken to have occurred before the
-        log.
+        log, at most 1e9.
     """
 
-    behaviour_prior: NonNegative = 1.0
+    behaviour_prior: PseudoCount = 1.0
 
     def _share(self, events: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return shares of events with the pseudo-counts of behaviour."""

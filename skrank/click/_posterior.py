@@ -11,7 +11,7 @@ from skrank._core._parameters import Interval
 from skrank._core._threads import n_threads_for
 from skrank._core._validation import check_arguments
 from skrank.click._cells import Cells
-from skrank.click._counting import BaseCountingModel
+from skrank.click._counting import BaseCountingModel, PosteriorCount
 from skrank.click._labels_posteriors import PosteriorTables, preference_probability
 from skrank.click._models import posterior_grids, posterior_moments
 
@@ -39,11 +39,12 @@ class BasePosteriorModel(BaseCountingModel):
     Parameters
     ----------
     prior_clicks : float, default=1.0
-        Parameter a, at least 1, of the beta distribution of relevance before the log.
+        Parameter a, from 1 to 1e9, of the beta distribution of relevance before the
+        log.
     prior_skips : float, default=1.0
-        Parameter b, at least 1. With the defaults, the distribution is the uniform one.
-        Pairs in places where few users look stay close to the mean a / (a + b); where
-        labels are made, it had better be that of documents (:ref:`click_prior`).
+        Parameter b, from 1 to 1e9. With the defaults, the distribution is the uniform
+        one. Pairs in places where few users look stay close to the mean a / (a + b);
+        where labels are made, it had better be that of documents (:ref:`click_prior`).
 
     Attributes
     ----------
@@ -58,8 +59,8 @@ class BasePosteriorModel(BaseCountingModel):
         "relevance_variance": "relevance_variance_",
     }
 
-    prior_clicks: Annotated[float, Interval(1, None)] = 1.0
-    prior_skips: Annotated[float, Interval(1, None)] = 1.0
+    prior_clicks: PosteriorCount = 1.0
+    prior_skips: PosteriorCount = 1.0
 
     @abstractmethod
     def _factors(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ import importlib
 import io
 import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,13 @@ from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
 from skrank._core._paths import checked_path
 from skrank._core._queries import distinct
-from skrank._core._reading import Source, open_lines, open_text, source_name
+from skrank._core._reading import (
+    Source,
+    lines_of,
+    open_pieces,
+    open_text,
+    source_name,
+)
 from skrank._core._validation import check_arguments
 from skrank._core._writing import check_writable, packed_write
 from skrank.click._reading_rows import (
@@ -126,14 +133,32 @@ def load_sessions(
         return _load_lines(text, name, numeric_ids)
 
 
-def _format_of(source: Source, given: str, text: Any) -> str:
-    """Return the format of a log that begins with a text."""
+def format_by_name(source: Source, given: str = "auto") -> str | None:
+    """Return the format of a log that was given or that its name tells, or None.
+
+    Parameters
+    ----------
+    source : str, path, file object or bytes
+        Log.
+    given : str, default="auto"
+        Format that was given.
+
+    Returns
+    -------
+    str or None
+    """
     if given != "auto":
         return given
     if isinstance(source, (str, os.PathLike)):
-        by_name = _SUFFIXES.get(kind_of_table(source))
-        if by_name is not None:
-            return by_name
+        return _SUFFIXES.get(kind_of_table(source))
+    return None
+
+
+def _format_of(source: Source, given: str, text: Any) -> str:
+    """Return the format of a log that begins with a text."""
+    by_name = format_by_name(source, given)
+    if by_name is not None:
+        return by_name
     head = bytes(text[:_HEAD])
     if head[: len(_PARQUET)] == _PARQUET:
         return "parquet"
@@ -216,20 +241,21 @@ def iter_sessions(
     Parameters
     ----------
     source : str, path, file object or bytes
-        Log, as `load_sessions` takes it; a Parquet file must be a path. Only what is
-        read from an open file or a pipe is in memory as a whole.
+        Log, as `load_sessions` takes it; a Parquet file must be a path. Pipes and open
+        files are read piece by piece, too, and may have no end.
     chunk : int, default=1_000_000
         Largest number of impressions of a piece. Sessions stay whole; one that has more
         impressions comes alone.
     format : {"auto", "yandex", "tsv", "parquet"}, default="auto"
         Format of the log, as in `load_sessions`. The rows of a session must be adjacent
-        in tables, and "auto" goes by the name of the file.
+        in tables.
     numeric_ids : bool, default=False
         Whether ids in text become whole numbers.
     stray_clicks : {"raise", "drop"}, default="raise"
         What to do with clicks on documents that were not shown.
     max_bytes : int, default=None
-        Largest number of bytes of the text, as in `load_sessions`.
+        Largest number of bytes of the text, as in `load_sessions`; None sets no limit
+        to pipes and devices either.
 
     Returns
     -------
@@ -271,19 +297,28 @@ def iter_sessions(
         max_bytes=max_bytes,
     )
     name = source_name(source)
-    kind = format
+    kind: str = format
+    pieces: Iterator[bytes] = open_pieces(source, max_bytes, endless=True)
     if format == "auto":
-        with open_text(source, max_bytes) as text:
-            kind = _format_of(source, format, text)
+        head = _head_of(pieces)
+        kind, pieces = _format_of(source, format, head), chain([head], pieces)
     if kind == "parquet":
         _pyarrow("iter_sessions")
         blocks, unit = iter_arrow(checked_path(source, "source"), name, chunk), "row"
         return _pieces_of_rows(whole_sessions(blocks, name, unit), name, False, chunk)
-    lines = open_lines(source, max_bytes)
+    lines = lines_of(pieces, name)
     if kind == "yandex":
         return _pieces_of_yandex(lines, name, numeric_ids, stray_clicks, chunk)
     blocks = whole_sessions(iter_lines(lines, name, chunk), name, "line")
     return _pieces_of_rows(blocks, name, numeric_ids, chunk)
+
+
+def _head_of(pieces: Iterator[bytes]) -> bytes:
+    """Take pieces of a text until they tell its format."""
+    head = b""
+    while len(head) < _HEAD and (piece := next(pieces, b"")):
+        head += piece
+    return head
 
 
 def _pieces_of_rows(blocks, name, numeric_ids, chunk) -> Iterator[Sessions]:

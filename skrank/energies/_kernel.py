@@ -131,16 +131,13 @@ class KernelEnergy(LinearEnergy):
             finite = np.isfinite(self.map_.normalization_).all()
         except np.linalg.LinAlgError:
             finite = False
-        except TypeError as error:
-            if not callable(self.kernel):
+        except (TypeError, ValueError, OverflowError) as error:
+            # That of SciPy, which scikit-learn 1.8 calls.
+            not_finite = isinstance(error, ValueError) and "infs or NaNs" in str(error)
+            if not (not_finite or callable(self.kernel)):
                 raise
-            raise TypeError(
-                f"{type(self).__name__}: the function kernel, which is called with two "
-                f"rows, failed: {words_of(error)}"
-            ) from error
-        except ValueError as error:  # of SciPy, which scikit-learn 1.8 calls
-            if "infs or NaNs" not in str(error):
-                raise
+            if not not_finite:
+                raise self._failure_of_function(error) from error
             finite = False
         if not finite:
             why = unsafe_range("X", X) or "scale the features, or change kernel_params"
@@ -148,6 +145,14 @@ class KernelEnergy(LinearEnergy):
                 f"kernel={shown(self.kernel)} is not finite between some rows: {why}"
             )
         return self
+
+    def _failure_of_function(self, error: Exception) -> Exception:
+        """Return the error that tells of one in a function of the user's."""
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        return kind(
+            f"{type(self).__name__}: the function kernel, which is called with two "
+            f"rows and must return a number, failed: {words_of(error)}"
+        )
 
     def transform(self, X):
         """Return features of the kernel, shape (n_documents, n_components)."""

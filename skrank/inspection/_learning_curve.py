@@ -128,6 +128,10 @@ class LearningCurveDisplay:
         names, bands = list(self.values), self.intervals or {}
         if not names:
             raise ValueError("values is empty")
+        for kind in ("values", "n_documents", "intervals"):
+            for name in getattr(self, kind) or {}:
+                if not isinstance(name, str):
+                    raise TypeError(f"{kind} must have texts as names, got {name!r}")
         if list(self.n_documents) != names:
             raise ValueError(
                 f"n_documents must have the names of values, {shown(names)}, got "

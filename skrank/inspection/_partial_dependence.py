@@ -26,6 +26,7 @@ from skrank.inspection._categories import categorical_in
 from skrank.inspection._columns import in_order
 
 _GridSize = Annotated[int, Interval(2, 10_000)]
+_LARGEST = 1e150
 
 
 def query_partial_dependence(
@@ -95,7 +96,8 @@ def query_partial_dependence(
     Raises
     ------
     ValueError
-        If groups are missing, lengths differ, or there is no such feature.
+        If groups are missing, lengths differ, there is no such feature, or a score
+        exceeds 1e150.
 
     References
     ----------
@@ -151,8 +153,7 @@ class _AllAtOnce:
         self.means = _query_means(self.scores, index)
 
     def predicted(self, X, groups):
-        scores = scores_of(self.estimator, X, groups, response_method="predict")
-        return np.asarray(scores, dtype=np.float64)
+        return _predicted(self.estimator, X, groups)
 
     def __call__(self, places, values):
         changed = self.X
@@ -244,7 +245,7 @@ def interaction_strength(
     Raises
     ------
     ValueError
-        If there is no such feature, or scores depend on the queries.
+        If there is no such feature, scores depend on the queries, or one exceeds 1e150.
 
     References
     ----------
@@ -268,7 +269,7 @@ def interaction_strength(
             f"estimator: a score of {type(estimator).__name__} depends on the other "
             "documents of the query, so that documents cannot be sampled"
         )
-    scores = scores_of(estimator, X, response_method="predict")  # and checks the rows
+    scores = _predicted(estimator, X)  # and checks the rows
     # Differences of means that are no more than rounding are none.
     least = (1e-12 * np.abs(scores).max(initial=0.0)) ** 2
     chosen = _chosen(features, X)
@@ -314,9 +315,21 @@ def _centred_dependence(estimator, sample, places) -> np.ndarray:
         changed = sample
         for j, column in zip(places, columns):
             changed = with_column(changed, j, column[i])
-        scores = scores_of(estimator, changed, response_method="predict")
-        found[i] = np.mean(scores)
+        found[i] = np.mean(_predicted(estimator, changed))
     return found - found.mean()
+
+
+def _predicted(estimator, X, groups=None) -> np.ndarray:
+    """Return scores whose sums and squares are finite."""
+    found = scores_of(estimator, X, groups, response_method="predict")
+    scores = np.asarray(found, dtype=np.float64)
+    too_large = np.abs(scores) > _LARGEST
+    if too_large.any():
+        raise ValueError(
+            f"estimator must give scores from -{_LARGEST:g} to {_LARGEST:g}, whose "
+            f"squares are finite, got {scores[too_large][0]:g}; scale X or the grid"
+        )
+    return scores
 
 
 def _query_means(scores, index) -> np.ndarray:

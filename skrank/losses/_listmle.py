@@ -11,9 +11,10 @@ from sklearn.utils import check_random_state
 
 from skrank._core import _list_losses, _segments
 from skrank._core._parameters import PositiveInt, Seed, invalid_parameter
-from skrank._core._validation import called
+from skrank._core._validation import as_numbers, called
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.losses._tied_orders import MAX_TIED, best_order, mean_over_orders
+from skrank.metrics._gain import numbers_of_function
 
 
 class ListMLELoss(BaseLoss):
@@ -162,11 +163,11 @@ def _stage_weights(position_weights, ptr):
     position = np.arange(ptr[-1]) - np.repeat(ptr[:-1], sizes) + 1
     if callable(position_weights):
         found = called("position_weights", position_weights, position, size)
-        weights = np.asarray(found, dtype=np.float64)
+        weights = numbers_of_function("position_weights", found, len(position))
     elif isinstance(position_weights, str):
         weights = _named_weights(position_weights, position, size)
     else:
-        table = np.append(np.asarray(position_weights, dtype=np.float64).ravel(), 0.0)
+        table = np.append(as_numbers(position_weights, "position_weights").ravel(), 0.0)
         weights = table[np.minimum(position - 1, len(table) - 1)]
     if weights.shape != position.shape or not np.all(
         np.isfinite(weights) & (weights >= 0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import NonNegative, NonNegativeInt, invalid_parameter
-from skrank._core._validation import calling, check_arguments
+from skrank._core._validation import as_numbers, calling, check_arguments
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._functional import hinge
 from skrank.losses._pairs import (
@@ -18,6 +18,7 @@ from skrank.losses._pairs import (
     given_pairs_of_queries,
     query_factor,
 )
+from skrank.metrics._gain import numbers_of_function
 
 Weights = Literal["uniform", "reciprocal", "max"] | Callable | Sequence[float]
 
@@ -147,16 +148,11 @@ class OWPCLoss(BaseLoss):
             alpha = _NAMED[self.weights](places)
         elif callable(self.weights):
             with calling("weights"):
-                given = np.asarray(self.weights(places), dtype=np.float64)
-            if given.shape not in ((), places.shape):
-                raise ValueError(
-                    "the function weights must give one number for each place, shape "
-                    f"{places.shape}; got shape {given.shape}"
-                )
-            alpha = np.broadcast_to(given, places.shape)
+                found = self.weights(places)
+            alpha = numbers_of_function("weights", found, len(places))
         else:
             alpha = np.zeros_like(places)
-            given = np.asarray(self.weights, dtype=np.float64)[: len(places)]
+            given = as_numbers(self.weights, "weights")[: len(places)]
             alpha[: len(given)] = given
         falling = np.isfinite(alpha).all() and np.all(np.diff(alpha) <= 0)
         if not (falling and alpha[-1] >= 0 and alpha[0] > 0):

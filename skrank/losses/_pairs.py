@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from skrank._core import _segments
 from skrank._core._messages import shown
 from skrank._core._queries import rows_of_queries
-from skrank._core._validation import calling
+from skrank._core._validation import as_numbers, calling
 from skrank.losses._base import PreparedLoss, finite_evaluation
+from skrank.metrics._gain import numbers_of_function
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
 BLOCK = 1 << 15
@@ -185,8 +186,8 @@ class PairWeighting:
             weights = self.of_grades(better, worse)
         else:
             with calling("grade_weights"):
-                weights = np.asarray(self.of_grades(better, worse), dtype=np.float64)
-                weights = np.broadcast_to(weights, better.shape)
+                found = self.of_grades(better, worse)
+            weights = numbers_of_function("grade_weights", found, len(better))
         if not np.all(np.isfinite(weights) & (weights >= 0)):
             wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0]
             raise ValueError(
@@ -257,11 +258,13 @@ class _GradeTable:
                 "grade_weights must be a mapping from pairs of grades (better, worse), "
                 f"got {shown(mapping)}"
             )
-        self.grades = np.unique([float(grade) for pair in mapping for grade in pair])
+        pairs = as_numbers([list(pair) for pair in mapping], "grade_weights")
+        weights = as_numbers(list(mapping.values()), "grade_weights")
+        self.grades = np.unique(pairs)
         n = len(self.grades)
         self.table = np.full((n + 1, n + 1), np.nan)
-        for (better, worse), weight in mapping.items():
-            row, column = np.searchsorted(self.grades, [better, worse])
+        for pair, weight in zip(pairs, weights, strict=True):
+            row, column = np.searchsorted(self.grades, pair)
             self.table[row, column] = weight
 
     def __call__(self, better, worse):

@@ -74,7 +74,7 @@ def query_weights(
     Raises
     ------
     ValueError
-        If weights are no numbers, or the pointers do not end with the last of them.
+        If weights are not finite, or the pointers do not end with the last of them.
 
     Examples
     --------
@@ -91,6 +91,7 @@ def query_weights(
             "sample_weight must hold one weight per row, got an array of shape "
             f"{sample_weight.shape}"
         )
+    _refuse_not_finite(sample_weight, "sample_weight")
     ptr = check_ptr(ptr, len(sample_weight))
     sizes = np.diff(ptr)
     held = sizes > 0
@@ -99,6 +100,15 @@ def query_weights(
         sums = np.add.reduceat(sample_weight, ptr[:-1][held])
         weights[held] = sums / sizes[held]
     return weights
+
+
+def _refuse_not_finite(weights, name):
+    bad = ~np.isfinite(weights)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must be finite, found {weights[row]:g} as number {row}"
+        )
 
 
 def _values_of_queries(values, name, n_queries=None) -> np.ndarray:
@@ -140,6 +150,11 @@ def _check_retrieved(retrieved, n_documents) -> np.ndarray:
     return marks.astype(bool)
 
 
+def _plain_number(number):
+    """A number that Python compares: in NumPy's small types, large ones overflow."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
 def _scaled_down(weights):
     """Weights whose sums neither overflow nor vanish, by an exact factor."""
     largest = weights.max(initial=0)
@@ -151,8 +166,7 @@ def _scaled_down(weights):
 def _undo_rounding(values, low, high, n_terms):
     """Put values on a bound that rounding alone carried beyond it.
 
-    Values farther outside are kept: they tell of a mistake, or of a discount that rises
-    with the rank.
+    Values farther outside are kept: they tell of a mistake.
     """
     outside = (values < low) | (values > high)
     if not outside.any():
@@ -257,9 +271,10 @@ class BaseMeasure(Parameters, BaseEstimator):
         (True, False)
         """
         check_arguments(BaseMeasure.is_better, value=value, reference=reference)
+        value, reference = _plain_number(value), _plain_number(reference)
         if value != value or reference != reference:  # NaN
             return bool(reference != reference and value == value)
-        return bool(self.sign * value > self.sign * reference)
+        return bool(value > reference if self.greater_is_better else value < reference)
 
     @property
     def name(self) -> str:
@@ -420,6 +435,11 @@ class BaseMeasure(Parameters, BaseEstimator):
         float
             NaN, with a warning, if no query has a value. Never outside of the range of
             the values.
+
+        Raises
+        ------
+        ValueError
+            If a weight of a query with a value is not finite, or lengths differ.
         """
         values = _values_of_queries(per_query, "per_query")
         weights = (
@@ -430,6 +450,7 @@ class BaseMeasure(Parameters, BaseEstimator):
         if isinstance(self.empty_query, str):
             keep = ~np.isnan(values)
             values, weights = values[keep], weights[keep]
+        _refuse_not_finite(weights, "weights")
         weights = _scaled_down(weights)
         total = weights.sum()
         if total == 0:

@@ -7,8 +7,9 @@ import numpy as np
 
 from skrank._core import _measures
 from skrank._core._parameters import Fraction, invalid_parameter
-from skrank._core._validation import as_numbers
+from skrank._core._validation import as_numbers, calling
 from skrank.metrics._base import BaseMeasure, Needed
+from skrank.metrics._gain import numbers_of_function
 from skrank.metrics._ranked_documents import blocks_of_equal_scores
 
 
@@ -135,15 +136,15 @@ class KendallTau(_TieAwareMeasure):
           grades ([Liu2011]_, eq. 1.11). Two documents of equal grade count 1, also if
           their scores are equal; of different grades and equal scores, 1/2.
     weight : callable, default=None
-        ``weight(higher, lower)`` returns the weight of pairs from arrays of their
-        grades, for "order" and "set"; None weighs all pairs equally. The weight of a
-        pair depends on its two documents only, so that the best order of "set" sorts
-        equal grades as the ranking does.
+        ``weight(higher, lower)`` returns the weights >= 0 of some pairs from arrays of
+        their grades, for "order" and "set"; None weighs all pairs equally. The weight
+        of a pair depends on its two documents only, so that the best order of "set"
+        sorts equal grades as the ranking does.
 
     Notes
     -----
-    Complexity O(n log m) for queries of m documents, or O(m²) per query with
-    ``weight``.
+    Complexity O(n log m) for queries of m documents, or O(m²) time and O(m) memory per
+    query with ``weight``.
 
     References
     ----------
@@ -218,24 +219,56 @@ class KendallTau(_TieAwareMeasure):
         return values
 
 
+# Blocks of so many pairs take some megabytes, and let Ctrl-C in between.
+_PAIRS_AT_ONCE = 2**17
+# Sums of weights of more than this might overflow, unless an exact factor shrinks them.
+_LARGEST_WEIGHT, _SHRINK = 1e250, -200
+
+
 def _weighted_agreement(y, scores, weight_of_pairs):
     """Weighted share of the pairs of a query that stand in the right order."""
-    i, j = np.triu_indices(len(y), 1)
-    swap = y[i] < y[j]
-    i, j = np.where(swap, j, i), np.where(swap, i, j)
-    with np.errstate(over="ignore"):
-        weight = np.asarray(weight_of_pairs(y[i], y[j]), dtype=np.float64)
-    largest = np.abs(weight).max(initial=0.0)
-    if not np.isfinite(largest):
+    agreed = total = 0.0
+    shrink = 0
+    for i, j in _blocks_of_pairs(len(y)):
+        swap = y[i] < y[j]
+        i, j = np.where(swap, j, i), np.where(swap, i, j)
+        weight = _checked_weights(weight_of_pairs, y[i], y[j])
+        if not shrink and weight.max() > _LARGEST_WEIGHT:
+            shrink = _SHRINK
+            agreed, total = np.ldexp([agreed, total], shrink)
+        weight = np.ldexp(weight, shrink)
+        # Two scores of -inf have no difference, but they compare as equal.
+        above = (scores[i] > scores[j]).astype(np.float64) - (scores[i] < scores[j])
+        agreement = (1 + above) / 2
+        agreement[y[i] == y[j]] = 1.0
+        agreed += np.sum(weight * agreement)
+        total += weight.sum()
+    return float(agreed / total) if total > 0 else np.nan
+
+
+def _blocks_of_pairs(m):
+    """Yield the first and the second document of all pairs, some rows at a time."""
+    rows = max(1, _PAIRS_AT_ONCE // max(m, 1))
+    for a in range(0, m - 1, rows):
+        first = np.arange(a, min(a + rows, m - 1))
+        sizes = m - 1 - first
+        i = np.repeat(first, sizes)
+        starts = np.cumsum(sizes) - sizes
+        yield i, np.arange(len(i)) + np.repeat(first + 1 - starts, sizes)
+
+
+def _checked_weights(weight_of_pairs, higher, lower):
+    with np.errstate(over="ignore"), calling("weight"):
+        found = weight_of_pairs(higher, lower)
+    weight = numbers_of_function("weight", found, len(higher))
+    if not np.isfinite(weight).all():
         raise ValueError("weight must be finite for all pairs of grades in y")
-    if largest > 1e250:  # an exact factor keeps the sums finite
-        weight = np.ldexp(weight, -np.frexp(largest)[1])
-    # Two scores of -inf have no difference, but they compare as equal.
-    above = (scores[i] > scores[j]).astype(np.float64) - (scores[i] < scores[j])
-    agreement = (1 + above) / 2
-    agreement[y[i] == y[j]] = 1.0
-    total = weight.sum()
-    return float(np.sum(weight * agreement) / total) if total > 0 else np.nan
+    if weight.min() < 0:
+        raise ValueError(
+            "weight must not be negative for any pair of grades in y, got "
+            f"{weight.min():g}"
+        )
+    return weight
 
 
 class SpearmanRho(_TieAwareMeasure):

@@ -2,7 +2,7 @@
 
 import html
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,17 @@ import numpy as np
 
 from skrank._core._id_arrays import id_list
 from skrank._core._messages import on_one_line, shortened, shown
-from skrank._core._parameters import NonNegativeInt
 from skrank._core._validation import check_options
 from skrank.datasets._container import import_pandas
-from skrank.metrics._table import _column, _width
+from skrank.metrics._table import (
+    Digits,
+    _bars_escaped,
+    _column,
+    _latex,
+    _markdown,
+    _tex,
+    _width,
+)
 from skrank.metrics._trec_names import Summary
 
 _SUMMARIES = {"sum": "a sum", "geometric": "a geometric mean"}
@@ -131,7 +138,7 @@ class EvaluationResult:
             "queries": queries,
         }
 
-    def to_text(self, *, per_query: bool = False, digits: NonNegativeInt = 4) -> str:
+    def to_text(self, *, per_query: bool = False, digits: Digits = 4) -> str:
         """Render as aligned plain text.
 
         Parameters
@@ -139,7 +146,7 @@ class EvaluationResult:
         per_query : bool, default=False
             Whether to show one line per query as well, and the measures as columns.
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
 
         Returns
         -------
@@ -147,13 +154,49 @@ class EvaluationResult:
             A table, a sentence on what it shows, and one on the conventions.
         """
         check_options(EvaluationResult.to_text, locals())
-        columns = zip(*self._rows(per_query, digits))
-        aligned = [_column([], c, ">" if i else "<") for i, c in enumerate(columns)]
-        lines = ["  ".join(row) for row in zip(*aligned)]
+        lines = ["  ".join(row) for row in zip(*self._columns(per_query, digits))]
         lines.insert(1, "-" * max(map(_width, lines)))
         return "\n".join([*lines, "", *textwrap.wrap(self._caption(), _LINE)])
 
-    def to_html(self, *, per_query: bool = False, digits: NonNegativeInt = 4) -> str:
+    def to_markdown(self, *, per_query: bool = False, digits: Digits = 4) -> str:
+        """Render as a Markdown table.
+
+        Parameters
+        ----------
+        per_query : bool, default=False
+            Whether to show one line per query as well, and the measures as columns.
+        digits : int, default=4
+            Number of decimals, at most 1074.
+
+        Returns
+        -------
+        str
+            A table whose source is aligned too, and a line of notes.
+        """
+        check_options(EvaluationResult.to_markdown, locals())
+        columns = self._columns(per_query, digits, _bars_escaped)
+        return _markdown(columns, self._caption())
+
+    def to_latex(self, *, per_query: bool = False, digits: Digits = 4) -> str:
+        """Render as a LaTeX table for the package booktabs.
+
+        Parameters
+        ----------
+        per_query : bool, default=False
+            Whether to show one line per query as well, and the measures as columns.
+        digits : int, default=4
+            Number of decimals, at most 1074.
+
+        Returns
+        -------
+        str
+            A ``table`` environment with its caption.
+        """
+        check_options(EvaluationResult.to_latex, locals())
+        columns = self._columns(per_query, digits, _tex)
+        return _latex(columns, self._caption(), "l" + "r" * (len(columns) - 1))
+
+    def to_html(self, *, per_query: bool = False, digits: Digits = 4) -> str:
         """Render as an HTML table.
 
         Parameters
@@ -161,7 +204,7 @@ class EvaluationResult:
         per_query : bool, default=False
             Whether to show one line per query as well, and the measures as columns.
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
 
         Returns
         -------
@@ -176,6 +219,14 @@ class EvaluationResult:
             f"<table><caption>{notes}</caption><thead><tr>{_cells('th', head)}</tr>"
             f"</thead><tbody>{body}</tbody></table>"
         )
+
+    def _columns(self, per_query, digits, escape: Callable[[str], str] = str):
+        """Columns of texts of one width each, the numbers to the right."""
+        columns = zip(*self._rows(per_query, digits))
+        return [
+            _column([], map(escape, texts), ">" if place else "<")
+            for place, texts in enumerate(columns)
+        ]
 
     def _rows(self, per_query, digits):
         """Texts of the cells, the head first."""

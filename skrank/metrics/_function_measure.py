@@ -251,7 +251,7 @@ class FunctionMeasure(BaseMeasure):
         found = called("measure", self.function, y, scores, **extra, **given)
         try:
             value = float(found)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             value = math.inf
         if math.isinf(value):
             raise TypeError(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,38 @@ Discount = (
 # Sums of so many gains as fit into memory stay within the range of doubles, and gains
 # within their full precision.
 _LARGEST_GAIN, _SMALLEST_GAIN = 1e290, 1e-290
+_ROUNDING = 1e-12  # relative
 _LARGEST_EXP2_GRADE = 960.0  # 2^960 is about 1e289
+
+
+def numbers_of_function(name: str, found: Any, n: int) -> np.ndarray:
+    """Return what a function of the user's returned, as an array of n numbers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument that the function is, for error messages.
+    found : array-like of shape (n,), or number
+        What it returned; a number stands for n equal ones.
+    n : int
+        How many numbers there must be.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype float64
+
+    Raises
+    ------
+    ValueError
+        If it returned something else.
+    """
+    values = as_numbers(found, f"the result of the function {name}")
+    if values.shape not in ((), (n,)):
+        raise ValueError(
+            f"the function {name} must return one number for each of {n} entries, "
+            f"returned an array of shape {values.shape}"
+        )
+    return np.broadcast_to(values, n)
 
 
 def _table_gain(table, y):
@@ -54,7 +85,7 @@ def _mapped_gain(mapping, y):
     missing = [grade for grade in grades.tolist() if grade not in mapping]
     if missing:
         raise ValueError(f"gain has no entry for the grades {missing} found in y")
-    return np.array([mapping[g] for g in grades.tolist()], dtype=np.float64)[codes]
+    return as_numbers([mapping[g] for g in grades.tolist()], "gain")[codes]
 
 
 def exp2_minus_1(y: np.ndarray) -> np.ndarray:
@@ -167,7 +198,8 @@ def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
         values = _mapped_gain(gain, y)
     elif callable(gain):
         with calling("gain"):
-            values = np.asarray(gain(y), dtype=np.float64)
+            found = gain(y)
+        values = as_numbers(found, "the result of the function gain")
     else:
         values = _table_gain(gain, y)
     if values.shape != y.shape:
@@ -222,7 +254,8 @@ def discount_of_ranks(
         return values
     if callable(discount):
         with calling("discount"):
-            values[:n] = discount(ranks)
+            found = discount(ranks)
+        values[:n] = numbers_of_function("discount", found, n)
     else:
         table = as_numbers(discount, "discount")
         if table.ndim != 1:
@@ -232,3 +265,33 @@ def discount_of_ranks(
     if not np.isfinite(values).all() or (len(values) and values.min() < 0):
         raise ValueError("discount must be finite and not negative for every rank")
     return values
+
+
+def falling(discount: np.ndarray) -> np.ndarray:
+    """Return the discount of ranks that falls with the rank, or raise an error.
+
+    Parameters
+    ----------
+    discount : ndarray of shape (n_ranks,)
+        Discount of each rank, as `discount_of_ranks` returns it.
+
+    Returns
+    -------
+    ndarray of shape (n_ranks,)
+        The same array.
+
+    Raises
+    ------
+    ValueError
+        If a discount exceeds that of the rank before it by more than rounding.
+    """
+    rises = np.diff(discount) > _ROUNDING * discount[:-1]
+    if rises.any():
+        rank = int(np.argmax(rises)) + 1
+        raise ValueError(
+            "discount must not rise with the rank, because the order by grade would "
+            f"not be the best one, by which the measure divides; it is "
+            f"{discount[rank - 1]:g} at rank {rank} and {discount[rank]:g} at rank "
+            f"{rank + 1}"
+        )
+    return discount

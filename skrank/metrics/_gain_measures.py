@@ -14,6 +14,7 @@ from skrank.metrics._gain import (
     check_exp2_gain,
     discount_of_ranks,
     exp2_minus_1,
+    falling,
     gain_of_grades,
 )
 from skrank.metrics._ranked_documents import expected_values, positions
@@ -91,14 +92,16 @@ class DCG(CutOffMixin, _GainMeasure):
     def _variants(cls) -> list[dict[str, Any]]:
         return [*super()._variants(), {"k": 3}]
 
+    def _discount(self, n_ranks):
+        return discount_of_ranks(self.discount, n_ranks, self.k)
+
     def _values(self, documents):
         dcg, ideal = self._dcg_and_ideal(documents)
         return np.where(ideal > 0, dcg, np.nan)
 
     def _dcg_and_ideal(self, documents):
         """DCG of the ranking and of the best ranking of each query."""
-        discount = discount_of_ranks(self.discount, documents.max_size, self.k)
-        discount = discount if self.k is None else discount[: self.k]
+        discount = self._discount(documents.max_size)[: self.k]
         # exp2 grows with the grade: the kernels may then rank by grade and compute the
         # gains of the first ranks only.
         lazy = _is_exp2(self.gain)
@@ -140,7 +143,7 @@ class DCG(CutOffMixin, _GainMeasure):
         y = np.ascontiguousarray(y, dtype=np.float64)
         ptr = np.ascontiguousarray(ptr, dtype=np.intp)
         gain = gain_of_grades(self.gain, y)
-        discount = discount_of_ranks(self.discount, _max_size(ptr), self.k)
+        discount = self._discount(_max_size(ptr))
         scale = self._scale(y, gain, discount, ptr)
         return DeltaTerms("gain_discount", gain, discount, scale, self.discount, self.k)
 
@@ -148,7 +151,8 @@ class DCG(CutOffMixin, _GainMeasure):
 class NDCG(DCG):
     """Normalised discounted cumulative gain.
 
-    ``NDCG@k = DCG@k / Z_k`` with ``Z_k`` the DCG@k of the best ranking.
+    ``NDCG@k = DCG@k / Z_k`` with ``Z_k`` the DCG@k of the best ranking. That is the one
+    by grade, because the discount must not rise with the rank.
 
     Parameters
     ----------
@@ -178,6 +182,9 @@ class NDCG(DCG):
     def _variants(cls) -> list[dict[str, Any]]:
         return [*super()._variants(), {"k": 5, "short_query": "zero"}]
 
+    def _discount(self, n_ranks):
+        return falling(super()._discount(n_ranks))
+
     def _short(self, ptr):
         """Which queries are too short to count."""
         if self.short_query == "keep" or self.k is None:
@@ -201,7 +208,7 @@ class MeanNDCG(_GainMeasure):
     """Mean of NDCG@j over all ranks j of the list.
 
     ``MeanNDCG = (1/m) Σ_{j=1}^{m} NDCG@j`` with ``m`` the number of documents of the
-    query, as the LETOR scripts report it.
+    query, as the LETOR scripts report it. The discount must not rise with the rank.
 
     Notes
     -----
@@ -223,7 +230,8 @@ class MeanNDCG(_GainMeasure):
     def _values(self, documents):
         ptr = documents.ptr
         gain = gain_of_grades(self.gain, documents.y)
-        discount = discount_of_ranks(self.discount, documents.max_size)[positions(ptr)]
+        discount = falling(discount_of_ranks(self.discount, documents.max_size))
+        discount = discount[positions(ptr)]
         ranked, scores = documents.rank(gain)
         dcg = segment_cumsum(expected_values(ranked, scores, ptr) * discount, ptr)
         best = gain[_measures.rank_rows(gain, None, ptr, documents.n_threads)]
@@ -252,8 +260,9 @@ class ERR(CutOffMixin, RankedMeasure):
     Notes
     -----
     Complexity O(n log m) for queries of m documents; with ``ties="average"`` a block of
-    ``b`` documents of equal score costs O(b d) on top, with ``d`` the least of ``b``,
-    ``k`` and about 50 over the mean of ``R`` in the block.
+    ``b`` documents of equal score, of which ``c`` have a positive ``R``, costs O(b + c
+    d) on top, with ``d`` the least of ``b``, ``k`` and about 50 over the mean of ``R``
+    in the block.
 
     References
     ----------

@@ -263,7 +263,7 @@ class RBP(CutOffMixin, BinaryMeasure):
     rank_form: ClassVar[DeltaKind | None] = "gain_discount"
 
     p: Fraction = 0.8
-    max_grade: float | None = None
+    max_grade: Positive | None = None
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

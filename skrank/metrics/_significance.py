@@ -19,6 +19,7 @@ from skrank._core._validation import as_numbers, check_options
 
 _BLOCK = 1 << 22  # so many numbers are drawn at a time: 32 MB of float64
 _MOST_EXACT_RANKS = 50  # as in SciPy
+_ROUNDING = 1e-12  # relative; values of a measure are right to about 1e-15
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -68,7 +69,10 @@ def _scale_of(*arrays):
 
 
 def _differences(a, b):
-    """Return the differences over a scale, and the scale."""
+    """Return the differences over a scale, their slack for rounding, and the scale.
+
+    A difference within its slack is rounding alone, and is returned as 0.
+    """
     a, b = _check_values(a, "a"), _check_values(b, "b")
     if a.shape != b.shape:
         raise ValueError(
@@ -77,7 +81,25 @@ def _differences(a, b):
     if len(a) < 2:
         raise ValueError(f"a test needs at least 2 queries, got {len(a)}")
     scale = _scale_of(a, b)
-    return a / scale - b / scale, scale
+    a, b = a / scale, b / scale
+    slack = _ROUNDING * np.maximum(np.abs(a), np.abs(b))
+    d = a - b
+    return np.where(np.abs(d) <= slack, 0.0, d), slack, scale
+
+
+def _rounding_as_ties(sizes, slack):
+    """Replace numbers that differ from their neighbours within the slack by the least.
+
+    Differences of decimals such as 0.3 - 0.2 and 0.2 - 0.1 are equal, but their doubles
+    are not.
+    """
+    order = np.argsort(sizes, kind="stable")
+    ordered, slack = sizes[order], slack[order]
+    apart = np.diff(ordered) > np.maximum(slack[1:], slack[:-1])
+    first = np.concatenate(([True], apart))
+    tied = np.empty_like(sizes)
+    tied[order] = ordered[first][np.cumsum(first) - 1]
+    return tied
 
 
 def _constant_difference(difference, alternative):
@@ -124,8 +146,8 @@ def paired_t_test(
     (4.0, 0.0572)
     """
     check_options(paired_t_test, locals())
-    d, _ = _differences(a, b)
-    if np.ptp(d) == 0:
+    d, slack, _ = _differences(a, b)
+    if np.ptp(d) <= slack.max():
         return _constant_difference(d[0], alternative)
     result: Any = stats.ttest_1samp(d, 0.0, alternative=alternative)
     return SignificanceResult(float(result.statistic), float(result.pvalue))
@@ -159,9 +181,10 @@ def wilcoxon_test(
 
     .. math:: W = \sum_q \operatorname{sign}(d_q)\, R_q
 
-    with :math:`R_q` the rank of :math:`|d_q|`, averaged over ties. Up to 50 queries
-    with a difference the p-value is exact, ties or not; beyond, W is compared with a
-    normal distribution of variance :math:`\sum_q R_q^2`.
+    with :math:`R_q` the rank of :math:`|d_q|`, averaged over ties: differences that are
+    equal up to rounding. Up to 50 queries with a difference the p-value is exact, ties
+    or not; beyond, W is compared with a normal distribution of variance
+    :math:`\sum_q R_q^2`.
 
     Parameters
     ----------
@@ -198,12 +221,13 @@ def wilcoxon_test(
     SignificanceResult(statistic=6.0, pvalue=0.25)
     """
     check_options(wilcoxon_test, locals())
-    d, _ = _differences(a, b)
+    d, slack, _ = _differences(a, b)
     if not d.any():
         return SignificanceResult(0.0, 1.0)
     if zero_method == "wilcox":
-        d = d[d != 0]
-    ranks, d = stats.rankdata(np.abs(d))[d != 0], d[d != 0]
+        d, slack = d[d != 0], slack[d != 0]
+    sizes = _rounding_as_ties(np.abs(d), slack)
+    ranks, d = stats.rankdata(sizes)[d != 0], d[d != 0]
     statistic = float(np.sum(np.sign(d) * ranks))
     if len(d) <= _MOST_EXACT_RANKS:
         tail = lambda w: _signed_rank_tail(ranks, w)
@@ -300,7 +324,7 @@ def fisher_randomization_test(
     (0.2, 0.25)
     """
     check_options(fisher_randomization_test, locals())
-    d, scale = _differences(a, b)
+    d, slack, scale = _differences(a, b)
     changed = d[d != 0]
     m = len(changed)
     if m == 0:
@@ -311,9 +335,9 @@ def fisher_randomization_test(
     blocks = _all_signs(m) if exact else _random_signs(m, n_permutations, rng)
     total = changed.sum()
     # Sums of the same numbers in another order differ by rounding; they count as equal.
-    slack = 1e-12 * np.abs(changed).sum()
+    rounding = slack[d != 0].sum()
     hits = sum(
-        _at_least(total - 2.0 * (block @ changed), total, alternative, slack)
+        _at_least(total - 2.0 * (block @ changed), total, alternative, rounding)
         for block in (block.astype(np.float64) for block in blocks)
     )
     # The observed signs are one of the draws, so that the p-value is never 0.
@@ -334,7 +358,7 @@ def _resampled_means(values, n_resamples, rng):
     return means
 
 
-def _bca_levels(values, means, levels):
+def _bca_levels(values, means, tail):
     """Percentile levels corrected for bias and skewness, (2, n_columns)."""
     centre = values.mean(axis=0)
     below = (means < centre).mean(axis=0) + 0.5 * (means == centre).mean(axis=0)
@@ -342,8 +366,13 @@ def _bca_levels(values, means, levels):
     deviation = values - centre
     spread = np.sum(deviation**2, axis=0) ** 1.5
     skew = np.sum(deviation**3, axis=0) / np.where(spread > 0, 6 * spread, 1.0)
-    z = bias + stats.norm.ppf(levels)[:, None]
-    return stats.norm.cdf(bias + z / (1 - skew * z))
+    z = bias + np.array([[-1.0], [1.0]]) * stats.norm.isf(tail)
+    # Towards 1 / skew, the corrected level tends to the end of the distribution, and
+    # from there on it stays: the formula would go on at the other end.
+    denominator = 1 - skew * z
+    within = (denominator > 0) & np.isfinite(z)
+    corrected = np.divide(z, denominator, out=np.copysign(np.inf, z), where=within)
+    return stats.norm.cdf(bias + corrected)
 
 
 def bootstrap_interval(
@@ -405,11 +434,11 @@ def bootstrap_interval(
     means = _resampled_means(
         columns, int(n_resamples), check_random_state(random_state)
     )
-    levels = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
+    tail = (1 - float(confidence)) / 2  # to full precision, unlike 0.5 + confidence / 2
     if method == "bca":
-        levels = _bca_levels(columns, means, levels)
+        levels = _bca_levels(columns, means, tail)
     else:
-        levels = np.repeat(levels[:, None], columns.shape[1], axis=1)
+        levels = np.repeat([[tail], [1 - tail]], columns.shape[1], axis=1)
     ends = [np.quantile(means[:, i], levels[:, i]) for i in range(columns.shape[1])]
     # The mean of equal values is that value, free of the rounding of resampled sums.
     constant = np.ptp(columns, axis=0) == 0

@@ -88,6 +88,9 @@ def check_one_query(
             f"y and ranks must be one-dimensional and of equal length, got shapes "
             f"{y.shape} and {ranks.shape}"
         )
+    if np.isnan(y).any():
+        row = int(np.argmax(np.isnan(y)))
+        raise ValueError(f"y must not hold NaN, found in row {row}")
     return y, _check_ranks(ranks, len(y))
 
 

@@ -7,14 +7,17 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from skrank._core._messages import on_one_line, shortened, shown
-from skrank._core._parameters import NonNegativeInt
+from skrank._core._parameters import Interval
 from skrank._core._validation import check_options
 from skrank.metrics._winning import winning_number
+
+#: Numbers of decimals; no double has more than 1074.
+Digits = Annotated[int, Interval(0, 1074)]
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 # With more measures than this, a table with intervals is too wide for most screens.
@@ -306,15 +309,13 @@ class ComparisonTable:
             measures.setdefault(defined, []).append(measure)
         return measures
 
-    def to_text(
-        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
-    ) -> str:
+    def to_text(self, *, digits: Digits = 4, intervals: bool | None = None) -> str:
         """Render as aligned plain text.
 
         Parameters
         ----------
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -340,15 +341,13 @@ class ComparisonTable:
         caption = self._caption(intervals, "* best")
         return "\n".join([*lines, "", *textwrap.wrap(caption, max(width, 72))])
 
-    def to_markdown(
-        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
-    ) -> str:
+    def to_markdown(self, *, digits: Digits = 4, intervals: bool | None = None) -> str:
         """Render as a Markdown table, the best means in bold.
 
         Parameters
         ----------
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -360,22 +359,17 @@ class ComparisonTable:
         """
         check_options(ComparisonTable.to_markdown, locals())
         intervals = self._shows_intervals(intervals)
-        escape = lambda text: text.replace("|", "\\|")
         formats = ("**{}**", " {}", " <sup>{}</sup>")
-        columns = self._columns(digits, intervals, escape, formats)
-        rows = ["| " + " | ".join(parts) + " |" for parts in zip(*columns)]
-        rule = "|" + "|".join("-" * (_width(c[0]) + 2) for c in columns) + "|"
-        return "\n".join([rows[0], rule, *rows[1:], "", self._caption(intervals)])
+        columns = self._columns(digits, intervals, _bars_escaped, formats)
+        return _markdown(columns, self._caption(intervals))
 
-    def to_latex(
-        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
-    ) -> str:
+    def to_latex(self, *, digits: Digits = 4, intervals: bool | None = None) -> str:
         """Render as a LaTeX table for the package booktabs.
 
         Parameters
         ----------
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -393,32 +387,15 @@ class ComparisonTable:
             r"$^{{\mathrm{{{}}}}}$",
         )
         columns = self._columns(digits, intervals, _tex, formats)
-        rows = ["  " + " & ".join(parts) + r" \\" for parts in zip(*columns)]
-        return "\n".join(
-            [
-                r"\begin{table}",
-                r"  \centering",
-                rf"  \caption{{{_tex(self._caption(intervals))}}}",
-                rf"  \begin{{tabular}}{{ll{'l' * len(self.measures)}}}",
-                r"  \toprule",
-                rows[0],
-                r"  \midrule",
-                *rows[1:],
-                r"  \bottomrule",
-                r"  \end{tabular}",
-                r"\end{table}",
-            ]
-        )
+        return _latex(columns, self._caption(intervals), "l" * len(columns))
 
-    def to_html(
-        self, *, digits: NonNegativeInt = 4, intervals: bool | None = None
-    ) -> str:
+    def to_html(self, *, digits: Digits = 4, intervals: bool | None = None) -> str:
         """Render as an HTML table, the best means in bold.
 
         Parameters
         ----------
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
         intervals : bool, default=None
             Whether to show confidence intervals; None shows them for up to three
             measures.
@@ -516,6 +493,37 @@ def _find(name, names, what, argument=None):
 
 def _tex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _bars_escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _markdown(columns, caption) -> str:
+    """Return a table in Markdown, of columns of escaped texts of one width each."""
+    rows = ["| " + " | ".join(parts) + " |" for parts in zip(*columns)]
+    rule = "|" + "|".join("-" * (_width(c[0]) + 2) for c in columns) + "|"
+    return "\n".join([rows[0], rule, *rows[1:], "", caption])
+
+
+def _latex(columns, caption, alignment) -> str:
+    """Return a table in LaTeX, of columns of escaped texts, the head first."""
+    rows = ["  " + " & ".join(parts) + r" \\" for parts in zip(*columns)]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{_tex(caption)}}}",
+            rf"  \begin{{tabular}}{{{alignment}}}",
+            r"  \toprule",
+            rows[0],
+            r"  \midrule",
+            *rows[1:],
+            r"  \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
 
 
 def _column(head, texts, align="<"):

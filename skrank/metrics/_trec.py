@@ -254,6 +254,10 @@ def _check_nesting(table, what, names, left):
 def _checked_numbers(values, what, name, where=""):
     """Numbers, none of them missing."""
     numbers = as_numbers(values, what, f"numeric {name}s")
+    if numbers.ndim != 1:  # lists of one length, for instance
+        raise ValueError(
+            f"{what} must hold one {name} for each document, got {shown(values)}{where}"
+        )
     if np.isnan(numbers).any():
         raise ValueError(f"{what} holds a NaN {name}{where}")
     if name != "score" and np.abs(numbers).max(initial=0.0) > _LARGEST_GRADE:

@@ -275,6 +275,13 @@ default="perfect"
             raise AttributeError(f"{type(self).__name__} has no coef_: not linear")
         return self.params_
 
+    @property
+    def intercept_(self) -> float:
+        """Constant of the scores of linear rankers, which have none."""
+        if "energy_" in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no intercept_: not linear")
+        return 0.0
+
 
 def _rows_in_order(data: GroupedRows, index: QueryIndex, ids: np.ndarray) -> Any:
     """Return rows, whose queries come as they were given, in the order of an index."""

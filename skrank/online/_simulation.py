@@ -202,6 +202,8 @@ default=None
     learner._check_parameters()
     first = not hasattr(learner, "params_")
     data, index = _grouped(learner, X, y, groups, "", reset=first)
+    # Numbers of NumPy in small types would wrap around.
+    n_impressions, batch_size = int(n_impressions), int(batch_size)
     held = data
     if X_val is not None or y_val is not None or groups_val is not None:
         if X_val is None or y_val is None:

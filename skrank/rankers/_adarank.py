@@ -178,7 +178,9 @@ class AdaRank(ThreadsMixin, BaseAdditiveRanker, _AnyRows):
                 raw[:, 0] += alpha * (scale * scores)
                 yield raw
             return
-        columns = X.tocsc() if sparse.issparse(X) else X
+        # A start for each column takes memory, of which a model without any needs none.
+        by_column = sparse.issparse(X) and len(self.features_) > 0
+        columns = X.tocsc() if by_column else X
         for alpha, j in zip(self.alphas_, self.features_, strict=True):
             raw[:, 0] += alpha * (self.scales_[j] * column_of(columns, j))
             yield raw

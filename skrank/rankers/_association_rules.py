@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._linear import matvec
 from skrank._core._parameters import Interval, NonNegativeInt
 from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
@@ -16,6 +17,8 @@ from skrank.trees import BinMapper
 # Words of bits, or numbers made of them, that are looked at in one go.
 _BLOCK = 1 << 21
 _MAX_GRADES = 256
+# Units in 1 of the higher half of a share: sums of up to 2 ** 27 halves are exact.
+_HALF = 2.0**26
 _ONES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
 
 
@@ -218,21 +221,22 @@ class AssociationRuleRanker(BaseRanker):
         else:
             itemsets, confidence = self.itemsets_, self.confidence_
         n_grades = len(self.grades_)
-        sums = np.zeros((X.shape[0], 2 * n_grades))
-        of_rules = np.hstack([confidence, confidence > 0])
+        sums = np.zeros((X.shape[0], 3 * n_grades))
+        of_rules = np.hstack([*_halves(confidence), confidence > 0])
         start = 0
         for sets in _blocks(itemsets, max(64, 64 * rows.n_words)):
             applies = rows.unpacked(sets).astype(np.float64)
             sums += applies.T @ of_rules[start : start + len(sets)]
             start += len(sets)
-        accumulated, counts = sums[:, :n_grades], sums[:, n_grades:]
-        # Counts are whole numbers that come out exactly.
+        # All three come out exactly, whatever other rows are scored.
+        high, low, counts = np.split(sums, 3, axis=1)
+        accumulated = high + low
         theta = np.divide(
             accumulated, counts, out=np.zeros_like(accumulated), where=counts > 0
         )
         total = theta.sum(axis=1, keepdims=True)
         share = np.where(total > 0, theta / np.where(total > 0, total, 1), self.prior_)
-        return share @ self.grades_
+        return matvec(np.ascontiguousarray(share), self.grades_.astype(np.float64))
 
     def describe(self, n_rules: NonNegativeInt = 10) -> list[str]:
         """Return the most confident rules in words.
@@ -354,14 +358,22 @@ class _Table(NamedTuple):
         """Return the weight of the rows of each grade that have all items of a set."""
         found = self.bits_of(sets)
         if self.weight is not None:
-            bits = np.unpackbits(found.view(np.uint8), axis=1)
-            return bits.astype(np.float64) @ self.weight
+            bits = np.unpackbits(found.view(np.uint8), axis=1).astype(np.float64)
+            # Of each set by itself, unlike a product of matrices.
+            of_grades = np.ascontiguousarray(self.weight.T)
+            return np.stack([matvec(bits, own) for own in of_grades], axis=1)
         if hasattr(np, "bitwise_count"):
             ones = np.bitwise_count(found)
         else:  # NumPy 1
             ones = _ONES[found.view(np.uint8)]
             ones = ones.reshape(*found.shape, 8).sum(axis=2, dtype=np.uint8)
         return np.add.reduceat(ones, self.starts, axis=1, dtype=np.int64)
+
+
+def _halves(shares) -> tuple[np.ndarray, np.ndarray]:
+    """Return two parts of numbers from 0 to 1 of which sums are exact in any order."""
+    high = np.rint(shares * _HALF) / _HALF
+    return high, np.rint((shares - high) * (2 * _HALF**2)) / (2 * _HALF**2)
 
 
 def _blocks(sets, n_words) -> Iterator[np.ndarray]:

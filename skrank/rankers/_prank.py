@@ -9,6 +9,7 @@ from scipy import sparse
 from skrank._core._parameters import Numbers, invalid_parameter
 from skrank._core._rank_perceptrons import learn_dense, learn_sparse
 from skrank._rows import GroupedRows
+from skrank.energies import LinearEnergy
 from skrank.rankers._graded import ThresholdsMixin, places_of
 from skrank.rankers._online import BaseOnlineRanker
 
@@ -119,7 +120,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
         return self.params_.copy()
 
     def _scores_at(self, params, X) -> np.ndarray:
-        return np.asarray(X @ params[:, : X.shape[1]].mean(axis=0))
+        return LinearEnergy(n_jobs=1).scores(params[:, : X.shape[1]].mean(axis=0), X)
 
     def _learned(self) -> Iterator[tuple[str, Any]]:
         # The means over perceptrons are what the model consists of.

@@ -16,6 +16,7 @@ from skrank.metrics._gain import Gain, gain_of_grades
 
 # Of conjugate gradients, relative; that of scikit-learn leaves four digits.
 _TOLERANCE = 1e-12
+_LARGEST_WEIGHT = 1e100  # as of the weights of rows
 
 
 class SubsetRegression(BaseRanker):
@@ -111,7 +112,14 @@ class SubsetRegression(BaseRanker):
             return sample_weight
         highest = target.max()
         weight = 1.0 + self.importance * (target / highest if highest > 0 else target)
-        return weight if sample_weight is None else weight * sample_weight
+        weight = weight if sample_weight is None else weight * sample_weight
+        if not weight.max() <= _LARGEST_WEIGHT:
+            accepted = (
+                f"a number with which no weight exceeds {_LARGEST_WEIGHT:g}, because "
+                "sums of them would overflow"
+            )
+            raise invalid_parameter(self, "importance", accepted, self.importance)
+        return weight
 
     def _predict(self, X) -> np.ndarray:
         with others_after_fork():

@@ -20,6 +20,8 @@ _LARGEST = 1e70
 # Strongest penalty of an error, one over the weakest, and the strongest beside features
 # that are larger than the last number: far from where the solver never ends.
 _STRONGEST, _STRONGEST_BESIDE_LARGE, _LARGE = 1e30, 1e4, 1e40
+# Vectors of coefficients that the solver has at a time, with those of scikit-learn.
+_COPIES = 4
 
 
 class SVMClassifierRanker(BaseRanker):
@@ -133,6 +135,7 @@ class SVMClassifierRanker(BaseRanker):
             self.coef_, self.intercept_ = np.zeros(data.X.shape[1]), 0.0
             return
         if self.estimator is None:
+            _require_width(data.X)
             self._require_strength(weight, len(relevant), _require_moderate(data.X))
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
@@ -173,6 +176,26 @@ def _with_short_indices(X) -> Any:
         return X
     short = (X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32))
     return type(X)((X.data, *short), shape=X.shape)
+
+
+def _require_width(X) -> None:
+    """Refuse more features than liblinear, which adds a constant, has room for.
+
+    It counts them in 32 bits, and writes to memory that it was not given.
+    """
+    most = np.iinfo(np.int32).max - 2
+    if X.shape[1] > most:
+        raise ValueError(
+            f"X must have at most {most} features, because the solver counts them in "
+            f"32 bits; found {X.shape[1]}"
+        )
+    try:
+        np.empty(_COPIES * (X.shape[1] + 1))  # given back at once
+    except MemoryError:
+        raise MemoryError(
+            f"X has {X.shape[1]} features, and there is no room for coefficients of "
+            "so many; select features, or hash them into fewer"
+        ) from None
 
 
 def _require_moderate(X) -> float:

@@ -455,7 +455,8 @@ def compare_selectors(
     runs = in_parallel(repeated, tasks, n_jobs)
     curves, counts, per_query = {}, {}, {}
     for place, name in enumerate(named):
-        own = runs[place * n_repeats : (place + 1) * n_repeats]
+        # A number of NumPy in a small type would wrap around.
+        own = runs[place * int(n_repeats) :][: int(n_repeats)]
         n_points = min(len(run.values) for run in own)
         curves[name] = np.stack([run.values[:n_points] for run in own])
         counts[name] = np.mean([run.n_judged[:n_points] for run in own], axis=0)

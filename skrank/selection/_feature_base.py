@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._core._missing import unmasked
+from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Interval, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
 from skrank._core._tables import naming_text, refuse_dates, refuse_series
@@ -110,7 +110,7 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
         with naming("X", only_where_silent=True), naming_text(X):
             return validate_data(
                 self,
-                unmasked(X),
+                rows_with_nan(X),
                 reset=True,
                 accept_sparse="csr" if self._takes_sparse else False,
                 dtype=[np.float64, np.float32],

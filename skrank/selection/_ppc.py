@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._document_picks import kept_pairs, picks_by_pairs, sums_over_kept
+from skrank._core._in_steps import coordinates_of, first_eigenvector, gram_of
 from skrank._core._parameters import NonNegative, NonNegativeInt
 from skrank._core._threads import blas_threads, n_threads_for
 from skrank.selection._training_base import (
@@ -76,9 +77,9 @@ class PPCSelection(SharedMixin, BaseTrainingSelector):
     be of any size; only their ratio counts. Of fewer documents than features, the
     documents are first written in coordinates of the space that they span, which
     changes no inner product. Complexity: O(n f k + k³ + n m) for n documents, m in a
-    query, f features, and k = min(n, f), in memory of O(n f + k²). The term k³ is a
-    dense eigenvalue problem, which takes seconds from a k of about 2000 on, and Ctrl-C
-    is answered after it.
+    query, f features, and k = min(n, f), in memory of O(n f + k²). The term k³ is that
+    of an eigenvector whose eigenvalue many others all but equal; usually it takes
+    O(k²).
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ class _Consistency:
         if len(X) < X.shape[1]:
             # X = R.T @ Q.T, in which the orthonormal Q changes no inner product.
             with blas_threads(1):
-                X = np.ascontiguousarray(np.linalg.qr(X.T, mode="r").T)
+                X = coordinates_of(X)
         self.X = X
         self._note_grades(index.sizes)
 
@@ -251,9 +252,9 @@ class _Consistency:
         sums *= self.share[self.query_of_class][:, None]
         balance = (self.n_lower - self.n_higher) * weight
         # The Laplacian of a graph of all pairs between classes of centred rows.
-        product[:-1, :-1] = (self.X * degree[:, None]).T @ self.X + sums.T @ sums
+        product[:-1, :-1] = gram_of(self.X, degree) + gram_of(sums)
         total = np.add.reduceat(self.X, self.ptr[:-1]) * self.share[:, None]
-        product[:-1, :-1] -= total.T @ total
+        product[:-1, :-1] -= gram_of(total)
         counts = self.mu * self.share[self.codes]
         product[-1, :-1] = product[:-1, -1] = (balance * counts) @ self.X
         product[-1, -1] = self.mu**2 * (self.n_pairs * self.share**2).sum()
@@ -277,7 +278,7 @@ class _Consistency:
     def solved(self, max_iter: int) -> tuple[np.ndarray, np.ndarray]:
         """Select pairs; see `pairs_of`."""
         with blas_threads(1):
-            first = np.linalg.eigh(self.gram())[1][:, -1]
+            first = first_eigenvector(self.gram())
             found = []
             for direction in (first, -first):
                 pairs = self.pairs_of(direction)

@@ -5,6 +5,7 @@ clipping, averaging, stopping) lives here, once.
 """
 
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
@@ -213,7 +214,10 @@ class _Run:
         if callable(schedule):
             factor = called("schedule", schedule, epoch)
             is_number = isinstance(factor, Real) and not isinstance(factor, bool)
-            if not (is_number and 0.0 <= float(factor) < math.inf):
+            # Whole numbers of any length are compared before they become floats.
+            size: Any = abs(factor) if is_number else math.inf
+            in_range = bool(size <= sys.float_info.max)
+            if not (in_range and float(factor) >= 0.0):
                 raise InvalidParameterError(
                     f"{type(self.solver).__name__}: schedule must return a number "
                     f">= 0, got {shown(factor)} in epoch {epoch} (the first one is 0)"

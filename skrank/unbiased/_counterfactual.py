@@ -127,6 +127,9 @@ class CounterfactualEvaluator(Parameters, BaseEstimator):
     Estimates vary as ratios do: standard errors are those of the linearised ratio of
     sums over units. With ``exposure="logged"``, they take the exposure for known.
 
+    The order of the rows of documents changes no bit. That of the sessions changes the
+    last digits of sums and, of more than 4096 sessions as units, which are one group.
+
     References
     ----------
     [Joachims2017]_, sections 3 and 4, for inverse propensities;

@@ -10,10 +10,9 @@ import numpy as np
 from scipy import stats
 
 from skrank._core._messages import on_one_line, shortened, shown
-from skrank._core._parameters import NonNegativeInt
 from skrank._core._validation import check_options
 from skrank.metrics import bootstrap_interval
-from skrank.metrics._table import _column, _width
+from skrank.metrics._table import Digits, _column, _width
 
 IntervalKind = Literal["t", "bootstrap"]
 
@@ -224,13 +223,13 @@ class CounterfactualEstimate:
             )
         return self.names.index(name)
 
-    def to_text(self, *, digits: NonNegativeInt = 4) -> str:
+    def to_text(self, *, digits: Digits = 4) -> str:
         """Render as aligned plain text.
 
         Parameters
         ----------
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
 
         Returns
         -------
@@ -244,13 +243,13 @@ class CounterfactualEstimate:
         lines.insert(1, "-" * max(map(_width, lines)))
         return "\n".join([*lines, "", *textwrap.wrap(self._caption(), _LINE)])
 
-    def to_html(self, *, digits: NonNegativeInt = 4) -> str:
+    def to_html(self, *, digits: Digits = 4) -> str:
         """Render as an HTML table.
 
         Parameters
         ----------
         digits : int, default=4
-            Number of decimals.
+            Number of decimals, at most 1074.
 
         Returns
         -------

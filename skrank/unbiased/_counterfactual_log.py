@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Documents:
     index : QueryIndex
         Queries.
     groups, docids : ndarray of shape (n_documents,)
-        Ids in the order of the queries.
+        Ids in the order of the queries, and of the documents of each.
     """
 
     def __init__(self, groups: npt.ArrayLike, docids: npt.ArrayLike):
@@ -54,7 +54,7 @@ class Documents:
         if not len(queries):
             raise ValueError("groups must hold at least one query id, got none")
         find_rows(queries[:0], documents[:0], queries, documents)  # twice the same?
-        self.index = QueryIndex.from_groups(queries, canonical=True)
+        self.index = _index_of(queries, documents)
         self.groups = self.index.take(queries)
         self.docids = self.index.take(documents)
         own = coded(self.groups), coded(self.docids)
@@ -92,6 +92,19 @@ class Documents:
         """Return the number of the query of each session, −1 where it has none."""
         places = places_among(self._table.query_ids, sessions.query_ids)
         return self._number_of_query[places][sessions.query]
+
+
+def _index_of(queries: np.ndarray, documents: np.ndarray) -> QueryIndex:
+    """Return the index of queries in which documents come in the order of their ids.
+
+    Sums over the documents of a query then do not depend on the order of the rows.
+    """
+    by_document = np.argsort(coded(documents)[0], kind="stable")
+    index = QueryIndex.from_groups(queries[by_document], canonical=True)
+    order = index.take(by_document)
+    if np.array_equal(order, np.arange(len(order))):
+        return replace(index, order=None)
+    return replace(index, order=order)
 
 
 def examination_of(

@@ -125,9 +125,11 @@ class DualLearningRanker(BaseNetworkRanker):
         return super()._model_scores(energy, loss, own, X, ptr)
 
     def _store(self, energy, loss, result, monitor) -> None:
-        kept = result.params if monitor.best_state is None else monitor.best_state
+        best = monitor.best_state
+        kept = result.params if best is None else best
         params, places = np.split(kept, [len(kept) - len(self._places)])
-        result.params, monitor.best_state = params, None
+        result.params = params
+        monitor.best_state = None if best is None else params
         super()._store(energy, loss, result, monitor)
         curve = np.exp(np.clip(places - places[0], -_STEEPEST, _STEEPEST))
         curve = self._places.curve(curve)

@@ -116,3 +116,28 @@ def test_ties_are_broken_by_bordas_order():
 def test_the_table_has_a_limit():
     with pytest.raises(ValueError, match=r"must be a whole number in \[0, 20\]"):
         Kemeny(dynamic_size=21).fit([{"q": {"a": 1.0}}])
+
+
+def test_components_that_are_not_solved_fit_to_their_neighbours():
+    """Majorities tie, so that components interleave in the order to start from."""
+    scores = {
+        "a": [0, 5, 5, 1],
+        "b": [1, 0, 0, 5],
+        "c": [6, 2, 2, 3],
+        "d": [2, 3, 3, 6],
+        "e": [3, 6, 4, 0],
+        "f": [5, 1, 6, 2],
+        "g": [4, 4, 1, 4],
+    }
+    runs = [{"q": {d: own[r] for d, own in scores.items()}} for r in range(4)]
+    ((_, docs, lists),) = queries_of(runs)
+    votes = votes_of(docs, lists, "last", np.ones(4))
+    kemeny = Kemeny(dynamic_size=0).fit(runs)
+    fused = kemeny.aggregate(runs)["q"]
+    order = sorted(docs, key=fused.get, reverse=True)
+    least = distance(fused, votes)
+    assert kemeny.distance_ == least
+    for place in range(6):
+        swapped = order.copy()
+        swapped[place : place + 2] = swapped[place : place + 2][::-1]
+        assert distance(swapped, votes) >= least

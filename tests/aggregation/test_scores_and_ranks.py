@@ -266,6 +266,17 @@ def test_normalizations_of_equal_scores(normalization, expected):
     assert fused == {"q": expected}
 
 
+@pytest.mark.parametrize(
+    "normalization", ["min-max", "min-max-inverted", "sum", "zmuv"]
+)
+def test_equal_scores_whose_mean_is_rounded_have_no_spread(normalization):
+    lengths = range(2, 30)
+    assert {np.full(n, 0.1).mean() for n in lengths} != {0.1}
+    runs = [{n: dict.fromkeys(range(n), 0.1) for n in lengths}]
+    fused = aggregate(runs, "combsum", normalization=normalization)
+    assert {score for scores in fused.values() for score in scores.values()} == {0.0}
+
+
 @pytest.mark.parametrize("name", ["min_max", "min_max_inverted"])
 def test_normalizations_have_the_spelling_of_ranx_too(runs, name):
     expected = aggregate(runs, "combsum", normalization=name.replace("_", "-"))

@@ -1,6 +1,7 @@
 """Models of clicks: probabilities by enumeration, counts by loops, and contracts."""
 
 from collections import defaultdict
+from itertools import product
 
 import numpy as np
 import pytest
@@ -552,6 +553,27 @@ def test_whole_numbers_are_numbers(cls, given, sessions):
     floats = {name: float(value) for name, value in given.items()}
     one, other = cls(**given).fit(sessions), cls(**floats).fit(sessions)
     assert_same_state(state(one), state(other))
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_pseudo_counts_up_to_a_bound(cls, sessions):
+    names = ("prior_clicks", "prior_skips", "behaviour_prior")
+    names = [name for name in names if hasattr(cls, name)]
+    for counts in product([1.0, 1e9], repeat=len(names)):
+        given = dict(zip(names, counts))
+        model = cls(**given).fit(sessions)
+        for table in (*vars(model).values(), model.log_likelihood(sessions)):
+            if isinstance(table, np.ndarray) and table.dtype.kind == "f":
+                assert np.isfinite(table).all()
+        a, b = given["prior_clicks"], given["prior_skips"]
+        if max(a, b) > 1 and cls is not RankClickModel:
+            # The log is nothing against the prior.
+            table = model.relevance_table()
+            found = table.get("attraction", table["relevance"])
+            np.testing.assert_allclose(found, a / (a + b), rtol=0, atol=1e-6)
+    for name, count in product(names, [1.001e9, 1e308, 2**63 - 1]):
+        with pytest.raises(ValueError, match=f"{name} must be .* <= 1e9, got"):
+            cls(**{name: count}).fit(sessions)
 
 
 def test_impossible_clicks_have_no_likelihood():

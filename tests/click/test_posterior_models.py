@@ -202,6 +202,85 @@ def test_continuation_of_the_click_chain_maximises_its_likelihood(prior, rng):
             assert value(skip + a, w + b) <= best + 1e-9
 
 
+def test_continuation_of_the_click_chain_is_a_stationary_point(rng):
+    sessions = random_sessions(rng, n=400, rate=0.25)
+    model = ClickChainModel(behaviour_prior=0).fit(sessions)
+    beta = stats.beta(1, 1)
+    means = [beta.moment(1), beta.moment(2)]
+    patterns = [tuple(clicked) for _, _, clicked in rows(sessions)]
+
+    def value(skip, w):
+        chances = {
+            key: averaged_probability(key, [means] * len(key), (skip, w, w))
+            for key in set(patterns)
+        }
+        return sum(np.log(chances[key]) for key in patterns)
+
+    skip, poor, rich = model.alpha_
+    at = np.array([skip, (poor + 2 * rich) / 3])
+    for step in 1e-4 * np.eye(2):
+        rise = value(*(at + step)) - value(*(at - step))
+        bend = value(*(at + step)) + value(*(at - step)) - 2 * value(*at)
+        # Newton's method finds next to nothing to mend.
+        assert abs(1e-4 * rise / (2 * bend)) < 1e-6
+
+
+@pytest.mark.parametrize("last", [1, 0.9, 0.5, 0])
+@pytest.mark.parametrize("prior", [(1, 1), (1e9, 1), (1, 1e9), (1e9, 1e9)])
+def test_users_who_never_stop_above_a_click_at_the_top(last, prior):
+    """The chances that nobody clicks on long lists are tiny, and still not 0."""
+    n = 60
+    documents = [f"d{i}" for i in range(n)]
+    clicks = [[1] + [0] * (n - 1), [0] * n]
+    sessions = Sessions.from_lists(["q"] * 2, [documents] * 2, clicks)
+    a, b = prior
+    model = ClickChainModel(alpha=(1, 1, last), prior_clicks=a, prior_skips=b)
+    model.fit(sessions)
+    # Where all others are hardly ever clicked, no click says nothing of who went on; or
+    # else users have left after the first document, and so must have liked it.
+    left = last < 1 and a >= b
+    first, *others = model.relevance("q", documents)
+    assert first == pytest.approx((a + 1 + left) / (a + b + 2 + left), rel=1e-6)
+    # All have one skip that was examined, and one that was or was not.
+    assert np.min(others) >= a / (a + b + 2) * (1 - 1e-9)
+    assert np.max(others) <= a / (a + b + 1 + (last == 1)) * (1 + 1e-9)
+    assert np.isfinite(model.relevance_variance_).all()
+
+
+def test_factors_never_exceed_1(rng):
+    choices = np.append(rng.random(3), [0, 1, 1 - 2**-53, 1e-9])
+    for skip, poor, rich in product(choices, repeat=3):
+        if poor == 0 < rich:
+            continue
+        for q in (1e-9, 0.3, 0.5, 1 - 1e-9):
+            for good in (1e-9, 2 / 3, 1 - 1e-9):
+                w = poor * (1 - good) + rich * good
+                factors = _factors(np.array([skip, poor, rich]), w, q)
+                assert np.isfinite(factors).all()
+                assert factors.max() <= 1
+
+
+@pytest.mark.parametrize("prior_skips", [1, 1e9])
+def test_the_click_chain_without_a_skip_that_ends(prior_skips):
+    lists = [["c", "b", "b", "d"], ["c", "a"]]
+    clicks = [[1, 1, 1, 1], [0, 1]]
+    sessions = Sessions.from_lists(["q", "p"], lists, clicks)
+    options = {"behaviour_prior": 0, "prior_skips": prior_skips}
+    model = ClickChainModel(**options).fit(sessions)
+    np.testing.assert_allclose(model.alpha_[0], 1)
+    assert np.isfinite(model.relevance_).all()
+    clicked_only = ClickChainModel(behaviour_prior=0, prior_clicks=prior_skips).fit(
+        sessions
+    )
+    assert np.isfinite(clicked_only.relevance_).all()
+
+
+def test_counts_beyond_all_logs_end():
+    posterior_moments(
+        np.array([1e308]), np.array([0, 1]), np.ones(1), np.array([1e308]), *_nodes()
+    )
+
+
 @pytest.mark.parametrize("cls", [BayesianBrowsingModel, ClickChainModel])
 def test_preferences_are_double_integrals(cls, rng):
     sessions = random_sessions(rng, n=80, n_documents=5)

@@ -298,6 +298,10 @@ def test_what_is_saved_is_loaded(tmp_path, suffix, kind):
         parts = list(iter_sessions(path, chunk, **options))
         assert as_lists(Sessions.concat(parts)) == as_lists(sessions)
         assert all(p.n_impressions <= chunk or len(p) == 1 for p in parts)
+    if suffix != ".parquet":
+        with open(path, "rb") as file:
+            parts = list(iter_sessions(file, 4, **options))
+        assert as_lists(Sessions.concat(parts)) == as_lists(sessions)
     save_sessions(sessions[::-1], tmp_path / f"again{suffix}")
     again = load_sessions(tmp_path / f"again{suffix}", **options)
     assert as_lists(again) == as_lists(sessions)[::-1]

@@ -1,6 +1,7 @@
 """Learning curves: what is drawn is what the comparison says."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank.inspection import LearningCurveDisplay
@@ -145,3 +146,11 @@ def test_curves_can_be_drawn_without_a_comparison():
     ).plot()
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), [0.1, 0.2])
     assert len(display.ax_.collections) == 1
+
+
+@pytest.mark.parametrize("name", [pd.NA, np.nan, None, 1])
+def test_names_that_are_no_texts_are_refused(name):
+    curves, named = {name: [1.0, 2.0], "a": [1.0, 2.0]}, {"a": [1.0, 2.0]}
+    for values, counts in ((curves, curves), (named, curves)):
+        with pytest.raises(TypeError, match="must have texts as names, got"):
+            LearningCurveDisplay(n_documents=counts, values=values).plot()

@@ -506,3 +506,19 @@ def test_large_numbers_stay_exact_among_others():
     assert result.average.tolist() == [3.0]
     few = query_partial_dependence(Sum(), X[:, :] * 0, 0, [0, 0, 0], grid=[0.5])
     assert few.average.tolist() == [0.5]
+
+
+def test_scores_whose_squares_overflow_are_refused():
+    X, y, groups = make_ranking(n_queries=10, random_state=0)
+    ranker = RankSVM().fit(X, y, groups)
+    message = r"estimator must give scores from -1e\+150 to 1e\+150, .* scale X or"
+    with pytest.raises(ValueError, match=message):
+        interaction_strength(ranker, X * 1e300, [0, 1])
+    for grid in ([0, 1.7e308], [-1.7e308]):
+        with pytest.raises(ValueError, match=message):
+            query_partial_dependence(ranker, X, 0, groups, grid=grid)
+    one, large = (
+        interaction_strength(ranker, factor * X, [0, 1], random_state=0)
+        for factor in (1, 2.0**400)
+    )
+    np.testing.assert_allclose(large.strength, one.strength)

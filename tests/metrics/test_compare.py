@@ -16,6 +16,7 @@ from skrank.metrics import (
     bootstrap_interval,
     compare,
     count_wins,
+    evaluate,
     evaluate_measure,
     fisher_randomization_test,
     get_measure,
@@ -403,3 +404,16 @@ def test_documents_that_nobody_judged_count_nowhere_in_bpref():
     np.testing.assert_allclose(table.per_query["bpref"]["b"], [1.0, 0.5])
     np.testing.assert_allclose(table.per_query["map"]["a"], [1 / 2, (1 + 2 / 3) / 2])
     np.testing.assert_allclose(table.per_query["map"]["b"], [1 / 2, 1 / 2])
+
+
+@pytest.mark.parametrize("digits", [1075, 2**31 - 1, -1, 2.5])
+def test_digits_are_bounded(digits):
+    table = compare({"a": [2, 1], "b": [1, 2]}, [1, 0], [1, 1], measures=["map"])
+    result = evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["map"])
+    renderings = (table.to_text, table.to_markdown, table.to_latex, table.to_html)
+    for render in (*renderings, result.to_text, result.to_html):
+        with pytest.raises(
+            ValueError, match=r"digits must be a whole number in \[0, 1"
+        ):
+            render(digits=digits)
+        assert "1.0000" in render(digits=1074)

@@ -23,6 +23,7 @@ from skrank.metrics import (
     trec_measures,
 )
 from skrank.metrics._conventions import conventions_of
+from skrank.metrics._table import _tex
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
 RUN = {"q1": {"b": 0.9, "a": 0.8}, "q2": {"a": 0.5, "d": 0.1}, "q4": {"a": 1.0}}
@@ -299,7 +300,9 @@ def test_every_rendering_names_the_conventions(preset):
     measures = [get_measure(name, preset or "trec_eval") for name in names]
     assert result.conventions == conventions_of(measures, result.preset)
     assert result.conventions.startswith(f"Conventions of preset {result.preset}: ")
-    for text in (str(result), result.to_text(per_query=True), result.to_html()):
+    assert result.to_latex().count(_tex(result.conventions)) == 1
+    texts = [str(result), result.to_text(per_query=True), result.to_html()]
+    for text in (*texts, result.to_markdown()):
         assert " ".join(html.unescape(text).split()).count(result.conventions) == 1
 
 
@@ -322,6 +325,47 @@ def test_html_escapes_names():
     assert result._repr_html_() == result.to_html()
     assert "<tr><td>map</td><td>1.0000</td></tr>" in result.to_html()
     assert "<td>&lt;q&gt;</td>" in result.to_html(per_query=True)
+
+
+def test_markdown():
+    result = evaluate(QRELS, RUN, ["map", "num_rel_ret"])
+    table = "\n".join(result.to_markdown().splitlines()[:4])
+    assert table == (
+        "| measure     |  value |\n"
+        "|-------------|--------|\n"
+        "| map         | 0.6250 |\n"
+        "| num_rel_ret |      2 |"
+    )
+    assert result.to_markdown().splitlines()[4:] == ["", result._caption()]
+    assert result.to_markdown(per_query=True, digits=2).splitlines()[:5] == [
+        "| query |  map | num_rel_ret |",
+        "|-------|------|-------------|",
+        "| q1    | 0.25 |           1 |",
+        "| q2    | 1.00 |           1 |",
+        "| all   | 0.62 |           2 |",
+    ]
+    barred = evaluate({"q|1": {"a": 1}}, {"q|1": {"a": 1.0}}, "map")
+    assert r"| q\|1  | 1.0000 |" in barred.to_markdown(per_query=True).splitlines()
+
+
+def test_latex():
+    result = evaluate(QRELS, RUN, ["map", "num_rel_ret"])
+    assert result.to_latex(per_query=True, digits=2).splitlines() == [
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{_tex(result._caption())}}}",
+        r"  \begin{tabular}{lrr}",
+        r"  \toprule",
+        r"  query &  map & num\_rel\_ret \\",
+        r"  \midrule",
+        r"  q1    & 0.25 &             1 \\",
+        r"  q2    & 1.00 &             1 \\",
+        r"  all   & 0.62 &             2 \\",
+        r"  \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    assert r"  map           & 0.6250 \\" in result.to_latex().splitlines()
 
 
 def test_data_frame_and_json():

@@ -13,9 +13,11 @@ from skrank.metrics import (
     NDCG,
     BaseMeasure,
     KendallTau,
+    MeanSquaredError,
     SpearmanRho,
     get_measure,
     query_weights,
+    rbp_score,
     signed_deltas,
 )
 
@@ -554,10 +556,15 @@ def test_no_rounding_beyond_the_bounds(measure, rng):
         assert measure.mean(np.ones(7), weights) == 1.0
 
 
+class Mistaken(BaseMeasure):
+    """A measure that leaves its bounds."""
+
+    def _values(self, documents):
+        return np.full(len(documents.ptr) - 1, 2.0)
+
+
 def test_values_that_rounding_does_not_explain_are_kept():
-    # The discount rises with the rank: the order by grade is not the best one.
-    measure = NDCG(discount=[0.5, 1.0], gain="linear")
-    values = measure.per_query(np.array([1.0, 0.0]), np.array([0.0, 1.0]), [0, 2])
+    values = Mistaken().per_query(np.array([1.0, 0.0]), np.array([0.0, 1.0]), [0, 2])
     np.testing.assert_array_equal(values, [2.0])
 
 
@@ -601,3 +608,39 @@ def test_swaps_are_evaluated_in_bounded_memory(rng):
 def test_weights_of_queries_from_lists():
     np.testing.assert_array_equal(query_weights([1, 3, 6], [0, 2, 3]), [2.0, 6.0])
     assert query_weights(None, [0, 2, 3]) is None
+
+
+@pytest.mark.parametrize("measure", [NDCG(), Recomputed()])
+@pytest.mark.parametrize("y", [[None] * 4, [np.nan] * 4, [1, 0, np.nan, 2]])
+def test_swap_deltas_need_all_grades(measure, y):
+    with pytest.raises(ValueError, match=r"y must not hold NaN, found in row [02]"):
+        measure.swap_deltas(y, [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, None])
+def test_weights_of_queries_are_finite(bad):
+    with pytest.raises(
+        ValueError, match=r"sample_weight must be finite, found .* as num"
+    ):
+        query_weights([1, bad], [0, 2])
+    with pytest.raises(
+        ValueError, match=r"weights must be finite, found .* as number 1"
+    ):
+        NDCG().mean([0.5, 0.25, np.nan], [1, bad, 1])
+    assert NDCG().mean([0.5, np.nan], [1, bad]) == 0.5
+
+
+@pytest.mark.parametrize("grade", [np.inf, 0, -1, np.nan])
+def test_the_highest_grade_of_rbp_is_a_positive_number(grade):
+    with pytest.raises(ValueError, match="RBP: max_grade must be a number > 0 or None"):
+        rbp_score([1, 0], [2, 1], groups=[1, 1], max_grade=grade)
+
+
+@pytest.mark.parametrize("measure", [NDCG(), MeanSquaredError()], ids=str)
+def test_numbers_of_all_types_are_compared(measure):
+    small, large = np.float16(1), 2**31
+    for low, high in ((small, large), (np.int8(-128), 2**62), (np.uint8(1), 1.5)):
+        assert measure.is_better(high, low) == measure.greater_is_better
+        assert measure.is_better(low, high) != measure.greater_is_better
+    assert measure.is_better(small, np.float64("nan"))
+    assert not measure.is_better(np.float16("nan"), large)

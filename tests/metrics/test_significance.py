@@ -319,3 +319,101 @@ def test_numbers_of_draws_may_have_any_type(number, rng):
         lambda n: bootstrap_interval(a, n_resamples=n, random_state=0).tolist(),
     ):
         assert draw(number) == draw(int(number))
+
+
+# Differences 10, 1, 7, 2, 1, -1, -5, 1 and 0.
+WHOLE = np.array([10, 1, 10, 4, 4, 1, 8, 4, 8.0]), np.array([0, 0, 3, 2, 3, 2, 9, 3, 8])
+
+
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt"])
+@pytest.mark.parametrize("divisor", [10, 3, 7, 1e-9, 1e200])
+def test_differences_that_are_equal_but_for_rounding_are_ties(divisor, zero_method):
+    a, b = WHOLE
+    expected = wilcoxon_test(a, b, zero_method=zero_method)
+    result = wilcoxon_test(a / divisor, b / divisor, zero_method=zero_method)
+    assert result == expected
+    signs = fisher_randomization_test(a / divisor, b / divisor)
+    assert signs.pvalue == fisher_randomization_test(a, b).pvalue
+
+
+def test_differences_that_are_small_but_no_rounding_are_no_ties():
+    a = np.array([0.1, 0.1 + 1e-9, 0.1 + 2e-9, 0.1 + 3e-9])
+    ranked = wilcoxon_test(a, np.array([0.0, 0.2 + 2e-9, 0.0, 0.0]))
+    assert ranked.statistic == 1 - 2 + 3 + 4
+    large = wilcoxon_test([1e60, 2.0, 1.0, 5.0], [0.0, 0.0, 4.0, 4.0])
+    assert large.statistic == 4 + 2 - 3 + 1
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_values_that_are_equal_but_for_rounding_have_p_one(test):
+    a = np.full(12, 0.1 + 0.2)
+    assert a[0] != 0.3
+    assert test(a, np.full(12, 0.3)) == (0.0, 1.0)
+
+
+def test_differences_that_are_constant_but_for_rounding():
+    a, b = np.array([0.4, 0.7, 1.0, 0.3]), np.array([0.1, 0.4, 0.7, 0.0])
+    assert np.ptp(a - b) > 0
+    assert paired_t_test(a, b) == (np.inf, 0.0)
+
+
+def test_drawn_signs_count_the_observed_ones():
+    """Of 70 equal differences no draw of 50 finds all signs equal: p is 1 / 51."""
+    result = fisher_randomization_test(
+        np.ones(70), np.zeros(70), n_permutations=50, random_state=0
+    )
+    assert result.pvalue == 1 / 51
+
+
+SKEWED = np.r_[np.zeros(30), 1.0]
+
+
+@pytest.mark.parametrize("confidence", [1 - 1e-11, 1 - 1e-13, 1 - 1e-16])
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("values", [SKEWED, -SKEWED, np.arange(5.0)])
+def test_near_certainty_the_interval_covers_all_resamples(values, method, confidence):
+    """There are too few of them to tell such levels apart."""
+    options = {"n_resamples": 200, "random_state": 0}
+    interval = bootstrap_interval(
+        values, confidence=confidence, method=method, **options
+    )
+    rng = np.random.RandomState(0)
+    drawn = values[rng.randint(0, len(values), size=(200, len(values)))].mean(axis=1)
+    np.testing.assert_allclose(interval, [drawn.min(), drawn.max()], rtol=1e-7)
+
+
+def test_intervals_grow_with_the_confidence():
+    levels = [0.5, 0.9, 0.99, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12, 1 - 1e-15]
+    for values in (SKEWED, -SKEWED, np.arange(9.0) ** 3):
+        ends = [
+            bootstrap_interval(values, confidence=c, random_state=0) for c in levels
+        ]
+        low, high = np.transpose(ends)
+        assert (np.diff(low) <= 0).all()
+        assert (np.diff(high) >= 0).all()
+
+
+def test_a_confidence_of_any_type():
+    expected = bootstrap_interval(SKEWED, confidence=0.25, random_state=0)
+    for kind in (np.longdouble, np.float16):
+        found = bootstrap_interval(SKEWED, confidence=kind(0.25), random_state=0)
+        np.testing.assert_array_equal(found, expected)
+    nearly_one = np.longdouble(1) - np.finfo(np.longdouble).eps
+    low, high = bootstrap_interval(SKEWED, confidence=nearly_one, random_state=0)
+    assert low == 0.0 < high
+
+
+def test_resamples_that_equal_the_mean_count_half():
+    """Means of 0 and 1 are symmetric: tenths of a binomial number, without bias."""
+    interval = bootstrap_interval([0.0, 1.0] * 5, confidence=0.8, random_state=0)
+    expected = stats.binom.ppf([0.1, 0.9], 10, 0.5) / 10
+    np.testing.assert_allclose(interval, expected, rtol=1e-12)
+
+
+def test_the_interval_of_equal_values_is_their_value():
+    resampled = [np.full(n, 0.1).mean() for n in range(2, 30)]
+    assert set(resampled) != {0.1}  # sums are rounded
+    for n in range(2, 30):
+        values = np.column_stack([np.full(n, 0.1), np.arange(n)])
+        found = bootstrap_interval(values, n_resamples=50, random_state=0)
+        np.testing.assert_array_equal(found[0], [0.1, 0.1])

@@ -457,3 +457,16 @@ def test_spellings_that_name_no_measure(name):
 def test_mappings_of_too_few_levels(form, run, qrels, message):
     with pytest.raises(TypeError, match=message.replace(" .* ", " must be a .* ")):
         trec_measures(qrels, run, judgement_format=form)
+
+
+@pytest.mark.parametrize("grades", [[[]], [[1.0]], [[1], [2, 3]], [[1], 2]])
+def test_lists_in_place_of_grades_are_named(grades):
+    documents = dict(zip("ab", grades))
+    run = {"1": {"a": 2.0, "b": 1.0}}
+    with pytest.raises(ValueError, match=r"qrels must hold (one grade|numeric grades)"):
+        trec_measures({"1": documents}, run, "map")
+    with pytest.raises(ValueError, match=r"run must hold (one score|numeric scores)"):
+        trec_measures({"1": {"a": 1, "b": 0}}, {"1": documents}, "map")
+    preferences = {"1": {"g": {"s": documents}}}
+    with pytest.raises(ValueError, match=r"qrels must hold (one level|numeric levels)"):
+        trec_measures(preferences, run, "all_prefs", judgement_format="prefs")

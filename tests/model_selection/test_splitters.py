@@ -216,6 +216,13 @@ def test_stratified_takes_real_grades_and_queries_without_relevance(rng):
         assert [len(test) for _, test in folds] == [100, 100, 100]
 
 
+def test_queries_without_relevance_are_dealt_whatever_their_size():
+    groups = np.repeat(np.arange(6), np.arange(1, 7))
+    X, y = np.zeros((len(groups), 1)), np.zeros(len(groups))
+    folds = StratifiedQueryKFold(3, by="relevant").split(X, y, groups)
+    assert [sorted(set(groups[test])) for _, test in folds] == [[0, 3], [1, 4], [2, 5]]
+
+
 def test_letor_folds_rotate_as_published():
     # LETOR 4.0: fold 1 = (S1 S2 S3 | S4 | S5), fold 2 = (S2 S3 S4 | S5 | S1), ...
     groups = np.repeat(np.arange(10), 2)

@@ -73,6 +73,17 @@ def test_rows_are_those_of_a_loop_over_users(splitter, sizes, seed):
             )
 
 
+@pytest.mark.parametrize(
+    ("share", "size", "n_test"),
+    [(0.07, 100, 7), (0.28, 25, 7), (0.55, 20, 11), (0.07, 101, 8), (0.5, 3, 2)],
+)
+def test_a_share_of_rows_is_rounded_up_from_its_decimal(share, size, n_test):
+    splitter = TemporalQuerySplit(1, test_size=share)
+    users, times = np.zeros(size, dtype=int), np.arange(size)
+    ((train, test),) = splitter.split(np.zeros((size, 1)), None, users, times)
+    assert (len(train), len(test)) == (size - n_test, n_test)
+
+
 def test_windows_of_an_expanding_split():
     # One user of ten items: tests 4-5, 6-7 and 8-9, and a gap of one before each.
     users, times = np.zeros(10, dtype=int), np.arange(10)

@@ -1,5 +1,6 @@
 """What all online rankers have in common."""
 
+import json
 import pickle
 
 import numpy as np
@@ -13,7 +14,16 @@ from skrank import config_context
 from skrank.click import SimulatedUser
 from skrank.datasets import make_ranking
 from skrank.exceptions import InvalidParameterError
-from skrank.export import load_model, save_model
+from skrank.export import (
+    from_json,
+    load_model,
+    save_model,
+    to_elasticsearch,
+    to_json,
+    to_ranklib,
+    to_solr,
+)
+from skrank.inspection import explain_preference, shap_values
 from skrank.online import PDGD, DuelingBanditRanker, MultileaveRanker
 from skrank.online._interaction import Audience
 
@@ -267,3 +277,30 @@ def test_a_call_that_fails_leaves_the_ranker_as_it_was(ranker):
         ranker.partial_fit(wrong, np.ones(len(shown.rows)), GROUPS, shown=shown)
     np.testing.assert_array_equal(ranker.params_, before)
     assert ranker.n_impressions_ == 36
+
+
+@over_rankers
+def test_a_linear_model_is_exported_and_explained(ranker):
+    ranker = clone(ranker).fit(X, Y, GROUPS)
+    if "energy_" in vars(ranker):
+        assert not hasattr(ranker, "coef_")
+        assert not hasattr(ranker, "intercept_")
+        with pytest.raises(ValueError, match="it has no coefficients of the features"):
+            to_json(ranker)
+        return
+    scores = ranker.predict(X)
+    assert ranker.intercept_ == 0.0
+    coef = ranker.coef_.astype(np.float32)  # Solr and Elasticsearch read single floats
+    np.testing.assert_allclose(from_json(to_json(ranker)).predict(X), scores)
+    weights = [f"{j + 1}:{w!r}" for j, w in enumerate(ranker.coef_.tolist())]
+    written = to_ranklib(ranker, missing="zero").split()
+    assert written[-len(weights) :] == weights
+    names = list("abcde")
+    server = json.loads(to_solr(ranker, "m", feature_names=names))
+    assert list(server["params"]["weights"].values()) == coef.tolist()
+    assert "linear" in to_elasticsearch(ranker, "m", feature_names=names)
+    expected = (X - X.mean(axis=0)) * ranker.coef_
+    parts = shap_values(ranker, X, background=X)
+    np.testing.assert_allclose(parts.values, expected, atol=1e-12)
+    told = explain_preference(ranker, X, 0, 1)
+    np.testing.assert_allclose(told.values.sum(), scores[0] - scores[1], atol=1e-12)

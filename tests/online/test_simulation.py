@@ -212,3 +212,14 @@ def test_wrong_input_is_refused():
 def test_steps_that_are_too_long_are_reported():
     with pytest.raises(ValueError, match="not finite"):
         simulate_online(PDGD(learning_rate=1e308), *ROWS, n_impressions=200)
+
+
+def test_numbers_of_small_types_do_not_wrap_around():
+    given = {"n_impressions": np.int8(100), "batch_size": np.int8(3)}
+    options = {"random_state": 0, "measure": "ndcg"}
+    found = simulate_online(PDGD(), *ROWS, **options, **given)
+    expected = simulate_online(
+        PDGD(), *ROWS, **options, **{name: int(n) for name, n in given.items()}
+    )
+    np.testing.assert_array_equal(found.shown, expected.shown)
+    np.testing.assert_array_equal(found.offline, expected.offline)

@@ -172,3 +172,29 @@ def test_old_numpy_counts_bits_by_a_table(monkeypatch, data):
     monkeypatch.delattr(np, "bitwise_count", raising=False)
     found = AssociationRuleRanker().fit(X, y, groups).confidence_
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("mining", ["fit", "predict"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_do_not_depend_on_the_rows_beside(weighted, mining, data):
+    X, y, groups = data
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    ranker = AssociationRuleRanker(max_size=2, mining=mining)
+    ranker.fit(X, y, groups, sample_weight=weight)
+    expected = ranker.predict(X)
+    alone = [ranker.predict(X[i : i + 1])[0] for i in range(40)]
+    np.testing.assert_array_equal(alone, expected[:40])
+    np.testing.assert_array_equal(ranker.predict(X[3:30]), expected[3:30])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mining_on_demand_gives_the_same_bits(weighted, data):
+    X, y, groups = data
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    first, later = (
+        AssociationRuleRanker(max_size=2, mining=mining)
+        .fit(X, y, groups, sample_weight=weight)
+        .predict(X[:30])
+        for mining in ("fit", "predict")
+    )
+    np.testing.assert_array_equal(first, later)

@@ -264,3 +264,14 @@ def test_a_stream_keeps_its_instances_and_its_grades():
     ranker.set_params(grades=(0, 0, 1, 2), subsample=1.0).partial_fit(X, y, groups)
     assert ranker.n_documents_seen_ == 6
     assert ranker.set_params(n_estimators=4).fit(X, y, groups).params_.shape == (4, 5)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scores_do_not_depend_on_the_rows_beside(ranker, dtype):
+    X, y, groups = make_ranking(n_queries=20, n_features=37, random_state=0)
+    X = X.astype(dtype)
+    scores = clone(ranker).set_params(max_iter=2).fit(X, y, groups).predict
+    expected = scores(X)
+    assert_array_equal([scores(X[i : i + 1])[0] for i in range(60)], expected[:60])
+    assert_array_equal(scores(X[3:50]), expected[3:50])

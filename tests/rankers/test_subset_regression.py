@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from skrank.datasets import make_ranking
+from skrank.exceptions import InvalidParameterError
 from skrank.rankers import SubsetRegression
 
 FORMS = [np.asarray, sparse.csr_matrix]
@@ -36,6 +37,21 @@ def test_coefficients_solve_the_normal_equations(importance, alpha, form):
     ranker.fit(form(X), y, groups, sample_weight=sample_weight)
     np.testing.assert_allclose(ranker.coef_, coef, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(ranker.intercept_, intercept, rtol=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("importance", "weight"), [(1e306, None), (1e101, None), (1e60, 1e60)]
+)
+def test_an_importance_beyond_the_range_of_weights_is_named(importance, weight, form):
+    X, y, groups = make_ranking(n_queries=5, random_state=0)
+    given = {} if weight is None else {"sample_weight": np.full(len(y), weight)}
+    ranker = SubsetRegression(importance=importance)
+    message = "^SubsetRegression: importance must be a number with which no weight exc"
+    with pytest.raises(InvalidParameterError, match=message):
+        ranker.fit(form(X), y, groups, **given)
+    ranker = SubsetRegression(importance=1e99).fit(form(X), y, groups)
+    assert np.isfinite(ranker.predict(form(X))).all()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,5 +1,8 @@
 """Support vector machines for ranking: scikit-learn's machine, and bad input."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -96,6 +99,36 @@ def test_the_machine_ends_with_every_alpha_that_is_taken(data, size):
     for strength in (1e-29, strongest / 2):
         ranker = SVMClassifierRanker(alpha=1 / (strength * len(y)), random_state=0)
         assert np.isfinite(ranker.fit(X, y, groups).coef_).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+def test_more_features_than_the_machine_counts_are_refused():
+    # The machine would end the process where it runs out of numbers, or of memory.
+    code = """
+import resource
+import numpy as np
+from scipy import sparse
+from skrank.rankers import SVMClassifierRanker
+
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 3 * 2**30,) * 2)
+rows = np.repeat(np.arange(6), 2)
+for width in (2**31 - 1, 2**31 - 3, 2**29):
+    columns = np.tile([0, width - 1], 6)
+    X = sparse.csr_matrix((np.arange(1.0, 13.0), (rows, columns)), shape=(6, width))
+    try:
+        SVMClassifierRanker().fit(X, [0, 1] * 3, [1] * 3 + [2] * 3)
+    except (MemoryError, ValueError) as error:
+        print(type(error).__name__, error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    first, *others = run.stdout.splitlines()
+    assert first.startswith("ValueError X must have at most 2147483645 features, bec")
+    assert [line.partition(",")[0] for line in others] == [
+        "MemoryError X has 2147483645 features",
+        "MemoryError X has 536870912 features",
+    ], run.stderr
 
 
 def test_sparse_rows_may_have_long_indices(data):

@@ -624,3 +624,22 @@ def test_what_the_loop_refuses():
         compare_selectors(RankSVM(), X, y, groups, **test, selectors={"a": 1})
     with pytest.raises(ValueError, match="pass groups_test="):
         active_learning(RankSVM(), X, y, groups, **test | {"groups_test": None})
+
+
+def test_a_number_of_repetitions_in_a_small_type_does_not_wrap_around():
+    (X, y, groups), test = split(n_queries=40)
+    options = {"n_initial": 30, "batch": 5, "n_rounds": 1}
+    selectors = {"a": RandomSelection(), "b": RandomSelection(), "c": RandomSelection()}
+    result = compare_selectors(
+        RankSVM(tol=0.1),
+        X,
+        y,
+        groups,
+        **test,
+        selectors=selectors,
+        n_repeats=np.int8(50),
+        **options,
+    )
+    assert {name: len(curve) for name, curve in result.curves.items()} == dict.fromkeys(
+        (*selectors, "random"), 50
+    )

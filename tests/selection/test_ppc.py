@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from skrank._core import _in_steps
 from skrank._core._document_picks import kept_pairs, picks_by_pairs, sums_over_kept
 from skrank._core._queries import QueryIndex
 from skrank.datasets import make_ranking
@@ -105,6 +106,20 @@ def test_wide_features_are_compared_in_the_space_of_the_rows(n_features, mu):
     listed = rows[kept_pairs(wide.y, scores, slack, index.ptr)]
     chosen = PPCSelection(mu=mu).select_pairs(X, GROUPS, y=Y)
     np.testing.assert_array_equal(chosen, listed)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1e6])
+@pytest.mark.parametrize("n_features", [30, 90])
+def test_steps_of_linear_algebra_choose_what_one_call_does(n_features, mu, monkeypatch):
+    X = np.random.default_rng(5).normal(size=(40, n_features))
+    at_once, rows = of(X, Y, GROUPS, mu)[0].solved(20), PPCSelection(0.4, mu=mu)
+    expected = rows.select(X, GROUPS, y=Y).rows
+    monkeypatch.setattr(_in_steps, "_ONE_CALL", 1)
+    monkeypatch.setattr(_in_steps, "_STEP", 1000.0)
+    slack, scores = of(X, Y, GROUPS, mu)[0].solved(20)
+    np.testing.assert_allclose(slack, at_once[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores, at_once[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(rows.select(X, GROUPS, y=Y).rows, expected)
 
 
 def test_memory_is_that_of_the_features():

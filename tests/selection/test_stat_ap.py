@@ -447,3 +447,12 @@ def test_bad_arguments_are_named():
         chosen.to_qrels([1, 0], [0, 0], ["a", "b"])
     with pytest.raises(ValueError, match="docids has 2 ids for 8 rows"):
         chosen.to_qrels(Y, ONE, ["a", "b"])
+
+
+def test_systems_count_in_the_prior_of_queries_of_which_they_retrieved_something():
+    index = QueryIndex.from_groups(np.array([0, 0, 0, 1, 1]))
+    ranks = np.array([[1, 2, 3, 2, 1], [2, 1, np.inf, np.inf, np.inf]]).T
+    prior = prior_of_average_precision(ranks, index)
+    np.testing.assert_allclose(np.bincount(index.codes, prior), 1)
+    of_first = prior_of_average_precision(ranks[:, :1], index)
+    np.testing.assert_allclose(prior[3:], of_first[3:])

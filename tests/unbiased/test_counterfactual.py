@@ -571,3 +571,35 @@ def test_models_and_rankers_may_stand_for_numbers():
         given["ranker"]
         == CounterfactualEvaluator("dcg", user).evaluate(log, X[:, 0], *ids)["ranker"]
     )
+
+
+@pytest.mark.parametrize("unit", ["query", "session"])
+@pytest.mark.parametrize("estimator", ["ips", "snips", "dm", "dr"])
+@pytest.mark.parametrize("exposure", [None, "logged", "given"])
+def test_the_order_of_the_documents_changes_no_bit(estimator, unit, exposure):
+    rng = np.random.default_rng(0)
+    n_queries, n_shown = 20, 8
+    lists = [rng.permutation(n_shown) + 100 * q for q in range(n_queries)] * 5
+    clicks = (rng.random((len(lists), n_shown)) < 0.4).astype(int)
+    log = Sessions.from_lists(np.tile(np.arange(n_queries), 5), lists, clicks)
+    groups = np.repeat(np.arange(n_queries), n_shown)
+    docids = (np.arange(n_shown) + 100 * np.arange(n_queries)[:, None]).ravel()
+    scores, guess = rng.normal(size=(2, len(groups)))
+    curve = 1.0 / np.arange(1, n_shown + 1) ** 0.7
+    evaluator = CounterfactualEvaluator("dcg@5", curve, estimator=estimator, unit=unit)
+
+    def found(rows):
+        given = 0.1 + guess[rows] ** 2 if exposure == "given" else exposure
+        ids = groups[rows], docids[rows]
+        runs = {"new": scores[rows], "tied": np.rint(scores[rows])}
+        options = {"exposure": given, "relevance": guess[rows]}
+        return evaluator.evaluate(log, runs, *ids, **options)
+
+    one, other = found(np.arange(len(groups))), found(rng.permutation(len(groups)))
+    for name in ("estimates", "standard_errors", "intervals", "values"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+    np.testing.assert_array_equal(
+        other.effective_sample_sizes, one.effective_sample_sizes
+    )
+    for name in one.per_query:
+        np.testing.assert_array_equal(other.per_query[name], one.per_query[name])

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank._rows import GroupedRows
+from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
 from skrank.exceptions import InvalidParameterError
 from skrank.export import load_model, save_model
@@ -150,6 +151,28 @@ def test_validation_queries_choose_the_epoch():
         Y[:600], ranker.predict(X[:600]), np.arange(101) * 6
     )
     assert_allclose(np.nanmean(values), ranker.validation_curve_.max())
+
+
+def test_the_best_iteration_is_the_one_that_was_kept():
+    rows, y, groups = make_ranking(n_queries=60, noise=2.0, random_state=0)
+    train, held = groups < 40, groups >= 40
+    places = np.arange(len(y)) % 10 + 1
+    ranker = DualLearningRanker(
+        hidden_layer_sizes=(16,), max_iter=40, n_iter_no_change=3, random_state=0
+    )
+    ranker.fit(
+        rows[train],
+        (y[train] > 1).astype(float),
+        groups[train],
+        positions=places[train],
+        X_val=rows[held],
+        y_val=y[held],
+        groups_val=groups[held],
+    )
+    curve = ranker.validation_curve_
+    assert ranker.best_iteration_ == 1 + curve.argmax() < ranker.n_iter_
+    assert ranker.n_iter_ == len(curve)
+    assert ranker.score(rows[held], y[held], groups[held]) == curve.max()
 
 
 def test_positions_are_routed():

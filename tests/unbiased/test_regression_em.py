@@ -187,3 +187,15 @@ def test_bad_clicks_are_refused():
         _fit(clicks=np.zeros(len(X)))
     with pytest.raises(InvalidParameterError, match="max_iter must be"):
         _fit(max_iter=0)
+
+
+@pytest.mark.filterwarnings("ignore:RegressionEM did not converge")
+def test_the_loss_is_a_mean_over_weighted_rows():
+    weight = np.random.RandomState(0).exponential(size=len(X))
+    model = RegressionEM(LinearRegression(), max_iter=1, tol=0.0)
+    model.fit(X, CLICKS, GROUPS, positions=POSITIONS, sample_weight=weight)
+    chance = model.examination_[POSITIONS - 1]
+    chance = chance * np.clip(model.predict(X), 1e-6, 1 - 1e-6)
+    losses = -np.log(np.where(CLICKS > 0, chance, 1 - chance))
+    expected = (weight * losses).sum() / weight.sum()
+    assert_allclose(model.loss_curve_, [expected], rtol=1e-10)

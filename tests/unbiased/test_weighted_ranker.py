@@ -260,3 +260,25 @@ def test_clicks_are_needed():
 def test_parameters_out_of_range_are_refused(change, message):
     with pytest.raises(InvalidParameterError, match=message):
         _fit(RankSVM(), **change)
+
+
+class RidgeThatCounts(Ridge):
+    """A regression that notes how many rows it learned from."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.n_rows_ = len(y)
+        return super().fit(X, y, sample_weight)
+
+
+def test_clicks_without_weight_make_no_queries():
+    clicked = np.flatnonzero(CLICKS)
+    weight = np.ones(len(X))
+    weight[clicked[::2]] = 0.0
+    ranker = PropensityWeightedRanker(RidgeThatCounts(), CURVE, estimate="clicks")
+    ranker.fit(X, CLICKS, GROUPS, positions=POSITIONS, sample_weight=weight)
+    sizes = np.bincount(GROUPS)[GROUPS[clicked[1::2]]]
+    assert ranker.estimator_.n_rows_ == sizes.sum()
+    with pytest.raises(
+        ValueError, match="y holds no clicks, so that estimate='clicks'"
+    ):
+        ranker.fit(X, CLICKS, GROUPS, positions=POSITIONS, sample_weight=1 - CLICKS)

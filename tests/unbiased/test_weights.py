@@ -169,3 +169,14 @@ def test_a_number_that_stands_for_no_place_is_refused(ranker, last):
     words = f"positions must hold .* from 1 to 1000000, .*; row 3 has {last}$"
     with pytest.raises(ValueError, match=words):
         clone(ranker).fit(X, clicks, groups, positions=[1, 2, 3, last] * 50)
+
+
+def test_curves_are_read_by_place_where_places_have_gaps():
+    places = Places.of(np.array([5, 3, 9]))
+    curve = np.array([1.0, 0.8, 0.6, 0.4, 0.2])
+    assert places.read(curve, 9.0).tolist() == [1.0, 0.6, 0.2, 9.0]
+
+
+def test_shares_of_clicks_are_clicks():
+    weights = inverse_propensity_weights([0.5, 0.0, 0.01], [0.5, 0.5, 0.25])
+    assert weights.tolist() == [2.0, 1.0, 4.0]
