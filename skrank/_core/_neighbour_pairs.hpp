@@ -21,11 +21,15 @@ struct Perturbed {
     int n_rankings;
 };
 
+// The loops over the terms of a series are unrolled: their coefficients are divisions
+// otherwise, one after the other.
+
 // log(1 + z) for z in [0, 1], by the series of the inverse hyperbolic tangent of
 // z / (2 + z), whose square is at most 1 / 9.
 SKRANK_INLINE Vec log_one_plus(Vec z) {
     const Vec t = z / (2.0 + z), square = t * t;
     Vec sum = {};
+#pragma GCC unroll 18
     for (int k = 35; k > 0; k -= 2) sum = sum * square + 1.0 / k;
     return 2.0 * t * sum;
 }
@@ -42,24 +46,30 @@ SKRANK_INLINE Vec log_of_normal(Vec x) {
     const Vec k = (Vec)(exponent + 0x4338000000000000) - 6755399441055744.0;
     const Vec t = (z - 1.0) / (z + 1.0), square = t * t;
     Vec series = {};
+#pragma GCC unroll 10
     for (int j = 21; j > 1; j -= 2) series = series * square + 1.0 / j;
     return k * ln2_high + (2.0 * t + (2.0 * t * square * series + k * ln2_low));
 }
 
 // Draws from the logistic distribution: scale * log(u / (1 - u)) where u is bits + 1/2 in
 // units of 2^-32.
+SKRANK_INLINE Vec logistic_of(const uint32_t *bits, double scale) {
+    using Bits = uint32_t __attribute__((vector_size(LANES * sizeof(uint32_t))));
+    Bits some;
+    std::memcpy(&some, bits, sizeof some);
+    // Whole numbers below 2^52 are the low bits of 2^52.
+    const Mask wide = __builtin_convertvector(some, Mask) | 0x4330000000000000;
+    const Vec u = (((Vec)wide - 4503599627370496.0) + 0.5) / 4294967296.0;
+    return scale * log_of_normal(u / (1.0 - u));
+}
+
 SKRANK_CLONES static void logistic_draws(const uint32_t *bits, Index n, double scale,
                                          double *out) {
-    using Bits = uint32_t __attribute__((vector_size(LANES * sizeof(uint32_t))));
-    for (Index i = 0; i < n; i += LANES) {
-        const int m = static_cast<int>(std::min<Index>(LANES, n - i));
-        Bits some = {};
-        std::memcpy(&some, bits + i, m * sizeof(uint32_t));
-        // Whole numbers below 2^52 are the low bits of 2^52.
-        const Mask wide = __builtin_convertvector(some, Mask) | 0x4330000000000000;
-        const Vec u = (((Vec)wide - 4503599627370496.0) + 0.5) / 4294967296.0;
-        store_some(out + i, m, scale * log_of_normal(u / (1.0 - u)));
-    }
+    Index i = 0;
+    for (; i + LANES <= n; i += LANES) store(out + i, logistic_of(bits + i, scale));
+    uint32_t rest[LANES] = {};
+    std::copy(bits + i, bits + n, rest);
+    store_some(out + i, static_cast<int>(n - i), logistic_of(rest, scale));
 }
 
 constexpr int DRAWS_AT_ONCE = 1 << 14;
@@ -71,13 +81,17 @@ static void draw_logistic(const uint32_t *bits, Index n, double scale, double *o
     });
 }
 
-// Pairs of a ranking by the difference of their scores, that of the preferred document
-// first. The arrays have room for PADDING more.
+// Pairs by the difference of their scores, that of the preferred document first. The
+// arrays have room for PADDING more.
 struct NeighbourPairs {
     double *gap, *cost, *slope, *curvature;
     int *preferred, *other;
     int count;
 };
+
+// Pairs of several rankings are looked at together, as long as they are no more than these
+// or the documents of the query: a few pairs would leave most of a vector empty.
+constexpr int PAIRS_AT_ONCE = 256;
 
 // The loss of the pairs; fills in the slopes and curvatures.
 SKRANK_CLONES static double neighbour_terms(NeighbourPairs pairs) {
@@ -175,7 +189,8 @@ static void neighbour_losses(const Queries &queries, const double *scores,
                              const Perturbed &perturbed, const double *weight,
                              const double *scale, double *values, double *gradient,
                              double *hessian, int n_threads) {
-    const Room room = {queries.longest() + PADDING, 6 + SORT_WORK_DOUBLES, 3};
+    const Index longest = std::max<Index>(queries.longest(), PAIRS_AT_ONCE);
+    const Room room = {longest + PADDING, 6 + SORT_WORK_DOUBLES, 3};
     for_each_query(queries, PAIR_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
         if (q.size < 2 || scale[q.number] == 0.0) return;
         const double *x = scores + q.start, *grade = perturbed.grade + q.start;
@@ -188,20 +203,39 @@ static void neighbour_losses(const Queries &queries, const double *scores,
         int *order = scratch.indices(0);
         int few[FEW_DOCUMENTS];
         const int n_few = few_documents(grade, q.size, few);
+        const int most = std::max<int>(q.size, PAIRS_AT_ONCE);
         double total = 0.0;
+        const auto settle = [&]() {
+            total += neighbour_terms(pairs);
+            for (int k = 0; k < pairs.count; k++) {
+                const int p = pairs.preferred[k], o = pairs.other[k];
+                grad[p] -= pairs.slope[k], grad[o] += pairs.slope[k];
+                hess[p] += pairs.curvature[k], hess[o] += pairs.curvature[k];
+            }
+            pairs.count = 0;
+        };
+        struct Document {
+            int row;
+            double grade, gain, score;
+        };
+        const auto document = [&](int row) {
+            return Document{row, grade[row], gain[row], x[row]};
+        };
         for (int t = 0; t < perturbed.n_rankings; t++) {
             if (scratch.spend(40 * (int64_t)q.size)) break;
             const double *noise = perturbed.noise + t * perturbed.stride + q.start;
             for (int i = 0; i < q.size; i++) key[i] = x[i] + noise[i];
             pad(key, q.size, -std::numeric_limits<double>::infinity());
-            pairs.count = 0;
-            const auto add = [&](int r, int a, int b) {
-                const bool right = grade[a] > grade[b];
-                const int p = right ? a : b, o = right ? b : a, k = pairs.count;
-                const double difference = std::fabs(gain[p] - gain[o]);
+            if (pairs.count + q.size > most) settle();
+            const int earlier = pairs.count;
+            const auto add = [&](int r, const Document &a, const Document &b) {
+                // Without branches: which one is preferred is a matter of chance.
+                const int right = a.grade > b.grade, rows[] = {b.row, a.row};
+                const int p = rows[right], k = pairs.count;
+                const double difference = std::fabs(a.gain - b.gain);
                 const double cost = share * perturbed.by_rank[r] * difference;
-                pairs.preferred[k] = p, pairs.other[k] = o;
-                pairs.gap[k] = x[p] - x[o];
+                pairs.preferred[k] = p, pairs.other[k] = rows[1 - right];
+                pairs.gap[k] = (2 * right - 1) * (a.score - b.score);
                 pairs.cost[k] = weight ? cost * weight[q.start + p] : cost;
                 pairs.count += difference != 0.0;  // else the next one takes its place
             };
@@ -210,24 +244,25 @@ static void neighbour_losses(const Queries &queries, const double *scores,
                 const Neighbours next = neighbours_of(key, q.size, few[i]);
                 tied = next.tied;
                 if (tied) break;  // its neighbours are no documents then
-                if (next.below >= 0) add(next.rank, few[i], next.below);
+                const Document own = document(few[i]);
+                if (next.below >= 0) add(next.rank, own, document(next.below));
                 // A pair of two of the few is that of the upper one.
                 const bool alone = next.above >= 0 &&
                                    std::find(few, few + n_few, next.above) == few + n_few;
-                if (alone) add(next.rank - 1, next.above, few[i]);
+                if (alone) add(next.rank - 1, document(next.above), own);
             }
             if (tied) {
-                pairs.count = 0;
+                pairs.count = earlier;
                 sort_descending(key, q.size, scratch.array(6), sorted, order);
-                for (int r = 0; r + 1 < q.size; r++) add(r, order[r], order[r + 1]);
-            }
-            total += neighbour_terms(pairs);
-            for (int k = 0; k < pairs.count; k++) {
-                const int p = pairs.preferred[k], o = pairs.other[k];
-                grad[p] -= pairs.slope[k], grad[o] += pairs.slope[k];
-                hess[p] += pairs.curvature[k], hess[o] += pairs.curvature[k];
+                Document upper = document(order[0]);
+                for (int r = 0; r + 1 < q.size; r++) {
+                    const Document lower = document(order[r + 1]);
+                    add(r, upper, lower);
+                    upper = lower;
+                }
             }
         }
+        settle();
         values[q.number] = total;
     });
 }

@@ -12,16 +12,17 @@ namespace skrank {
 constexpr int SORT_WORK_DOUBLES = 2;  // work space per document
 constexpr int SORT_BLOCK = 16;
 
-// Sorts up to 16 documents by counting, for each one, those that come before it.
-SKRANK_INLINE void sort_block(const double *x, int first, int n, double *keys,
+// Sorts up to N documents by counting, for each one, those that come before it.
+template <int N>
+SKRANK_INLINE void sort_up_to(const double *x, int first, int n, double *keys,
                               int *order) {
     const double lowest = -std::numeric_limits<double>::infinity();
-    double block[SORT_BLOCK];
+    double block[N];
     for (int i = 0; i < n; i++) block[i] = x[i] == x[i] ? x[i] : lowest;
-    for (int i = n; i < SORT_BLOCK; i++) block[i] = lowest;
+    for (int i = n; i < N; i++) block[i] = lowest;
     const Mask lane = {0, 1, 2, 3};
-    int64_t ranks[SORT_BLOCK];
-    for (int v = 0; v < SORT_BLOCK; v += LANES) {
+    int64_t ranks[N];
+    for (int v = 0; v < N; v += LANES) {
         const Vec mine = load(block + v);
         Mask rank = {};
         for (int j = 0; j < v; j++) rank -= (block[j] + Vec{}) >= mine;
@@ -29,13 +30,24 @@ SKRANK_INLINE void sort_block(const double *x, int first, int n, double *keys,
             const Vec other = block[j] + Vec{};
             rank -= (other > mine) | ((other == mine) & (lane > j - v));
         }
-        for (int j = v + LANES; j < SORT_BLOCK; j++) rank -= (block[j] + Vec{}) > mine;
+        for (int j = v + LANES; j < N; j++) rank -= (block[j] + Vec{}) > mine;
         std::memcpy(ranks + v, &rank, sizeof rank);
     }
     for (int i = 0; i < n; i++) {
         keys[ranks[i]] = block[i];
         order[ranks[i]] = first + i;
     }
+}
+
+// Sorts up to 16 documents; the comparisons grow with the square of what they fill.
+SKRANK_INLINE void sort_block(const double *x, int first, int n, double *keys,
+                              int *order) {
+    if (n <= SORT_BLOCK / 2)
+        sort_up_to<SORT_BLOCK / 2>(x, first, n, keys, order);
+    else if (n <= SORT_BLOCK * 3 / 4)
+        sort_up_to<SORT_BLOCK * 3 / 4>(x, first, n, keys, order);
+    else
+        sort_up_to<SORT_BLOCK>(x, first, n, keys, order);
 }
 
 // Merges [0, middle) and [middle, n); ties come from the left.

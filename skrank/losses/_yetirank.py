@@ -119,10 +119,10 @@ class _PreparedPerturbed(PreparedLoss):
         self._draw(0)
 
     def _draw(self, number):
-        rng = np.random.default_rng([self.seed, number])
         shape = (self.n_rankings, self.n_documents)
-        # From 32 bits each: many times as fast as ``rng.logistic``.
-        bits = rng.integers(2**32, size=shape, dtype=np.uint32)
+        # From half a raw number each: many times as fast as ``Generator.logistic``.
+        raw = np.random.PCG64([self.seed, number]).random_raw((np.prod(shape) + 1) // 2)
+        bits = raw.view(np.uint32)[: np.prod(shape)].reshape(shape)
         self.noise = _lambda_losses.logistic_noise(bits, self.scale, self.n_threads)
 
     def drawn_anew(self, number: int):

@@ -71,7 +71,7 @@ def test_values_are_means_over_the_rankings(decay, weighted, graded):
 # of a long query, their neighbours are looked for.
 @pytest.mark.parametrize("n_few", [None, 1, 5, 12])
 def test_derivatives_are_sums_over_the_rankings(n_few, rng):
-    sizes = [4, 60, 9, 83]
+    sizes = [4, 60, 9, 83, 300]  # all rankings at once, some of them, or one
     ptr = np.append(0, np.cumsum(sizes))
     n = ptr[-1]
     y = rng.integers(0, 4, n).astype(float)
