@@ -39,7 +39,7 @@ from skrank.rankers._query_sampling import (
 )
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 from skrank.rankers._row_order import ordered_by_content
-from skrank.rankers._tree_ranker import BaseTreeRanker
+from skrank.rankers._tree_ranker import CATEGORY_SMOOTHING, BaseTreeRanker
 from skrank.trees import TreeEnsemble
 from skrank.trees._early_exit import scores_of_contenders
 
@@ -100,8 +100,8 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
     leaf_iterations : int, default=1
         Number of Newton steps that find the values of the leaves of a tree, once its
         splits are found. Each takes the gradients anew at the scores to which the last
-        one has led, and is halved up to three times until the loss falls. If it does
-        not, the first step is taken as a whole, and a later one is not taken and ends
+        one has led, and is halved up to three times until the loss and its penalties
+        fall. If they do not, the first step is taken as a whole, and a later one is not taken and ends
         them. The learning rate multiplies what they come to.
     dropout : float, default=0.0
         Chance of each earlier round to be left out while the trees of a round are
@@ -489,6 +489,7 @@ class Boosting(AdditiveRun):
         self.options["learning_rate"] = self._next_rate(gradient, hessian, iteration)
         unit = self.ranker.hessian_unit_
         self.options["l2"] = self.ranker.l2_regularization * unit
+        self.options["smoothing"] = CATEGORY_SMOOTHING * unit
         if self.linear is not None:
             self.linear.l2 = self.ranker.linear_l2 * unit
         self.before_trees(iteration)

@@ -16,7 +16,7 @@ from skrank.losses import BaseLoss, LogisticLoss, SquaredLoss
 from skrank.losses._base import with_seeds
 from skrank.rankers._rounds import draw_seed
 from skrank.rankers._row_order import ordered_by_content
-from skrank.rankers._tree_ranker import BaseTreeRanker
+from skrank.rankers._tree_ranker import CATEGORY_SMOOTHING, BaseTreeRanker
 from skrank.trees import TreeEnsemble
 
 
@@ -115,6 +115,7 @@ class RandomForestRanker(BaseTreeRanker):
             data.X.shape[1],
             learning_rate=1.0 / self.n_estimators,
             random_thresholds=self.splitter == "random",
+            smoothing=CATEGORY_SMOOTHING * float(np.mean(hessian)),
         )
         monitor = Monitor(report=self._reports(given))
         monitor.start(None)

@@ -30,6 +30,9 @@ from skrank.trees import BinMapper, CategoryEncoder
 from skrank.trees._bins import thresholds_at
 from skrank.trees._grower import Grower
 
+#: Documents of mean Hessian, without gradient, that a category has beside its own where
+#: categories are ordered; LightGBM's constant of this size is a sum of Hessians.
+CATEGORY_SMOOTHING = 10.0
 #: Depth of symmetric trees of which none is given: each level doubles their leaves.
 _SYMMETRIC_DEPTH = 6
 
@@ -51,7 +54,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         Maximum depth of a tree; None sets no limit, and one of 6 on symmetric trees.
     min_samples_leaf : int, default=20
         Minimum number k of documents in a leaf. When a node of n documents is split,
-        each side must also hold k / n of its sum of Hessians.
+        each side must also hold k / n of its sum of Hessians, unless k is 1.
     min_hessian_leaf : float, default=1e-3
         Minimum sum of Hessians in a leaf.
     l2_regularization : float, default=0.0

@@ -31,12 +31,13 @@ _NODE_FIELDS = (
 class TreeEnsemble(Parameters, BaseEstimator):
     r"""Sum of trees, stored in arrays over all nodes.
 
-    .. math:: F_k(x) = b_k + \sum_{t : o_t = k} v_{\mathrm{leaf}_t(x)}
+    .. math:: F_k(x) = \sum_{t : o_t = k} v_{\mathrm{leaf}_t(x)}
 
-    where :math:`F_k` is the k-th score of a row, :math:`b_k` its start and :math:`o_t`
-    the score that tree t adds to. A row goes to the left child of a node if its value
-    is at most the threshold of the node, and to the right child otherwise, which is the
-    next node in the arrays. Rankers make an ensemble by `empty` and `append`.
+    where :math:`F_k` is the k-th score of a row, but for where it starts, and
+    :math:`o_t` the score that tree t adds to. A row goes to the left child of a node if
+    its value is at most the threshold of the node, and to the right child otherwise,
+    which stands next to the left one in the arrays. Rankers make an ensemble by `empty`
+    and `append`.
 
     Parameters
     ----------

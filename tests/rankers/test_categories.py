@@ -110,6 +110,27 @@ def test_all_rankers_of_trees_take_names(ranker, data):
     np.testing.assert_array_equal(scores, ranker.predict(frame))
 
 
+@pytest.mark.parametrize("growth", ["leaf", "symmetric"])
+@pytest.mark.parametrize("cls", [LambdaMART, YetiRank, MART, RandomForestRanker])
+def test_the_unit_of_weights_does_not_matter(cls, growth):
+    # Of the levels most are rare, so that their order depends on what they are drawn to.
+    rng = np.random.default_rng(0)
+    X, y, groups = make_ranking(
+        n_queries=60, n_features=3, n_informative=3, random_state=0
+    )
+    frequency = 1.0 / np.arange(1, 41)
+    codes = rng.choice(40, size=len(y), p=frequency / frequency.sum())
+    y = y + np.round(2 * rng.random(40))[codes]
+    rows = np.column_stack([X, codes])
+    ranker = cls(categorical_features=[3], growth=growth, **FAST)
+    scores = [
+        ranker.fit(rows, y, groups, sample_weight=np.full(len(y), w)).predict(rows)
+        for w in (1.0, 1024.0)
+    ]
+    assert (ranker.ensemble_.category_ >= 0).any()
+    np.testing.assert_array_equal(*scores)
+
+
 def test_integers_have_names_by_the_name_of_their_column(data):
     frame, codes, y, groups = data
     frame = frame.assign(site=np.nan_to_num(codes[:, 1]).astype(int))
