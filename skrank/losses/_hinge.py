@@ -10,7 +10,12 @@ from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval, NonNegative
 from skrank.losses._base import finite_evaluation
 from skrank.losses._functional import BaseMarginLoss, hinge
-from skrank.losses._pairs import PreparedPairs
+from skrank.losses._pairs import (
+    WIDEST,
+    PairIndex,
+    PreparedPairs,
+    queries_wider_than,
+)
 
 
 class _Ramp(BaseMarginLoss):
@@ -30,14 +35,7 @@ class _Ramp(BaseMarginLoss):
 
     def margin_loss(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Loss and slope of single margins; see `BaseMarginLoss.margin_loss`."""
-        margin, cap, width = self._shape()
-        # Beyond the cap all is constant, and sums of large numbers would cancel.
-        gap = np.minimum(margin - margins, cap + width)
-        values, slopes = hinge(gap, width)
-        if cap < np.inf:
-            excess, excess_slopes = hinge(gap - cap, width)
-            values, slopes = values - excess, slopes - excess_slopes
-        return values, -slopes
+        return _ramp_of(margins, *self._shape())
 
     def _prepare_pairs(self, *rows):
         return PreparedRamp(*rows, shape=self._shape())
@@ -111,8 +109,8 @@ class HingeLoss(_Ramp):
     .. math:: L(z) = \frac{\max(0, M - z)^2 - \max(0, M - \mu - z)^2}{2 \mu},
 
     which is at most :math:`\mu / 2` below the hinge, for solvers that need a smooth
-    loss. Over pairs, its values and gradients lose digits where scores exceed the width
-    by many orders of magnitude.
+    loss. A query whose scores differ by more than 10⁷ widths is summed pair by pair,
+    because the difference would lose its digits.
 
     With a margin of 0, scores that are all zero are a minimum: L-BFGS stops where it
     starts, at coefficients of zero. Take a margin above 0, whose size only sets the
@@ -231,8 +229,8 @@ class LVQ2Loss(_Ramp):
     scores a gradient of zero; `HingeLoss` says where every tie steps.
 
     Complexity: O(n_documents n_labels), or O(m log m) per query of m documents, as the
-    difference of two sums of hinges. Values of pairs (not gradients) lose digits where
-    scores exceed the cap by many orders of magnitude.
+    difference of two sums of hinges. A query whose scores differ by more than 10⁷ caps
+    or widths is summed pair by pair, because the difference would lose its digits.
 
     Parameters
     ----------
@@ -276,6 +274,17 @@ class LVQ2Loss(_Ramp):
     @classmethod
     def _variants(cls):
         return [*super()._variants(), {"cap": 0.7, "margin": 0.3}, {"cap": np.inf}]
+
+
+def _ramp_of(margins, margin, cap, width) -> tuple[np.ndarray, np.ndarray]:
+    """Return hinges of margins, cut off at the cap, and their slopes."""
+    # Beyond the cap all is constant, and sums of large numbers would cancel.
+    gap = np.minimum(margin - margins, cap + width)
+    values, slopes = hinge(gap, width)
+    if cap < np.inf:
+        excess, excess_slopes = hinge(gap - cap, width)
+        values, slopes = values - excess, slopes - excess_slopes
+    return values, -slopes
 
 
 class PreparedHinge(PreparedPairs):
@@ -359,6 +368,12 @@ class PreparedRamp(PreparedHinge):
             excess, slopes = self._hinge(raw, self.margin - self.cap)
             most = self.cap * _segments.segment_sum(self.preferred, self.ptr)
             values, gradient = np.clip(values - excess, 0.0, most), gradient - slopes
+        wide = self._wide_queries(raw)
+        if len(wide):
+            part, rows = self._part(wide)
+            values[wide], slopes = part._pair_by_pair(raw[rows])
+            if self.width > 0.0:  # else there is a rule for ties
+                gradient[rows] = slopes
         if self.stuck_at_zero:
             # The kernel's slope at the kink is 0, and no solver would leave a start
             # where all scores are equal; eq. 28 of Fang steps where E_u - E_v >= 0.
@@ -374,6 +389,27 @@ class PreparedRamp(PreparedHinge):
         inner, inner_slope = self.at_margin(raw, margin - self.width, True)
         scale = 0.5 / self.width
         return scale * (outer - inner), scale * (outer_slope - inner_slope)
+
+    def _wide_queries(self, raw):
+        """Return the queries in which differences of sums would lose digits."""
+        finest = min(self.cap, self.width if self.width > 0.0 else np.inf)
+        return queries_wider_than(WIDEST * finest, raw, self.ptr)
+
+    def _pair_by_pair(self, raw):
+        """Values and gradient without differences of sums."""
+        losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
+        for rows, better, worse in PairIndex(self).blocks():
+            scores, n = raw[rows], len(losses[rows])
+            values, slopes = _ramp_of(
+                scores[better] - scores[worse], self.margin, self.cap, self.width
+            )
+            if self.weight is not None:
+                weight = self.weight[rows][better]
+                values, slopes = weight * values, weight * slopes
+            losses[rows] += np.bincount(better, values, n)
+            gradient[rows] += np.bincount(better, slopes, n)
+            gradient[rows] -= np.bincount(worse, slopes, n)
+        return _segments.segment_sum(losses, self.ptr), gradient
 
     def _is_flat(self, raw):
         """Rows of queries whose scores are all equal."""

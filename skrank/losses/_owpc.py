@@ -13,9 +13,11 @@ from skrank._core._validation import as_numbers, calling, check_arguments
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._functional import hinge
 from skrank.losses._pairs import (
+    WIDEST,
     PairIndex,
     PreparedPairs,
     given_pairs_of_queries,
+    queries_wider_than,
     query_factor,
 )
 from skrank.metrics._gain import numbers_of_function
@@ -67,7 +69,9 @@ class OWPCLoss(BaseLoss):
         pairs; with "query" the latter are scaled so that all of a query together weigh
         the mean weight of its rows.
     width : float, default=0.0
-        Length of the parabola that replaces the kink of a linear hinge; 0 keeps it.
+        Length of the parabola that replaces the kink of a linear hinge; 0 keeps it. A
+        query whose scores differ by more than 10⁷ widths costs O(m) for each preferred
+        document, since the difference of two sums would lose its digits.
 
     References
     ----------
@@ -219,7 +223,33 @@ class _PreparedOWPC(PreparedPairs):
         outer, outer_slope = self._hinge(raw, self.margin, True)
         inner, inner_slope = self._hinge(raw, self.margin - self.width, True)
         scale = 0.5 / self.width
-        return scale * (outer - inner), scale * (outer_slope - inner_slope)
+        values, gradient = scale * (outer - inner), scale * (outer_slope - inner_slope)
+        for query in queries_wider_than(WIDEST * self.width, raw, self.ptr):
+            rows = slice(self.ptr[query], self.ptr[query + 1])
+            values[query], gradient[rows] = self._one_by_one(raw, rows)
+        return values, gradient
+
+    def _one_by_one(self, raw, rows):
+        """Value and gradient of one query, one preferred document after the other."""
+        scores, total, gradient = raw[rows], 0.0, np.zeros(len(raw[rows]))
+        order, lower = self.order[rows], self.lower[rows]
+        weight = self.weight[rows]
+        for first in np.unique(lower[lower < len(order)]):
+            worse = order[first:]
+            worse = worse[np.argsort(-scores[worse], kind="stable")]
+            others = scores[worse]
+            # Equal scores share the weights of their places.
+            runs = np.flatnonzero(np.append(True, others[1:] != others[:-1]))
+            sizes = np.diff(np.append(runs, len(others)))
+            share = np.add.reduceat(self.alpha[: len(others)], runs) / sizes
+            share = np.repeat(share, sizes)
+            for u in order[lower == first]:
+                values, slopes = hinge(self.margin - (scores[u] - others), self.width)
+                pull = weight[u] * share * slopes
+                total += weight[u] * float(share @ values)
+                gradient[worse] += pull
+                gradient[u] -= pull.sum()
+        return total, gradient
 
     def _hinge(self, raw, margin, squared):
         return _pair_losses.owa_hinge(

@@ -17,6 +17,7 @@ from skrank.losses import (
     MagnitudePreservingLoss,
     MCELoss,
     OWPCLoss,
+    PerceptronLoss,
     RankCosineLoss,
     SampledPairsLoss,
     SquaredHingeLoss,
@@ -390,3 +391,78 @@ def test_held_deltas_do_not_move_with_the_scores(measure):
 )
 def test_deltas_of_other_forms_cannot_be_held(loss):
     assert not hasattr(loss.prepare(Y, PTR), "held_at")
+
+
+def smooth_ramp(gap, cap, width):
+    """A ramp and its slope by its four parts, without differences of large numbers."""
+    if width and 0 < gap < width:
+        return gap**2 / (2 * width), gap / width
+    if gap <= 0:
+        return 0.0, 0.0
+    if gap < cap:
+        return gap - width / 2, 1.0
+    if gap >= cap + width:
+        return cap, 0.0
+    return cap - (cap + width - gap) ** 2 / (2 * width), (cap + width - gap) / width
+
+
+@pytest.mark.parametrize("size", [3e7, 1e12, 1e17])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        HingeLoss(width=0.5),
+        PerceptronLoss(width=0.25),
+        LVQ2Loss(2.0, margin=1.0),
+        LVQ2Loss(2.0, margin=1.0, width=0.5),
+    ],
+    ids=str,
+)
+def test_scores_far_beyond_the_width(loss, size):
+    """A query beside another one, of which the sums would lose all digits."""
+    _, cap, width = loss._shape()
+    scores = SCORES.copy()
+    scores[-40:-30] *= size  # and thirty documents close together
+    prepared = loss.prepare(Y, PTR, WEIGHT)
+    values, gradient = prepared.value_gradient(scores)
+    expected, slopes = np.zeros(len(SIZES)), np.zeros(N)
+    for q, u, v in pairs():
+        gap = loss._shape()[0] - (scores[u] - scores[v])
+        value, slope = smooth_ramp(gap, cap, width)
+        expected[q] += WEIGHT[u] * value
+        slopes[u] -= WEIGHT[u] * slope
+        slopes[v] += WEIGHT[u] * slope
+    assert_allclose(values, expected, rtol=1e-12)
+    assert_allclose(gradient, slopes, rtol=1e-9, atol=1e-9)
+    # The query by itself, and the others beside any query, have the same bits.
+    alone = loss.prepare(Y[-40:], [0, 40], WEIGHT[-40:]).value_gradient(scores[-40:])
+    assert_array_equal(alone[0], values[-1:])
+    assert_array_equal(alone[1], gradient[-40:])
+    assert_array_equal(values[:-1], prepared.value_gradient(SCORES)[0][:-1])
+
+
+@pytest.mark.parametrize("size", [3e7, 1e12, 1e17])
+@pytest.mark.parametrize("normalization", ["pair", "query", "document"])
+def test_owpc_of_scores_far_beyond_the_width(normalization, size):
+    loss = OWPCLoss(width=0.5, normalization=normalization)
+    scores = SCORES.copy()
+    scores[-40:-30] *= size
+    scores[-8:-4] = scores[-4]  # some are equal
+    values, gradient = loss.prepare(Y, PTR, WEIGHT).value_gradient(scores)
+    # Given pairs are looked at one by one; without a width the sums do not cancel.
+    given = np.array([(u, v) for _, u, v in pairs()])
+    one_by_one = ExplicitPairsLoss(loss, given).prepare(Y, PTR, WEIGHT)
+    expected, slopes = one_by_one.value_gradient(scores)
+    assert_allclose(values, expected, rtol=1e-12)
+    assert_allclose(gradient, slopes, rtol=1e-9, atol=1e-9)
+
+
+def test_a_little_beyond_what_sums_can_do_nothing_jumps():
+    for loss in (HingeLoss(width=0.5), LVQ2Loss(), OWPCLoss(width=0.5)):
+        for limit in (1.0, 0.5):
+            scores = SCORES.copy()
+            scores[-1] = scores[-40:-1].min() + limit * 0.999999e7
+            below, slope = loss.prepare(Y, PTR).value_gradient(scores)
+            scores[-1] = scores[-40:-1].min() + limit * 1.000001e7
+            above, other = loss.prepare(Y, PTR).value_gradient(scores)
+            assert_allclose(above, below, rtol=1e-5)
+            assert_allclose(other, slope, rtol=1e-6, atol=1e-6)
