@@ -20,8 +20,8 @@ from skrank.metrics._gain import numbers_of_function
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
 BLOCK = 1 << 15
-# Largest range of scores, in units of what a loss tells apart, in which the difference of
-# two sums over pairs keeps half of its digits.
+# Largest range of scores, in units of what a loss tells apart, in which the difference
+# of two sums over pairs keeps half of its digits.
 WIDEST = 1e7
 # Up to so many different grades, all pairs of grades are tried to find out whether
 # their weight depends on the better one alone.
