@@ -1,5 +1,6 @@
 """Which columns of the rows hold names, as a fitted model takes them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,11 @@ def _own_categories(step: Any, d: int) -> np.ndarray:
 
 
 def levels_as_given(
-    estimator: Any, X: Any, reaching: Any, data: np.ndarray
+    estimator: Any,
+    X: Any,
+    reaching: Any,
+    data: np.ndarray,
+    chosen: Sequence[int] | slice = slice(None),
 ) -> np.ndarray | None:
     """Return values of features in which those of categorical columns are as given.
 
@@ -88,12 +93,14 @@ def levels_as_given(
         Rows, as the user has them.
     reaching : array-like of shape (n_documents, n_features_of_last_step)
         Rows, as they reach the last step.
-    data : ndarray of shape (n_documents, n_features_of_last_step)
-        Numbers that this step makes of them.
+    data : ndarray of shape (n_chosen, n_features_of_last_step)
+        Numbers that this step makes of the chosen rows.
+    chosen : sequence of int, default=slice(None)
+        Rows that are wanted; all by default.
 
     Returns
     -------
-    ndarray of shape (n_documents, n_features_of_last_step), dtype object, or None
+    ndarray of shape (n_chosen, n_features_of_last_step), dtype object, or None
         Strings and numbers, None where a level is missing; None if there is no
         categorical column.
     """
@@ -107,7 +114,7 @@ def levels_as_given(
         rows = np.asarray(rows, dtype=object)
     values = data.astype(object)
     for j in categorical.tolist():
-        column = values_of(column_of(rows, j))
+        column = values_of(column_of(rows, j))[chosen]
         known = ~missing_in(column)
         values[:, j] = None
         values[known, j] = [_whole(level) for level in column[known].tolist()]

@@ -205,16 +205,17 @@ def explain_preference(
     reaching = rows_of_last_step(estimator, X, groups)
     rows = last._check_rows(reaching, reset=False)
     pair = [check_place(a, "a", rows.shape[0]), check_place(b, "b", rows.shape[0])]
-    first, second = rows[[pair[0]]], rows[[pair[1]]]
-    values, base = explainer.explain(first, second, 1)
-    levels = levels_as_given(estimator, X, reaching, _dense(rows))
+    both = rows[pair]
+    values, base = explainer.explain(both[:1], both[1:], 1)
+    data = _dense(both)  # of all rows, it would not fit into memory
+    levels = levels_as_given(estimator, X, reaching, data, pair)
     return PreferenceExplanation(
         values=values[0],
         scores=np.array([base + values[0].sum(), base]),
-        data=_dense(rows[pair]),
+        data=data,
         feature_names=_names(estimator, last, X),
         documents=(pair[0], pair[1]),
-        display_data=None if levels is None else levels[pair],
+        display_data=levels,
     )
 
 

@@ -3,6 +3,8 @@
 from itertools import combinations
 from math import factorial
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -293,3 +295,19 @@ def test_one_document_and_no_split(ragged):
         explanation = shap_values(stump, X, background)
         assert not explanation.values.any()
         np.testing.assert_allclose(explanation.scores, stump.predict(X))
+
+
+def test_two_documents_of_many_sparse_ones_take_little_memory():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2000, 20_000), density=1e-3, rng=rng, format="csr")
+    groups = np.repeat(np.arange(50), 40)
+    y = rng.integers(0, 3, 2000)
+    options = {"n_estimators": 2, "min_samples_leaf": 1, "random_state": 0}
+    ranker = MART(**options).fit(X, y, groups)
+    expected = explain_preference(ranker, X[:2], 0, 1)
+    tracemalloc.start()
+    found = explain_preference(ranker, X, 0, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert peak < X.shape[0] * X.shape[1]  # a byte for each number, if it were dense
