@@ -61,7 +61,17 @@ def _has_text(objects: np.ndarray) -> bool:
 
 
 def _no_number(array: np.ndarray) -> Any:
-    """Return the first of some objects that is no number."""
+    """Return the first of some objects that is no number, or too large for a float."""
     items = array.ravel().tolist()
-    others = (item for item in items if not isinstance(item, numbers.Number))
+    others = (item for item in items if not _is_float(item))
     return next(others, items[0])
+
+
+def _is_float(item: Any) -> bool:
+    if not isinstance(item, numbers.Real):
+        return False
+    try:
+        float(item)
+    except OverflowError:
+        return False
+    return True

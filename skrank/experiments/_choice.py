@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,22 @@ class Judged(NamedTuple):
     y: np.ndarray
     groups: np.ndarray
     docids: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SeenFold:
+    """What is kept of a fold: all but its features."""
+
+    name: str
+    digest: str
+    feature_names: list[str]
+    vali: Judged
+    test: Judged
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of documents of the parts that are scored."""
+        return {"vali": len(self.vali.y), "test": len(self.test.y)}
 
 
 class Slot(NamedTuple):
@@ -83,7 +100,7 @@ class Choice(NamedTuple):
 
 def choose(
     slots: Mapping[Slot, Sequence[tuple[str, dict[str, Any]]]],
-    validation: Sequence[Judged],
+    folds: Sequence[SeenFold],
     selection: BaseMeasure,
     folder: str | os.PathLike,
 ) -> dict[Slot, Choice]:
@@ -93,8 +110,8 @@ def choose(
     ----------
     slots : mapping of Slot to list of (str, dict)
         Key and parameters of each configuration.
-    validation : sequence of Judged
-        Validation documents of each fold.
+    folds : sequence of SeenFold
+        All folds.
     selection : BaseMeasure
         Measure to choose by.
     folder : path
@@ -109,10 +126,9 @@ def choose(
     for slot, configurations in slots.items():
         candidates, best, scores = [], None, None
         for key, params in configurations:
-            stored = load_stored(folder, key)
-            candidate = _candidate(
-                key, params, stored, validation[slot.fold], selection
-            )
+            fold = folds[slot.fold]
+            stored = load_stored(folder, key, fold.sizes)
+            candidate = _candidate(key, params, stored, fold.vali, selection)
             candidates.append(candidate)
             if stored is None:
                 continue

@@ -167,9 +167,7 @@ class Experiment(Parameters):
         plan.make_folder()
         missing = plan.missing
         failures = self._train(plan, missing, callback)
-        choices = choose(
-            plan.slots, [fold.vali for fold in plan.seen], selection, plan.results
-        )
+        choices = choose(plan.slots, plan.seen, selection, plan.results)
         result = make_result(
             choices,
             list(plan.slots),

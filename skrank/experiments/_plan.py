@@ -3,7 +3,6 @@
 import inspect
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from skrank._core._messages import shown
 from skrank._core._validation import check_grades
 from skrank.datasets._container import document_names
 from skrank.datasets._trec import check_fields
-from skrank.experiments._choice import Judged, Slot
+from skrank.experiments._choice import Judged, SeenFold, Slot
 from skrank.experiments._folds import PARTS, AnyFold, digest_of, feature_columns
 from skrank.experiments._grid import (
     Configuration,
@@ -26,17 +25,6 @@ from skrank.experiments._grid import (
 from skrank.experiments._training import Training, load_stored
 
 _TRAININGS = "trainings"
-
-
-@dataclass(frozen=True, eq=False)
-class SeenFold:
-    """What is kept of a fold: all but its features."""
-
-    name: str
-    digest: str
-    feature_names: list[str]
-    vali: Judged
-    test: Judged
 
 
 class Row:
@@ -145,9 +133,7 @@ class Plan:
         for number, fold in enumerate(self.seen):
             for row in rows:
                 self._add(row, number, fold, scaler)
-        self.stored = {
-            key for key in self.trainings if load_stored(self.results, key) is not None
-        }
+        self.stored = {key for key in self.trainings if self._load(key) is not None}
 
     def _add(self, row, number, fold, scaler):
         columns = feature_columns(row.features, fold.feature_names)
@@ -175,6 +161,10 @@ class Plan:
         """Folder of the stored trainings."""
         return self.folder / _TRAININGS
 
+    def _load(self, key):
+        sizes = self.seen[self.trainings[key].fold].sizes
+        return load_stored(self.results, key, sizes)
+
     @property
     def missing(self) -> dict[str, Training]:
         """Trainings that no earlier run has stored."""
@@ -182,7 +172,7 @@ class Plan:
 
     def stored_seconds(self) -> dict[Training, float]:
         """Return how long each of the stored trainings took."""
-        found = {key: load_stored(self.results, key) for key in self.stored}
+        found = {key: self._load(key) for key in self.stored}
         return {self.trainings[k]: s.seconds for k, s in found.items() if s is not None}
 
     def n_unused(self) -> int:

@@ -5,7 +5,7 @@ import os
 import time
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -155,14 +155,30 @@ def path_of(folder: str | os.PathLike, key: str) -> Path:
     return Path(folder) / f"{key}.npz"
 
 
-def load_stored(folder: str | os.PathLike, key: str) -> Stored | None:
-    """Return the result of a training, or None if there is none that can be read."""
+def load_stored(
+    folder: str | os.PathLike, key: str, sizes: Mapping[str, int]
+) -> Stored | None:
+    """Return the result of a training, or None if there is none that can be used.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the stored trainings.
+    key : str
+        Key of the training.
+    sizes : mapping of str to int
+        Number of the documents of each part, of which every one must have a score.
+    """
     try:
         # NumPy leaves files open that it cannot read.
         with open(path_of(folder, key), "rb") as raw:
             file = np.load(raw, allow_pickle=False)
             about = json.loads(str(file["about"]))
             scores = {part: file[part] for part in _SCORED}
+            for part, values in scores.items():
+                # Text is a TypeError here.
+                if values.shape != (sizes[part],) or np.isnan(values).any():
+                    return None
             return Stored(scores, float(about["seconds"]), list(about["warnings"]))
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None

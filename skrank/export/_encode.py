@@ -117,7 +117,8 @@ class Encoder:
         TypeError
             If the class is not allowed, or an attribute has no safe form.
         ValueError
-            If a parameter is not accepted, as after `set_params`.
+            If a parameter is not accepted, as after `set_params`, or two features have
+            one name.
         """
         # The exact class counts: a subclass of the user has code that no file can hold.
         name = name_of_class(type(estimator))
@@ -134,8 +135,10 @@ class Encoder:
         }
         if requests is not None:
             encoded["requests"] = _requests(requests, where)
+        # As loading will, when it is too late.
         if isinstance(estimator, Parameters):
-            estimator._check_parameters()  # as loading will, when it is too late
+            estimator._check_parameters()
+        _refuse_equal_names(state, where)
         return encoded
 
     def _params(self, estimator, params, where):
@@ -245,6 +248,18 @@ _ENCODERS: dict[type, Callable] = {
     np.random.Generator: Encoder._generator,
     **dict.fromkeys(_SPARSE, Encoder._sparse),
 }
+
+
+def _refuse_equal_names(state: dict[str, Any], where: str) -> None:
+    """Refuse names of features that no file may hold; scikit-learn 1.8 takes them."""
+    seen = set()
+    for name in state.get("feature_names_in_", ()):
+        if name in seen:
+            raise ValueError(
+                f"{where} cannot be saved: two of its features are named "
+                f"{shown(name)}; rename the columns and fit it again"
+            )
+        seen.add(name)
 
 
 def _state(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -151,8 +151,11 @@ def state_of_ranker(ranker: BaseRanker) -> dict[str, Array | Scalar]:
         # Without rules, they are sought in the rows of training when it predicts.
         has_rules = ranker.mining == "fit" or "itemsets_" in known
         state |= _ROWS if "training_items_" in known or not has_rules else _RULES
-    if isinstance(ranker, AdaRank) and np.size(known.get("features_", ())):
-        state["scales_"] = Array("d")  # not one for each weak ranker
+    if isinstance(ranker, AdaRank):
+        # One for each weak ranker, or for each feature, even if none is in the sum.
+        has_features = np.size(known.get("features_", ())) > 0
+        by_feature = has_features or ranker.estimator is None
+        state["scales_"] = Array("d" if by_feature else "h")
     state |= {k: v for k, v in _IF_THERE.items() if k in known and k not in state}
     return state
 

@@ -27,13 +27,16 @@ def _centred(coef, intercept, centre, scale):
     return coef, intercept
 
 
+# Parts may be switched off after the fit as well; `transform` then leaves them out.
 def _standard(scaler, coef, intercept):
     centre = scaler.mean_ if scaler.with_mean else None
-    return _centred(coef, intercept, centre, scaler.scale_)
+    return _centred(coef, intercept, centre, scaler.scale_ if scaler.with_std else None)
 
 
 def _robust(scaler, coef, intercept):
-    return _centred(coef, intercept, scaler.center_, scaler.scale_)
+    centre = scaler.center_ if scaler.with_centering else None
+    scale = scaler.scale_ if scaler.with_scaling else None
+    return _centred(coef, intercept, centre, scale)
 
 
 def _max_abs(scaler, coef, intercept):

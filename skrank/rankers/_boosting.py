@@ -55,8 +55,8 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         Factor by which each tree is multiplied. "auto" takes
         :math:`\min(0.3, 10 (n / 10^4)^{1/3} / T)` for T trees and n documents to train
         on: the more documents, the more can be learned before trees fit noise. With
-        ``min_gain_to_noise`` above 0, which keeps trees from fitting noise, rates grow
-        where there is little of it: with :math:`S`, the mean squared gradient over the
+        ``min_gain_to_noise`` above 0, which keeps trees from fitting noise, and without
+        ``dropout``, rates grow where there is little of it: with :math:`S`, the mean squared gradient over the
         mean Hessian, below half of what it was before the first tree, the factor is
         :math:`(S_0 / 2 S)^2` times as large, and 0.3 at most. A
         sequence holds the rate of each round, and a function returns that of round

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Interval, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
@@ -205,7 +206,22 @@ def spreads(rows: GroupedRows) -> np.ndarray:
     ndarray of shape (n_features,)
         Root of the mean square of the differences from the mean of the query. Exactly
         0 for features that are equal for all documents of each query.
+
+    Raises
+    ------
+    NotFiniteError
+        If sums of squares overflow.
     """
+    with quiet():
+        found = np.sqrt(_squares_within(rows) / rows.n_documents)
+    if not np.isfinite(found).all():
+        why = unsafe_range("X", rows.X) or "scale the features"
+        raise NotFiniteError(f"a spread within queries is not finite: {why}")
+    return found
+
+
+def _squares_within(rows) -> np.ndarray:
+    """Return the sum over queries of squared differences from the mean of the query."""
     n, sizes = rows.n_documents, rows.sizes
     if sparse.issparse(rows.X):
         members = sparse.csr_array(
@@ -216,8 +232,7 @@ def spreads(rows: GroupedRows) -> np.ndarray:
         sums = members @ X
         between = np.asarray((sums * sums).T @ (1.0 / sizes)).ravel()
         # What rounding leaves of equal values is not a spread.
-        inner = np.where(squares - between > 1e-12 * squares, squares - between, 0.0)
-        return np.sqrt(inner / n)
+        return np.where(squares - between > 1e-12 * squares, squares - between, 0.0)
     inner = np.zeros(rows.X.shape[1])
     for j in range(rows.X.shape[1]):
         values = rows.X[:, j].astype(np.float64)
@@ -225,7 +240,7 @@ def spreads(rows: GroupedRows) -> np.ndarray:
         values -= np.repeat(centre, sizes)
         values -= np.repeat(np.add.reduceat(values, rows.ptr[:-1]) / sizes, sizes)
         inner[j] = values @ values
-    return np.sqrt(inner / n)
+    return inner
 
 
 def largest(values: np.ndarray, n: int) -> np.ndarray:

@@ -67,3 +67,8 @@ def test_matrices_without_a_direction():
     found = first_eigenvector(outer)
     expected = np.arange(20.0) / np.linalg.norm(np.arange(20.0))
     np.testing.assert_allclose(np.abs(found), expected, atol=1e-15)
+
+
+def test_an_eigenvector_that_takes_all_steps():
+    found = first_eigenvector(np.diag([1.0, 2.0, 4.0]))
+    np.testing.assert_allclose(np.abs(found), [0.0, 0.0, 1.0], atol=1e-14)

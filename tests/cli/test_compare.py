@@ -241,3 +241,10 @@ def test_equal_scores_of_runs_follow_the_preset(ok, tmp_path, preset):
     for name in "ab":
         expected = evaluate(qrels, tmp_path / name, "ndcg", preset=preset)["ndcg"]
         assert found[name]["ndcg"]["mean"] == pytest.approx(expected)
+
+
+def test_a_file_that_is_there_may_have_an_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert _named_files(["a=b.run"]) == {"a": "b.run"}
+    (tmp_path / "a=b.run").touch()
+    assert _named_files(["a=b.run"]) == {"a=b": "a=b.run"}

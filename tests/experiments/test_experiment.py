@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import dump_letor, load_letor_folds, load_qrels, load_run
 from skrank.experiments import Experiment, RankerGrid, make_folds
-from skrank.experiments._training import load_stored
 from skrank.metrics import NDCG, compare, evaluate_measure, get_measure
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import LambdaMART, LambdaRank, RankSVM, SubsetRegression
@@ -294,14 +293,38 @@ def test_a_damaged_file_is_trained_again(folds, tmp_path):
     assert str(second) == str(first)
 
 
+@pytest.mark.parametrize("part", ["vali", "test"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda scores: scores[:-1],
+        lambda scores: np.append(scores, 0.0),
+        lambda scores: np.append(scores[:-1], np.nan),
+        lambda scores: scores[:, None],
+        lambda scores: scores.astype(str),
+    ],
+    ids=["shorter", "longer", "NaN", "column", "text"],
+)
+def test_scores_of_other_documents_are_made_again(change, part, folds, tmp_path):
+    rankers = {"s": SubsetRegression()}
+    first = Experiment(rankers).run(folds, tmp_path)
+    path = min((tmp_path / "trainings").iterdir())
+    with np.load(path) as file:
+        members = dict(file)
+    np.savez(path, **members | {part: change(members[part])})
+    second = Experiment(rankers).run(folds, tmp_path)
+    assert second.n_trained == 1
+    assert str(second) == str(first)
+
+
 def bits(folder):
     """Bytes of all results that do not tell times."""
     names = ["table.txt", "per_query.tsv", "qrels.txt", "runs"]
     files = [f for n in names for f in sorted([folder / n, *(folder / n).glob("*")])]
     found = {f.name: f.read_bytes() for f in files if f.is_file()}
     for path in sorted((folder / "trainings").iterdir()):
-        scores = load_stored(path.parent, path.stem).scores
-        found[path.stem] = [values.tobytes() for values in scores.values()]
+        with np.load(path) as file:
+            found[path.stem] = [file[part].tobytes() for part in ("vali", "test")]
     return found
 
 

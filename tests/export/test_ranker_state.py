@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
 from scipy import sparse
+from sklearn.linear_model import LinearRegression
 
 from skrank.compat import PyTerrierLearner
 from skrank.export import load_model, save_model
-from skrank.rankers import AdaRank, AssociationRuleRanker, RankSVM
+from skrank.rankers import (
+    MART,
+    AdaRank,
+    AssociationRuleRanker,
+    GBRank,
+    RankBoost,
+    RankSVM,
+    SubsetRegression,
+)
 
 
 @pytest.fixture
@@ -41,10 +50,42 @@ def test_features_without_scales_take_no_memory(data, tmp_path, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(sparse.csr_array, "tocsc", tocsc)
-    # A model that has chosen no feature needs no scales.
+    # A model that has chosen no feature looks at none.
     ranker.alphas_, ranker.features_ = ranker.alphas_[:0], ranker.features_[:0]
-    loaded = load_model(edited(ranker, tmp_path / "m", n_features_in_=10**9))
-    assert not loaded.predict(sparse.csr_array((3, 10**9))).any()
+    with pytest.raises(ValueError, match=message):
+        load_model(edited(ranker, tmp_path / "m", n_features_in_=10**9))
+    ranker.n_features_in_ = 10**9
+    assert not ranker.predict(sparse.csr_array((3, 10**9))).any()
+
+
+@pytest.mark.parametrize("length", [0, 3, 5])
+@pytest.mark.parametrize("init", [None, RankSVM()], ids=str)
+def test_features_have_a_scale_each(init, length, data, tmp_path):
+    ranker = AdaRank(n_estimators=3, init=init).fit(*data)
+    assert len(ranker.scales_) == 4
+    ranker.alphas_, ranker.features_ = ranker.alphas_[:0], ranker.features_[:0]
+    assert load_model(edited(ranker, tmp_path / "m")).n_features_in_ == 4
+    path = edited(ranker, tmp_path / "m", array=("scales_", np.ones(length)))
+    with pytest.raises(ValueError, match=r"scales_ must be .* of shape \(4\)"):
+        load_model(path)
+
+
+def test_weak_estimators_have_a_scale_each(data, tmp_path):
+    ranker = AdaRank(estimator=SubsetRegression(), n_estimators=2).fit(*data)
+    n = len(ranker.alphas_)
+    assert len(load_model(edited(ranker, tmp_path / "m")).scales_) == n
+    path = edited(ranker, tmp_path / "m", array=("scales_", np.ones(n + 1)))
+    with pytest.raises(ValueError, match=rf"scales_ must be .* of shape \({n}\)"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("baseline", [np.zeros(0), np.zeros(2), np.array([np.nan])])
+@pytest.mark.parametrize("cls", [AdaRank, MART, RankBoost])
+def test_scores_begin_at_one_number(cls, baseline, data, tmp_path):
+    ranker = cls(n_estimators=3).fit(*data)
+    path = edited(ranker, tmp_path / "m", array=("baseline_", baseline))
+    with pytest.raises(ValueError, match="baseline_ must be"):
+        load_model(path)
 
 
 @pytest.mark.parametrize("inner", [None, "x", 1.5, []])
@@ -65,4 +106,32 @@ def test_codes_of_grades_are_those_of_grades(code, data, tmp_path):
     codes[4] = code
     path = edited(ranker, tmp_path / "m", array=("training_codes_", codes))
     with pytest.raises(ValueError, match="training_codes_ must be numbers below 5"):
+        load_model(path)
+
+
+def test_weights_of_the_rows_of_training_are_not_negative(data, tmp_path):
+    ranker = AssociationRuleRanker(mining="predict")
+    ranker.fit(*data, sample_weight=np.full(len(data[1]), 2.0))
+    assert load_model(edited(ranker, tmp_path / "m")).training_weight_[0] == 2.0
+    weight = ("training_weight_", -ranker.training_weight_)
+    path = edited(ranker, tmp_path / "m", array=weight)
+    with pytest.raises(ValueError, match="training_weight_ must be"):
+        load_model(path)
+
+
+def test_every_node_has_a_value_from_when_it_was_grown(data, tmp_path):
+    ranker = GBRank(n_estimators=3, min_samples_leaf=1).fit(*data)
+    values = ranker.grown_values_
+    assert len(load_model(edited(ranker, tmp_path / "m")).grown_values_) == len(values)
+    path = edited(ranker, tmp_path / "m", array=("grown_values_", values[:-1]))
+    with pytest.raises(ValueError, match="grown_values_ must be"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_number_of_processes_is_bounded(sign, data, tmp_path):
+    model = LinearRegression(n_jobs=sign * 1024).fit(*data[:2])
+    assert load_model(edited(model, tmp_path / "m")).n_jobs == sign * 1024
+    path = edited(model, tmp_path / "m", params={"n_jobs": sign * 1025})
+    with pytest.raises(ValueError, match="n_jobs must be None or from -1024 to 1024"):
         load_model(path)

@@ -196,3 +196,22 @@ def test_a_linear_regressor_of_scikit_learn(data):
     document = json.loads(to_json(ranker))
     assert document["coef"] == ranker.estimator_.coef_.tolist()
     assert document["intercept"] == ranker.estimator_.intercept_
+
+
+@pytest.mark.parametrize(
+    ("scaler", "off"),
+    [
+        (StandardScaler(), {"with_mean": False}),
+        (StandardScaler(), {"with_std": False}),
+        (RobustScaler(), {"with_centering": False}),
+        (RobustScaler(), {"with_scaling": False}),
+    ],
+    ids=str,
+)
+def test_a_part_of_a_scaler_that_is_switched_off_after_the_fit(scaler, off, data):
+    X = data[0] * [1.0, 10.0, 1e-3, 1e3, 1.0] + [0.0, 5.0, 0.0, -50.0, 1.0]
+    ranker = LogisticRanker().fit(*data)
+    step = clone(scaler).fit(X).set_params(**off)
+    coef, intercept = fold_scaling([("s", step)], ranker.coef_, ranker.intercept_)
+    expected = ranker.predict(step.transform(X))
+    np.testing.assert_allclose(X @ coef + intercept, expected, rtol=1e-9, atol=1e-9)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from skrank.metrics import DCG, NDCG, KendallTau, MeanNDCG, kendall_tau
+from skrank.metrics._gain import falling
 
 
 @pytest.mark.parametrize("measure", [NDCG(), NDCG(k=3), MeanNDCG()], ids=str)
@@ -134,3 +135,26 @@ def test_weighted_pairs_are_counted_in_bounded_memory(rng):
     finally:
         tracemalloc.stop()
     assert peak < m**2 / 2 * 8 / 2  # half of what the weights of all pairs would take
+
+
+def test_a_discount_that_rises_by_little_is_named_with_its_ranks():
+    with pytest.raises(ValueError, match="at rank 1 and .* at rank 2$"):
+        falling(np.array([1.0, 1.0 + 1e-9, 0.5]))
+
+
+def test_large_weights_after_smaller_ones(monkeypatch):
+    monkeypatch.setattr("skrank.metrics._correlation_measures._PAIRS_AT_ONCE", 1)
+    tau = KendallTau(
+        variant="order", weight=lambda high, _: np.where(high == 2, 1e240, 1e260)
+    )
+    # The pairs of grade 2 are in order, and the other one is not.
+    ptr = np.array([0, 3])
+    found = tau.per_query(np.array([2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0]), ptr)
+    assert found[0] == pytest.approx(2e-20)
+
+
+def test_pairs_of_equal_grades_agree_with_any_order():
+    tau = KendallTau(variant="set", weight=lambda high, _: np.ones(len(high)))
+    ptr = np.array([0, 3])
+    found = tau.per_query(np.array([1.0, 1.0, 0.0]), np.array([1.0, 2.0, 0.0]), ptr)
+    assert found[0] == 1.0

@@ -417,3 +417,32 @@ def test_the_interval_of_equal_values_is_their_value():
         values = np.column_stack([np.full(n, 0.1), np.arange(n)])
         found = bootstrap_interval(values, n_resamples=50, random_state=0)
         np.testing.assert_array_equal(found[0], [0.1, 0.1])
+
+
+def test_differences_beyond_rounding_have_ranks_of_their_own():
+    differences = 1e-10 * np.array([1.0, 2.0, 3.0])
+    assert wilcoxon_test(1.0 + differences, np.ones(3)).statistic == 6.0
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([0.1 + 0.2, 0.0, 0.9], [0.0, 0.3, 0.0]),
+        ([0.3, 1e6, 0.9], [0.0, 1e6 + 0.3, 0.0]),
+    ],
+)
+def test_differences_equal_but_for_rounding_share_a_rank(a, b):
+    # Of .3, -.3 and .9, with their signs.
+    assert wilcoxon_test(a, b).statistic == 1.5 - 1.5 + 3.0
+    assert wilcoxon_test(a, b).pvalue == wilcoxon_test([3, 0, 9], [0, 3, 0]).pvalue
+
+
+def test_a_difference_that_is_constant_but_for_rounding():
+    assert paired_t_test([0.1, 1e6 + 0.1], [0.0, 1e6]).pvalue == 0.0
+
+
+def test_statistics_equal_but_for_rounding_are_as_extreme():
+    # Of the signs of .3, -.1 and -.2, five of eight sums are 0 or more.
+    a, b = [0.3, 1e6, 1e6], [0.0, 1e6 + 0.1, 1e6 + 0.2]
+    found = fisher_randomization_test(a, b, alternative="greater")
+    assert found.pvalue == 5 / 8

@@ -9,6 +9,7 @@ import pytest
 from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
 from skrank.rankers import AssociationRuleRanker
+from skrank.rankers._association_rules import _halves
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +199,27 @@ def test_mining_on_demand_gives_the_same_bits(weighted, data):
         for mining in ("fit", "predict")
     )
     np.testing.assert_array_equal(first, later)
+
+
+def test_halves_make_the_whole():
+    shares = np.random.default_rng(0).random(1000)
+    high, low = _halves(shares)
+    # Halves of the last bit of both; sums of each are exact.
+    assert np.abs(high + low - shares).max() <= 2.0**-54
+
+
+def test_scores_of_many_grades_do_not_depend_on_other_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(301, 3)), rng.integers(0, 11, 301)
+    ranker = AssociationRuleRanker(max_size=2).fit(X, y, groups=np.arange(301) // 43)
+    alone = [ranker.predict(X[i : i + 1])[0] for i in range(len(X))]
+    np.testing.assert_array_equal(ranker.predict(X), alone)
+
+
+def test_switching_the_mining_after_the_fit(tmp_path):
+    X, y, groups = make_ranking(n_queries=10, random_state=0)
+    ranker = AssociationRuleRanker(mining="predict").fit(X, y, groups)
+    ranker.set_params(mining="fit")
+    save_model(ranker, tmp_path / "m")
+    found = load_model(tmp_path / "m").predict(X[:20])
+    np.testing.assert_array_equal(found, ranker.predict(X[:20]))

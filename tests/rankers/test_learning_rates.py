@@ -12,7 +12,11 @@ from skrank.losses import HingeLoss
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.rankers import MART, BoostedRanker, GBRank, LambdaMART, YetiRank
-from skrank.rankers._learning_rates import grown_rate
+from skrank.rankers._learning_rates import (
+    grown_rate,
+    rate_for,
+    squares_to_hessian,
+)
 
 N = 6
 RATES = [0.5 / (1 + i) for i in range(N)]
@@ -303,3 +307,22 @@ def test_growing_rates_do_not_depend_on_when_training_was_interrupted(clean):
     parts = MART(n_estimators=40, learning_rate=rates, random_state=0, warm_start=True)
     parts.fit(*clean).set_params(n_estimators=60).fit(*clean)
     np.testing.assert_array_equal(whole.predict(clean[0]), parts.predict(clean[0]))
+
+
+def test_the_rule_in_numbers():
+    assert rate_for(80_000, 1000) == pytest.approx(10 * 2 / 1000)
+    assert rate_for(10_000, 100) == pytest.approx(10 / 100)
+    assert squares_to_hessian(np.array([1.0, 3.0]), np.array([2.0, 3.0])) == 2.0
+    assert squares_to_hessian(np.ones(3), np.zeros(3)) == 0.0
+    assert squares_to_hessian(np.array([1e200]), None) == np.inf
+
+
+def test_dropout_keeps_the_rate():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(600, 2)), np.repeat(np.arange(30), 20)
+    y = (X[:, 0] > 0).astype(float)
+    options = {"n_estimators": 60, "random_state": 0, "min_gain_to_noise": 0.5}
+    grown = MART(**options).fit(X, y, groups)
+    assert grown.learning_rates_[-1] > grown.learning_rate_
+    kept = MART(dropout=0.1, **options).fit(X, y, groups)
+    np.testing.assert_array_equal(kept.learning_rates_, kept.learning_rate_)

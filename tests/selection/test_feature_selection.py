@@ -18,7 +18,7 @@ import skrank
 from skrank._core._rank_correlations import kendall_sums
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
-from skrank.exceptions import TrainingDataWarning
+from skrank.exceptions import NotFiniteError, TrainingDataWarning
 from skrank.export import load_model, save_model
 from skrank.losses import LogLoss
 from skrank.metrics import evaluate_measure, get_measure
@@ -560,3 +560,11 @@ def test_what_elimination_refuses():
     selector = QueryRFECV(measure="map(rel=99)", cv=2, step=0.5, n_repeats=1)
     with pytest.raises(ValueError, match="no validation query has a value"):
         selector.fit(X, y, groups)
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("selector", [L1PathSelector(2), QueryRFE(RankSVM())], ids=str)
+def test_features_whose_squares_overflow_are_named(selector, as_rows):
+    X = as_rows(np.random.default_rng(0).normal(size=(30, 3)) * 1e160)
+    with pytest.raises(NotFiniteError, match="X must hold numbers of at most 5.6e"):
+        selector.fit(X, np.arange(30) % 3, groups=np.arange(30) // 5)

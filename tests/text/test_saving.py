@@ -333,3 +333,15 @@ def test_extractors_and_expansions_tell_it_call_by_call():
     ):
         with pytest.raises(ValueError, match="index_ was fitted again after this"):
             call()
+
+
+@pytest.mark.parametrize("model", [BM25(), LSI(n_components=2)], ids=repr)
+def test_weights_that_are_not_those_of_fit_are_not_saved(model, tmp_path):
+    model.fit(InvertedIndex().fit(DOCUMENTS))
+    save_model(model, tmp_path / "model.skrank")
+    other = copy.deepcopy(model)
+    other.weights_ = 2 * other.weights_
+    del model.weights_
+    for wrong in (other, model):
+        with pytest.raises(TypeError, match="weights_ is not what fit learns"):
+            save_model(wrong, tmp_path / "model.skrank")
