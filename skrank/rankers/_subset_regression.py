@@ -1,12 +1,15 @@
 """Subset ranking with regression."""
 
+import warnings
 from dataclasses import field
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
+from skrank._core._informative import warn_of_data
 from skrank._core._inner import as_scores
 from skrank._core._parameters import NonNegative, invalid_parameter
 from skrank._core._threads import others_after_fork
@@ -95,11 +98,28 @@ class SubsetRegression(BaseRanker):
         # Some regressors have no sample_weight, not even one that may be None.
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
-            model.fit(data.X, target, **given)
-        self.estimator_ = model
+            self.estimator_ = self._fitted(model, data.X, target, given)
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
+
+    def _fitted(self, model, X, target, given):
+        """Return the fitted regressor; name what makes the default one lose digits."""
+        if self.estimator is not None:
+            return model.fit(X, target, **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LinAlgWarning)
+            try:
+                return model.fit(X, target, **given)
+            except LinAlgWarning:
+                warnings.simplefilter("ignore", LinAlgWarning)
+                model.fit(X, target, **given)
+        warn_of_data(
+            "SubsetRegression: coefficients lose digits, because the squares of some "
+            "features in X are many orders of magnitude larger than those of others; "
+            "scale the features, or look for outliers"
+        )
+        return model
 
     def _ridge(self, X) -> Ridge:
         """Return the default regressor, whose tolerance only matters to CSR rows."""

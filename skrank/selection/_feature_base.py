@@ -231,8 +231,9 @@ def _squares_within(rows) -> np.ndarray:
         squares = np.asarray((X * X).sum(axis=0)).ravel()
         sums = members @ X
         between = np.asarray((sums * sums).T @ (1.0 / sizes)).ravel()
-        # What rounding leaves of equal values is not a spread.
-        return np.where(squares - between > 1e-12 * squares, squares - between, 0.0)
+        within = squares - between
+        # What rounding leaves of equal values is not a spread; NaN stays.
+        return np.where(within <= 1e-12 * squares, 0.0, within)
     inner = np.zeros(rows.X.shape[1])
     for j in range(rows.X.shape[1]):
         values = rows.X[:, j].astype(np.float64)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from skrank.datasets import make_ranking
-from skrank.exceptions import InvalidParameterError
+from skrank.exceptions import InvalidParameterError, TrainingDataWarning
 from skrank.rankers import SubsetRegression
 
 FORMS = [np.asarray, sparse.csr_matrix]
@@ -63,3 +63,11 @@ def test_scales_may_differ_by_four_powers_of_ten(form):
     coef, _ = solved(X, y, np.ones(500), 1.0)
     ranker = SubsetRegression().fit(form(X), y, np.repeat(np.arange(25), 20))
     np.testing.assert_allclose(ranker.coef_, coef, rtol=1e-8)
+
+
+def test_an_outlier_that_costs_digits_is_told():
+    X, y, groups = make_ranking(n_queries=20, random_state=0)
+    X[3, 1] = 1e20
+    with pytest.warns(TrainingDataWarning, match="scale the features, or look for out"):
+        scores = SubsetRegression(alpha=0.0).fit(X, y, groups).predict(X)
+    assert np.isfinite(scores).all()
