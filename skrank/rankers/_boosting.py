@@ -56,10 +56,10 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         :math:`\min(0.3, 10 (n / 10^4)^{1/3} / T)` for T trees and n documents to train
         on: the more documents, the more can be learned before trees fit noise. With
         ``min_gain_to_noise`` above 0, which keeps trees from fitting noise, and without
-        ``dropout``, rates grow where there is little of it: with :math:`S`, the mean squared gradient over the
-        mean Hessian, below half of what it was before the first tree, the factor is
-        :math:`(S_0 / 2 S)^2` times as large, and 0.3 at most. A
-        sequence holds the rate of each round, and a function returns that of round
+        ``dropout``, rates grow where there is little of it: with :math:`S`, the mean
+        squared gradient over the mean Hessian, below half of what it was before the
+        first tree, the factor is :math:`(S_0 / 2 S)^2` times as large, and 0.3 at most.
+        A sequence holds the rate of each round, and a function returns that of round
         ``i``, counted from 0; it is called for all rounds before the first one. A warm
         start goes on with the rates of the rounds that it adds.
     growth : {"auto", "leaf", "depth", "symmetric"}, default="auto"
@@ -101,8 +101,8 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
         Number of Newton steps that find the values of the leaves of a tree, once its
         splits are found. Each takes the gradients anew at the scores to which the last
         one has led, and is halved up to three times until the loss and its penalties
-        fall. If they do not, the first step is taken as a whole, and a later one is not taken and ends
-        them. The learning rate multiplies what they come to.
+        fall. If they do not, the first step is taken as a whole, and a later one is not
+        taken and ends them. The learning rate multiplies what they come to.
     dropout : float, default=0.0
         Chance of each earlier round to be left out while the trees of a round are
         fitted, as in DART; at least one round is. Those that were left out and the new

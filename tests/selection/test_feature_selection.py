@@ -562,9 +562,9 @@ def test_what_elimination_refuses():
         selector.fit(X, y, groups)
 
 
-@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("selector", [L1PathSelector(2), QueryRFE(RankSVM())], ids=str)
 def test_features_whose_squares_overflow_are_named(selector, as_rows):
     X = as_rows(np.random.default_rng(0).normal(size=(30, 3)) * 1e160)
-    with pytest.raises(NotFiniteError, match="X must hold numbers of at most 5.6e"):
+    with pytest.raises(NotFiniteError, match="X must hold numbers of at most"):
         selector.fit(X, np.arange(30) % 3, groups=np.arange(30) // 5)
