@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skrank._core._validation import called
+from skrank._rows import read_only
 from skrank._validation_sets import TRAINING
 from skrank.metrics import BaseMeasure
 
@@ -201,7 +202,8 @@ class Monitor:
     def _tell(self, state, n_iter, value, more) -> bool:
         info = {"iteration": n_iter, "objective": value, **self.context, **more}
         if state is not None:
-            info["params"] = state
+            # A view: writing into it would change what the solver goes on with.
+            info["params"] = read_only(state)
         # A list, because any() alone would skip the reports after the first True.
         answers = [called("callback", report, info) for report in self.report]
         return any(isinstance(a, bool | np.bool_) and bool(a) for a in answers)

@@ -9,7 +9,7 @@ from skrank._monitor import Evaluator, Monitor, PrintProgress, figures_of
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
 from skrank.metrics import get_measure
-from skrank.rankers import MART, SVMMAP, RankNet
+from skrank.rankers import MART, SVMMAP, CoordinateAscent, PermuRank, RankNet
 
 
 class Measured(Evaluator):
@@ -190,3 +190,17 @@ def test_callbacks_of_scikit_learn_see_iterations(ranker):
     for rows, grades in count.rows:
         np.testing.assert_array_equal(rows, X)
         np.testing.assert_array_equal(grades, y)
+
+
+@pytest.mark.parametrize("cls", [SVMMAP, PermuRank, CoordinateAscent, RankNet])
+def test_callbacks_cannot_write_into_the_parameters(cls):
+    X, y, groups = make_ranking(n_queries=12, random_state=0)
+    seen = []
+
+    def spoil(info):
+        seen.append(info["params"].copy())
+        info["params"][:] = np.nan
+
+    with pytest.raises(ValueError, match="destination is read-only"):
+        cls(callback=spoil, random_state=0).fit(X, y, groups)
+    assert len(seen) == 1
