@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 
 from skrank._core._validation import called
-from skrank._rows import read_only
 from skrank._validation_sets import TRAINING
 from skrank.metrics import BaseMeasure
 
@@ -203,7 +202,8 @@ class Monitor:
         info = {"iteration": n_iter, "objective": value, **self.context, **more}
         if state is not None:
             # A view: writing into it would change what the solver goes on with.
-            info["params"] = read_only(state)
+            info["params"] = np.asarray(state).view()
+            info["params"].flags.writeable = False
         # A list, because any() alone would skip the reports after the first True.
         answers = [called("callback", report, info) for report in self.report]
         return any(isinstance(a, bool | np.bool_) and bool(a) for a in answers)

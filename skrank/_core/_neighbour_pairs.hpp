@@ -183,6 +183,76 @@ inline int few_documents(const double *grade, int m, int *few) {
     return n;
 }
 
+struct RankedDocument {
+    int row;
+    double grade, gain, score;
+};
+
+// Pairs of one query, of several rankings, that are gathered until they are looked at.
+struct GatheredPairs {
+    const double *score, *grade, *gain, *by_rank, *weight;  // weight may be null
+    double share;
+    double *gradient, *hessian;
+    NeighbourPairs pairs;
+    double total = 0.0;
+
+    RankedDocument document(int row) const {
+        return {row, grade[row], gain[row], score[row]};
+    }
+
+    // Without branches: which of the two is preferred is a matter of chance.
+    void add(int rank, const RankedDocument &a, const RankedDocument &b) {
+        const int right = a.grade > b.grade, rows[] = {b.row, a.row};
+        const int p = rows[right], k = pairs.count;
+        const double difference = std::fabs(a.gain - b.gain);
+        const double cost = share * by_rank[rank] * difference;
+        pairs.preferred[k] = p, pairs.other[k] = rows[1 - right];
+        pairs.gap[k] = (2 * right - 1) * (a.score - b.score);
+        pairs.cost[k] = weight ? cost * weight[p] : cost;
+        pairs.count += difference != 0.0;  // else the next one takes its place
+    }
+
+    // Adds the losses and derivatives of the pairs, which are done then.
+    void settle() {
+        total += neighbour_terms(pairs);
+        for (int k = 0; k < pairs.count; k++) {
+            const int p = pairs.preferred[k], o = pairs.other[k];
+            gradient[p] -= pairs.slope[k], gradient[o] += pairs.slope[k];
+            hessian[p] += pairs.curvature[k], hessian[o] += pairs.curvature[k];
+        }
+        pairs.count = 0;
+    }
+
+    // The pairs of a ranking of `m` documents by their keys, found by looking for the
+    // neighbours of some of them; returns false, and adds none, if others have their keys.
+    bool add_neighbours(const double *key, int m, const int *few, int n_few) {
+        const int earlier = pairs.count;
+        for (int i = 0; i < n_few; i++) {
+            const Neighbours next = neighbours_of(key, m, few[i]);
+            if (next.tied) {  // its neighbours are no documents then
+                pairs.count = earlier;
+                return false;
+            }
+            const RankedDocument own = document(few[i]);
+            if (next.below >= 0) add(next.rank, own, document(next.below));
+            // A pair of two of the few is that of the upper one.
+            const bool alone = next.above >= 0 &&
+                               std::find(few, few + n_few, next.above) == few + n_few;
+            if (alone) add(next.rank - 1, document(next.above), own);
+        }
+        return true;
+    }
+
+    void add_sorted(const int *order, int m) {
+        RankedDocument upper = document(order[0]);
+        for (int r = 0; r + 1 < m; r++) {
+            const RankedDocument lower = document(order[r + 1]);
+            add(r, upper, lower);
+            upper = lower;
+        }
+    }
+};
+
 // Means over the rankings, times `scale`; queries of scale 0 are skipped. A pair has the
 // weight of its preferred document. Derivatives are added to those that are there.
 static void neighbour_losses(const Queries &queries, const double *scores,
@@ -194,76 +264,30 @@ static void neighbour_losses(const Queries &queries, const double *scores,
     for_each_query(queries, PAIR_CHUNK, n_threads, room, [=](Query q, Scratch &scratch) {
         if (q.size < 2 || scale[q.number] == 0.0) return;
         const double *x = scores + q.start, *grade = perturbed.grade + q.start;
-        const double *gain = perturbed.gain + q.start;
-        double *grad = gradient + q.start, *hess = hessian + q.start;
-        const double share = scale[q.number] / perturbed.n_rankings;
         double *key = scratch.array(0), *sorted = scratch.array(1);
-        NeighbourPairs pairs = {scratch.array(2), scratch.array(3), scratch.array(4),
-                                scratch.array(5), scratch.indices(1), scratch.indices(2), 0};
         int *order = scratch.indices(0);
+        GatheredPairs gathered = {
+            x, grade, perturbed.gain + q.start, perturbed.by_rank,
+            weight ? weight + q.start : nullptr,
+            scale[q.number] / perturbed.n_rankings,
+            gradient + q.start, hessian + q.start,
+            {scratch.array(2), scratch.array(3), scratch.array(4), scratch.array(5),
+             scratch.indices(1), scratch.indices(2), 0}};
         int few[FEW_DOCUMENTS];
         const int n_few = few_documents(grade, q.size, few);
         const int most = std::max<int>(q.size, PAIRS_AT_ONCE);
-        double total = 0.0;
-        const auto settle = [&]() {
-            total += neighbour_terms(pairs);
-            for (int k = 0; k < pairs.count; k++) {
-                const int p = pairs.preferred[k], o = pairs.other[k];
-                grad[p] -= pairs.slope[k], grad[o] += pairs.slope[k];
-                hess[p] += pairs.curvature[k], hess[o] += pairs.curvature[k];
-            }
-            pairs.count = 0;
-        };
-        struct Document {
-            int row;
-            double grade, gain, score;
-        };
-        const auto document = [&](int row) {
-            return Document{row, grade[row], gain[row], x[row]};
-        };
         for (int t = 0; t < perturbed.n_rankings; t++) {
             if (scratch.spend(40 * (int64_t)q.size)) break;
             const double *noise = perturbed.noise + t * perturbed.stride + q.start;
             for (int i = 0; i < q.size; i++) key[i] = x[i] + noise[i];
             pad(key, q.size, -std::numeric_limits<double>::infinity());
-            if (pairs.count + q.size > most) settle();
-            const int earlier = pairs.count;
-            const auto add = [&](int r, const Document &a, const Document &b) {
-                // Without branches: which one is preferred is a matter of chance.
-                const int right = a.grade > b.grade, rows[] = {b.row, a.row};
-                const int p = rows[right], k = pairs.count;
-                const double difference = std::fabs(a.gain - b.gain);
-                const double cost = share * perturbed.by_rank[r] * difference;
-                pairs.preferred[k] = p, pairs.other[k] = rows[1 - right];
-                pairs.gap[k] = (2 * right - 1) * (a.score - b.score);
-                pairs.cost[k] = weight ? cost * weight[q.start + p] : cost;
-                pairs.count += difference != 0.0;  // else the next one takes its place
-            };
-            bool tied = n_few < 0;
-            for (int i = 0; i < n_few; i++) {
-                const Neighbours next = neighbours_of(key, q.size, few[i]);
-                tied = next.tied;
-                if (tied) break;  // its neighbours are no documents then
-                const Document own = document(few[i]);
-                if (next.below >= 0) add(next.rank, own, document(next.below));
-                // A pair of two of the few is that of the upper one.
-                const bool alone = next.above >= 0 &&
-                                   std::find(few, few + n_few, next.above) == few + n_few;
-                if (alone) add(next.rank - 1, document(next.above), own);
-            }
-            if (tied) {
-                pairs.count = earlier;
-                sort_descending(key, q.size, scratch.array(6), sorted, order);
-                Document upper = document(order[0]);
-                for (int r = 0; r + 1 < q.size; r++) {
-                    const Document lower = document(order[r + 1]);
-                    add(r, upper, lower);
-                    upper = lower;
-                }
-            }
+            if (gathered.pairs.count + q.size > most) gathered.settle();
+            if (n_few >= 0 && gathered.add_neighbours(key, q.size, few, n_few)) continue;
+            sort_descending(key, q.size, scratch.array(6), sorted, order);
+            gathered.add_sorted(order, q.size);
         }
-        settle();
-        values[q.number] = total;
+        gathered.settle();
+        values[q.number] = gathered.total;
     });
 }
 
