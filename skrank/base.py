@@ -457,7 +457,9 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         refuse_dates(X, name)
         # A sum that overflows is only a quick test whether all numbers are finite.
         by_name = naming(name, only_where_silent=name == "X")
-        with by_name, naming_text(X, name), quiet():
+        takes_names = hasattr(self, "categorical_features")
+        by_place = naming_text(X, name, takes_names=takes_names, in_fit=reset)
+        with by_name, by_place, quiet():
             rows = validate_data(
                 self,
                 rows_with_nan(X),

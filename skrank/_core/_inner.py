@@ -51,15 +51,17 @@ def accepts(estimator, method: str, name: str) -> bool:
     bool
         Whether the method takes the argument; for estimators that hand arguments on,
         whether one of their parts asks for it in scikit-learn's metadata routing.
+        Routing that cannot be asked hands on nothing.
     """
     known = parameters_of(getattr(estimator, method, None))
     if name in known:
         return True
     if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return False
-    if not _is_router(estimator):
+    routing = _routing_of(estimator)
+    if not isinstance(routing, MetadataRouter):
         return False
-    return bool(get_routing_for_object(estimator).consumes(method, [name]))
+    return bool(routing.consumes(method, [name]))
 
 
 def needs_groups(estimator) -> bool:
@@ -417,8 +419,18 @@ def name_of(estimator) -> str:
     return type(estimator).__name__
 
 
-def _is_router(estimator) -> bool:
-    return isinstance(get_routing_for_object(estimator), MetadataRouter)
+def _routing_of(estimator) -> Any:
+    """Return what an estimator says about metadata routing; None if it cannot say.
+
+    Some estimators of scikit-learn know no routing and say so by an error. `RidgeCV`
+    asks its scorer, which asks `RidgeCV` again; so does all that holds one, such as a
+    `StackingRegressor` by its default. Routing would fail in the same way there, so
+    that nothing can be handed on but what the signature of a method names.
+    """
+    try:
+        return get_routing_for_object(estimator)
+    except (NotImplementedError, RecursionError):
+        return None
 
 
 def _call(estimator, method, *args, **metadata) -> Any:
@@ -437,11 +449,11 @@ def _ask_for_weights(model):
     scikit-learn refuses to guess which of the steps that could take weights should get
     them. Weights of a model are meant for its loss, which is that of its predictor.
     """
-    if not _is_router(model):
+    if not isinstance(_routing_of(model), MetadataRouter):
         return
     with sklearn.config_context(enable_metadata_routing=True):
         for part in _parts(model):
-            fit = getattr(get_routing_for_object(part), "fit", None)
+            fit = getattr(_routing_of(part), "fit", None)
             # None stands for an argument that has been neither requested nor declined.
             if getattr(fit, "requests", {}).get("sample_weight", ...) is None:
                 part.set_fit_request(sample_weight=hasattr(part, "predict"))

@@ -14,8 +14,17 @@ from skrank._core._missing import is_missing
 _ABOUT_OBJECTS = ("float() argument must be", "setting an array element")
 
 
+# How a message goes on that names the place of text, where numbers are wanted.
+FOR_NUMBERS = (
+    "rankers of trees take columns of names, and QueryTargetEncoder turns them into "
+    "numbers"
+)
+
+
 @contextmanager
-def naming_text(X: Any, name: str = "X") -> Iterator[None]:
+def naming_text(
+    X: Any, name: str = "X", *, takes_names: bool = False, in_fit: bool = True
+) -> Iterator[None]:
     """Name the place of text and of objects that were to be turned into numbers.
 
     The rows are searched only after that has failed.
@@ -23,9 +32,13 @@ def naming_text(X: Any, name: str = "X") -> Iterator[None]:
     Parameters
     ----------
     X : object
-        Argument that may be a data frame, or an array of objects.
+        Argument that may be a data frame, a table or an array of objects.
     name : str, default="X"
         Name of the argument in the error message.
+    takes_names : bool, default=False
+        Whether the estimator takes columns of names, by ``categorical_features``.
+    in_fit : bool, default=True
+        Whether it is to learn from the rows which columns these are.
     """
     try:
         yield
@@ -36,17 +49,36 @@ def naming_text(X: Any, name: str = "X") -> Iterator[None]:
             ) from error
         if any(words in str(error) for words in _ABOUT_OBJECTS):
             _name_object(X, name, error)
-        if "could not convert" not in str(error) or not is_frame(X):
+        if "could not convert" not in str(error):
             raise
         place = _place_of_text(X)
         if place is None:
             raise
         column, row, text = place
+        if takes_names:
+            advice = _advice(X, name) if in_fit else "the column held numbers in fit"
+        else:
+            advice = FOR_NUMBERS
         raise ValueError(
             f"{name}: could not convert string to float: {shown(text)} in row {row} of "
-            f"column {shown(column)}; rankers of trees take columns of names, and "
-            "QueryTargetEncoder turns them into numbers"
+            f"column {shown(column)}; {advice}"
         ) from error
+
+
+def _advice(X: Any, name: str) -> str:
+    """Return how columns of names are told to an estimator that takes them."""
+    if is_frame(X):
+        return "a column of names must be one of categorical_features"
+    if hasattr(X, "to_pandas"):
+        return (
+            f"{name}.to_pandas() makes a data frame, whose columns of strings are "
+            "taken as names"
+        )
+    return (
+        "an array does not say which of its columns hold names: give them as "
+        "categorical_features=, or pass a data frame, which a ColumnTransformer makes "
+        "after set_output(transform='pandas')"
+    )
 
 
 def _name_object(X: Any, name: str, error: Exception) -> None:
@@ -79,12 +111,34 @@ def _is_number(value: Any) -> bool:
 
 def _place_of_text(X: Any) -> tuple[Any, int, str] | None:
     """Return the column, the row and the value of the first text that is no number."""
-    for j, column in enumerate(getattr(X, "columns", ())):
-        values = np.asarray(column_of(X, j), dtype=object).tolist()
+    for label, values in _columns_that_may_hold_text(X):
         for row, value in enumerate(values):
             if isinstance(value, str) and number_in_text(value) is None:
-                return column, row, value
+                return label, row, str(value)
     return None
+
+
+def _columns_that_may_hold_text(X: Any) -> Iterator[tuple[Any, list]]:
+    """Yield the name or the number of each column of rows, and its values."""
+    if is_frame(X):
+        for j, label in enumerate(X.columns):
+            yield label, np.asarray(column_of(X, j), dtype=object).tolist()
+    elif hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # of Arrow
+        for j, label in enumerate(X.column_names):
+            yield label, X.column(j).to_pylist()
+    else:
+        rows = np.asarray(X if hasattr(X, "dtype") else _as_objects(X))
+        if rows.ndim == 2 and rows.dtype.kind in "OUT":
+            for j in range(rows.shape[1]):
+                yield j, rows[:, j].tolist()
+
+
+def _as_objects(rows: Any) -> np.ndarray:
+    """Return rows as an array of objects; an empty one if they are no rows."""
+    try:
+        return np.asarray(rows, dtype=object)
+    except ValueError:  # of different lengths
+        return np.empty(0)
 
 
 def refuse_series(X: Any, name: str = "X") -> None:

@@ -1,6 +1,7 @@
 """``skrank fit``: train a ranker, evaluate it and save it."""
 
 import argparse
+import contextlib
 import inspect
 import os
 import re
@@ -13,9 +14,10 @@ from sklearn.base import clone
 
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
+from skrank._core._queries import take_rows
 from skrank._core._validation import check_grades
 from skrank.cli import _measures, _names
-from skrank.cli._errors import CommandError
+from skrank.cli._errors import CommandError, printable
 from skrank.cli._io import (
     Progress,
     plain_number,
@@ -37,8 +39,13 @@ from skrank.cli._tables import (
 )
 from skrank.datasets import load_letor_folds
 from skrank.datasets._letor import n_features_of
+from skrank.inspection import feature_variation
 from skrank.metrics._conventions import conventions_of
 from skrank.model_selection import QueryKFold
+
+# Rows of training that are looked at first, and features that are named at most.
+_GLANCE = 10_000
+_MOST_NAMES = 20
 
 
 class _Run(NamedTuple):
@@ -54,12 +61,15 @@ class _Run(NamedTuple):
         Evaluation on each set of the split, by the name of the set.
     model : BaseEstimator
         The fitted model.
+    shared : list of str
+        Features that all documents of each training query share, in their order.
     """
 
     name: str
     seconds: float
     sets: dict[str, Any]
     model: Any
+    shared: list[str]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -93,6 +103,7 @@ def run(args: argparse.Namespace) -> None:
                     model, args.normalize, data["train"], {}, progress
                 )
         left_out = save(model, args.save)
+    _tell_of_shared(runs)
     report(
         _text(args, ranker, measures, runs, left_out),
         {**_document(args, ranker, measures, runs), "left_out": left_out},
@@ -276,7 +287,43 @@ def _train(args, ranker, measures, name, sets, progress):
         with naming_files(files[part]):
             scores = predict_scores(model, data)
         evaluations[part] = _measures.evaluate(measures, data, scores, args.jobs)
-    return _Run(name, seconds, evaluations, model)
+    return _Run(name, seconds, evaluations, model, _shared_features(sets["train"]))
+
+
+def _shared_features(data) -> list[str]:
+    """Return the features that all documents of each query share, but not all rows."""
+    columns = np.arange(data.X.shape[1])
+    # Nearly all features vary in some of the first queries, which takes no time to see.
+    for n in (_GLANCE, len(data.groups)):
+        X, groups = take_rows(data.X, slice(n)), data.groups[:n]
+        X = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
+        found = feature_variation(X, groups)
+        columns = columns[found.share == 0]
+        if not len(columns):
+            return []
+    if not found.n_queries:  # each of one document
+        return []
+    columns = columns[found.is_query_constant[found.share == 0]]
+    # Those of LETOR text are numbered from 1.
+    return [
+        str(data.X.columns[j] if hasattr(data.X, "iloc") else j + 1) for j in columns
+    ]
+
+
+def _tell_of_shared(runs) -> None:
+    """Name the features that can order no documents of any training by themselves."""
+    names = [
+        name for name in runs[0].shared if all(name in run.shared for run in runs[1:])
+    ]
+    if not names:
+        return
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    told = (
+        f"skrank: within every training query, these features are constant and order "
+        f"no documents by themselves: {', '.join(names[:_MOST_NAMES])}{more}"
+    )
+    with contextlib.suppress(OSError):  # as of warnings; the results do not need it
+        print(printable(told), file=sys.stderr)
 
 
 def _files(args, name) -> dict[str, Any]:

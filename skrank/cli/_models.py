@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank._core._inner import accepts, name_of, scores_of
 from skrank._core._messages import on_one_line
+from skrank._core._tables import FOR_NUMBERS
 from skrank.base import BaseRanker
 from skrank.cli._errors import CommandError
 from skrank.cli._io import Documents, Progress
@@ -23,6 +24,11 @@ _ABOUT_DOCUMENTS = re.compile(
 )
 # What scikit-learn goes on to say, which helps who writes a program.
 _ADVICE = re.compile(r"(?<=contains NaN\.)\s.*", re.DOTALL)
+# The command line makes no pipelines of encoders.
+_FOR_NUMBERS_HERE = (
+    "choose a ranker of trees, such as LambdaMART, which takes columns of names, or "
+    "name columns of numbers by --features"
+)
 SCALERS = {
     "query-minmax": QueryMinMaxScaler,
     "query-standard": QueryStandardScaler,
@@ -156,7 +162,7 @@ def naming_files(
         about = _ABOUT_DOCUMENTS.match(str(error))
         if about is None:
             raise
-        problem = _ADVICE.sub("", str(error))
+        problem = _ADVICE.sub("", str(error)).replace(FOR_NUMBERS, _FOR_NUMBERS_HERE)
         path = train
         if about["set"]:
             path = (validation or {})[about["set"]]

@@ -5,7 +5,8 @@ wherever they stand there, and reads as text what was text in training.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,17 +111,18 @@ def read_table(args: argparse.Namespace, path: str, columns: Columns) -> Documen
     -------
     Documents
     """
-    data = load_table(
-        path,
-        label=getattr(args, "label", None),
-        qid=args.qid,
-        docid=args.docid,
-        features=columns.features,
-        categorical_features=columns.names,
-        dtype=np.float64,
-        as_frame=True,
-        max_bytes=args.max_bytes,
-    )
+    with _naming_options(args, columns):
+        data = load_table(
+            path,
+            label=getattr(args, "label", None),
+            qid=args.qid,
+            docid=args.docid,
+            features=columns.features,
+            categorical_features=columns.names,
+            dtype=np.float64,
+            as_frame=True,
+            max_bytes=args.max_bytes,
+        )
     if columns.were_text:
         for column in columns.names:
             levels = data.X[column].cat
@@ -135,6 +137,23 @@ def read_table(args: argparse.Namespace, path: str, columns: Columns) -> Documen
                 )
     y: Any = None if data.y is None else data.y.to_numpy()
     return Documents(data.X, y, data.groups, data.docids)
+
+
+@contextmanager
+def _naming_options(args, columns: Columns) -> Iterator[None]:
+    """Speak of options where an error of `load_table` speaks of its arguments."""
+    try:
+        yield
+    except ValueError as error:
+        problem, found, _ = str(error).partition("; name the columns to use in ")
+        if not found:
+            raise
+        advice = "name the columns that hold names by --categorical"
+        if hasattr(args, "features"):  # which an experiment has for each ranker
+            advice += ", or those to use by --features"
+        if columns.were_text:  # training has said what the columns hold
+            advice = "it held numbers in training"
+        raise CommandError(f"{problem}; {advice}") from error
 
 
 def read_grades(args: argparse.Namespace) -> Documents:

@@ -19,7 +19,6 @@ from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
@@ -52,7 +51,7 @@ from skrank.export._level_state import (
     check_category_encoder,
     check_target_encoder,
 )
-from skrank.export._probe_rows import MANY_FEATURES, PROBE, probe_rows
+from skrank.export._probe_rows import MANY_FEATURES, PROBE, may_refuse, probe_rows
 from skrank.export._ranker_state import (
     NUMBER,
     check_queries,
@@ -91,14 +90,6 @@ _COMPOSITES = {
     FeatureUnion: ("transformer_list", 2),
     ColumnTransformer: ("transformers", 3),
 }
-_REFUSING = (
-    Pipeline,
-    FeatureUnion,
-    ColumnTransformer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    MissingIndicator,
-)
 
 _NODE_ARRAYS = {
     "feature_": np.int32,
@@ -539,11 +530,11 @@ def _check_ranker(ranker: BaseRanker) -> None:
         if isinstance(trees, TreeEnsemble):
             _check_features(trees, bins, n)
         _check_boosting(ranker, trees, n)
-        if "baseline_" in vars(ranker):
-            outputs = getattr(trees, "n_outputs", 1)
-            baseline = array_of(ranker, "baseline_", [np.float64], (outputs,))
-            if not np.isfinite(baseline).all():
-                raise error_of(ranker, "baseline_", "finite", baseline)
+    if "baseline_" in vars(ranker):
+        outputs = getattr(trees, "n_outputs", 1)
+        baseline = array_of(ranker, "baseline_", [np.float64], (outputs,))
+        if not np.isfinite(baseline).all():
+            raise error_of(ranker, "baseline_", "finite", baseline)
     _try_out(ranker)
 
 
@@ -734,16 +725,14 @@ def _try_out(estimator) -> None:
         return
     method = getattr(estimator, name)
     parameters = inspect.signature(method).parameters
-    takes_groups = "groups" in parameters
-    if getattr(estimator, "groups_column", None) is not None:
-        takes_groups = False  # the queries are among the rows
-    more = {"groups": np.zeros(len(PROBE))} if takes_groups else {}
-    # Others may rightly refuse the rows: encoders, and what has encoders within.
-    is_plain = is_ranker or not isinstance(estimator, _REFUSING)
+    more = {"groups": np.zeros(len(PROBE))} if "groups" in parameters else {}
+    is_plain = not may_refuse(estimator)
     found = None
     rows = probe_rows(estimator, n_features)
     with _tried(estimator, f"{name} rows", Exception if is_plain else _STUMBLES):
         found = method(rows, **more)
+    if found is None and not is_plain:
+        return
     if not is_ranker:
         if is_plain and not _is_finite(found):
             raise ValueError(

@@ -1,12 +1,12 @@
 """Levels of categorical columns that were read from a file."""
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from skrank.export._attributes import array_of, attribute, checked_array, error_of
 from skrank.preprocessing import QueryTargetEncoder
@@ -115,26 +115,22 @@ def _ascend(levels: list) -> bool:
     return all(first < second for first, second in pairwise(keys))
 
 
-def rows_of_levels(ranker: BaseEstimator, rows: np.ndarray) -> np.ndarray:
-    """Return rows in which the encoded columns of a ranker hold levels.
+def levels_by_column(estimator: Any) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the columns whose values an estimator looks up, with the levels it knows.
 
     Parameters
     ----------
-    ranker : BaseEstimator
-        A ranker, with or without an encoder of categories.
-    rows : ndarray of shape (n_rows, n_features)
-        Rows of numbers.
+    estimator : BaseEstimator
+        An encoder of levels, a ranker with one, or anything else, which knows none.
 
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-        The rows themselves if there is nothing to encode, otherwise objects.
+    Yields
+    ------
+    column : int
+        Number of a column.
+    levels : ndarray of shape (n_levels,)
+        Numbers ascending, then strings ascending.
     """
-    encoder = getattr(ranker, "encoder_", None)
-    if not isinstance(encoder, CategoryEncoder) or not len(encoder.columns_):
-        return rows
-    rows = rows.astype(object)
-    for j, levels in zip(encoder.columns_.tolist(), encoder.levels_):
-        if len(levels):
-            rows[:, j] = np.resize(levels.astype(object), len(rows))
-    return rows
+    encoder = getattr(estimator, "encoder_", estimator)
+    if isinstance(encoder, (CategoryEncoder, QueryTargetEncoder)):
+        columns = getattr(encoder, "columns_", np.empty(0, dtype=np.int64))
+        yield from zip(columns.tolist(), getattr(encoder, "levels_", ()))

@@ -19,7 +19,11 @@ from skrank.inspection._explanation import (
     PreferenceExplanation,
     check_place,
 )
-from skrank.inspection._pipelines import fitted_last_step, rows_of_last_step
+from skrank.inspection._pipelines import (
+    fitted_last_step,
+    last_step,
+    rows_of_last_step,
+)
 from skrank.rankers._score_form import FormError, TreeForm, linear_form, tree_form
 from skrank.trees import _forest
 
@@ -222,9 +226,13 @@ def explain_preference(
 def _fitted_ranker(estimator) -> BaseRanker:
     last = fitted_last_step(estimator)
     if not isinstance(last, BaseRanker):
+        within = getattr(last, "estimator_", None)
+        is_adapter = hasattr(within, "get_params")
+        holds_one = is_adapter and isinstance(last_step(within), BaseRanker)
+        advice = "; pass its estimator_, and rows as that takes them" * holds_one
         raise TypeError(
             "estimator must be a fitted ranker of skrank, or a pipeline or search that "
-            f"ends in one, got {shown(last)}"
+            f"ends in one, got {shown(last)}{advice}"
         )
     return last
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin, clone
+from sklearn.ensemble import StackingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -27,7 +29,7 @@ from skrank._core._inner import (
     without_searches,
 )
 from skrank.datasets import make_ranking
-from skrank.metrics import make_ranking_scorer
+from skrank.metrics import make_ranking_scorer, ndcg_score
 from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import BoltzRank, ListNet, RankSVM
@@ -374,3 +376,57 @@ def test_steps_that_write_do_not_change_the_data(kind, last):
     if kind == "frame":
         fit_inner(make_pipeline(InPlace(), last), rows, y, groups=groups)
         np.testing.assert_array_equal(np.asarray(rows), before)
+
+
+class KnowsNoRouting(RegressorMixin, BaseEstimator):
+    """A regressor that says of routing what some of scikit-learn say."""
+
+    def fit(self, X, y, sample_weight=None, **others):
+        self.others_, self.weight_ = others, sample_weight
+        return self
+
+    def predict(self, X, **others):
+        return X[:, 0] + len(others)
+
+    def get_metadata_routing(self):
+        raise NotImplementedError("KnowsNoRouting has not implemented routing yet.")
+
+
+class AsksItself(KnowsNoRouting):
+    """A regressor whose routing is asked of itself, like that of RidgeCV."""
+
+    def get_metadata_routing(self):
+        return self.get_metadata_routing()
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("odd", [KnowsNoRouting(), AsksItself()])
+@pytest.mark.parametrize(
+    "wrap", [lambda e: e, make_pipeline, lambda e: StackingRegressor([("e", e)], e)]
+)
+def test_routing_that_cannot_be_asked_hands_nothing_on(wrap, odd, routing):
+    model = wrap(odd)
+    assert not accepts(model, "fit", "groups")
+    assert not accepts(model, "predict", "groups")
+    model.fit(X, Y)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        assert not needs_groups(model)
+        np.testing.assert_array_equal(scores_of(model, X, GROUPS), model.predict(X))
+
+
+def test_what_the_signature_names_is_given_without_routing():
+    for odd in (KnowsNoRouting(), AsksItself()):
+        given = {"sample_weight": WEIGHT}
+        model = fit_inner(odd, X, Y, groups=GROUPS, given=given)
+        np.testing.assert_array_equal(model.weight_, WEIGHT)
+        assert not model.others_
+
+
+@pytest.mark.parametrize("last", [None, RidgeCV()])
+def test_a_stack_with_its_default_is_scored(last):
+    """RidgeCV, which is the default, asks its scorer for routing, and that asks it."""
+    stack = StackingRegressor([("ridge", Ridge())], last).fit(X, Y)
+    found = make_ranking_scorer("ndcg@10")(stack, X, Y, groups=GROUPS)
+    assert found == ndcg_score(Y, stack.predict(X), groups=GROUPS, k=10)
+    model = fit_inner(stack, X, Y, groups=GROUPS)
+    np.testing.assert_array_equal(scores_of(model, X, GROUPS), stack.predict(X))

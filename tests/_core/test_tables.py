@@ -5,14 +5,18 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
 
 from skrank._core._tables import naming_text, refuse_dates
+from skrank.compat import RankingRegressor
 from skrank.inspection import (
     feature_variation,
     interaction_strength,
     query_partial_dependence,
     query_permutation_importance,
 )
+from skrank.model_selection import QuerySubsample
 from skrank.preprocessing import QueryStandardScaler, QueryTargetEncoder
 from skrank.rankers import MART, PRank, PreferenceOrdering, RankSVM
 from skrank.trees import CategoryEncoder
@@ -69,6 +73,70 @@ def test_a_column_of_text_is_named(kind):
     ]:
         with pytest.raises(ValueError, match=f"^{name}: {where}; rankers of trees"):
             call()
+
+
+SMALL = {"n_estimators": 2, "min_samples_leaf": 1}
+SITES = pd.DataFrame({"a": [1.0, 2, 3, 4], "site": ["7", "wiki", "blog", "wiki"]})
+OBJECTS = SITES.to_numpy(dtype=object)
+OF_ARRAYS = r"an array does not say .* categorical_features=, .* set_output\(transform="
+
+
+@pytest.mark.parametrize(
+    "X",
+    [OBJECTS, OBJECTS.tolist(), OBJECTS.astype(str)],
+    ids=["objects", "lists", "strings"],
+)
+@pytest.mark.parametrize("wrap", [lambda e: e, QuerySubsample, RankingRegressor])
+def test_text_in_an_array_is_named(X, wrap):
+    where = "^X: could not convert string to float: 'wiki' in row 1 of column 1; "
+    for ranker, told in [
+        (RankSVM(), "rankers of trees take columns of names, and QueryTargetEncoder"),
+        (MART(**SMALL), OF_ARRAYS),
+    ]:
+        with pytest.raises(ValueError, match=where + told):
+            wrap(ranker).fit(X, Y, GROUPS)
+    named = MART(categorical_features=[1], **SMALL)
+    wrap(named).fit(X, Y, GROUPS)  # as is told
+
+
+def test_what_columns_are_passed_through_is_told():
+    """A transformer of columns returns an array, which does not tell names apart."""
+    columns = ColumnTransformer([("a", "passthrough", ["a"])], remainder="passthrough")
+    model = make_pipeline(columns, MART(**SMALL))
+    groups = {"mart__groups": GROUPS}
+    with pytest.raises(ValueError, match=OF_ARRAYS):
+        model.fit(SITES, Y, **groups)
+    columns.set_output(transform="pandas")
+    assert model.fit(SITES, Y, **groups)[-1].encoder_.columns_.tolist() == [1]
+
+
+def test_text_in_a_table_of_arrow_is_named():
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.Table.from_pandas(SITES)
+    where = "^X: could not convert string to float: 'wiki' in row 1 of column 'site'; "
+    with pytest.raises(ValueError, match=where + r"X\.to_pandas\(\) makes a data"):
+        MART(**SMALL).fit(table, Y, GROUPS)
+    with pytest.raises(ValueError, match=f"{where}rankers of trees"):
+        RankSVM().fit(table, Y, GROUPS)
+    MART(**SMALL).fit(table.to_pandas(), Y, GROUPS)
+
+
+def test_text_where_numbers_were_learned_is_named():
+    ranker = MART(**SMALL).fit(np.eye(4)[:, :2], Y, GROUPS)
+    with pytest.raises(
+        ValueError, match="'wiki' in row 1 of column 1; the column held"
+    ):
+        ranker.predict(OBJECTS)
+    named = MART(categorical_features=["other"])
+    with pytest.raises(ValueError, match="row 1 of column 'site'; a column of names"):
+        named.fit(SITES.assign(other=0), Y, GROUPS)
+
+
+def test_rows_of_different_lengths_stay_what_they_are():
+    with pytest.raises(ValueError, match="X must hold rows of equal length"):
+        RankSVM().fit([[1.0, "wiki"], [1.0], [2.0], [3.0]], Y, GROUPS)
+    with pytest.raises(ValueError, match="could not convert"), naming_text([[1], []]):
+        float("three")
 
 
 @pytest.mark.parametrize("ranker", [RankSVM(), MART(n_estimators=2)], ids=str)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.aggregation import Borda
 from skrank.cli._names import rankers
-from skrank.datasets import load_letor, load_run
+from skrank.datasets import dump_letor, load_letor, load_run
 from skrank.export import load_model, save_model
 from skrank.losses import LogLoss, SquaredHingeLoss
 from skrank.metrics import get_measure, ndcg_score
@@ -551,3 +551,19 @@ def test_names_of_validation_queries(ok, fails, letor):
         message = fails(*options, *given)
         assert message.startswith("--validation takes [NAME=]FILE with different names")
         assert message.endswith(f"got {wrong[-1]!r}")
+
+
+@pytest.mark.parametrize("more", [[], ["--sparse"], ["--normalize", "query-minmax"]])
+def test_features_of_queries_have_the_numbers_of_the_file(run, letor, tmp_path, more):
+    """Feature 7 varies within the last query alone, behind the first rows."""
+    X, y, groups = load_letor(letor / "train.txt")
+    rows = np.tile(np.arange(len(y)), 10_000 // len(y) + 1)
+    groups = np.arange(len(rows)) // len(y) * 100 + groups[rows]
+    last = np.arange(len(rows)) == len(rows) - 1
+    X = np.column_stack([groups % 3, X[rows], last, 1.0 + groups])
+    dump_letor(X, y[rows], groups, tmp_path / "train.txt")
+    command = ["fit", tmp_path / "train.txt", "--ranker", "MART", *more]
+    code, _, err = run(*command, "--set", "n_estimators=1")
+    assert code == 0
+    assert err.count("\n") == 1
+    assert err.endswith("order no documents by themselves: 1, 9\n")

@@ -129,12 +129,73 @@ def test_models_without_names(ok, tables, tmp_path):
         ([*COLUMNS, "--features", "bm25,zoo"], "has no column 'zoo'"),
         ([*COLUMNS, "--features", "bm25,shop,bm25"], "must name each column once"),
         ([*COLUMNS, "--features", "site,site"], "must name each column once"),
-        ([*COLUMNS, "--categorical", "shop"], "column 'site' must be numeric"),
+        (
+            [*COLUMNS, "--categorical", "shop"],
+            "column 'site' must be numeric, found dtype {text}; name the columns that "
+            "hold names by --categorical, or those to use by --features",
+        ),
+        (
+            [*COLUMNS, "--ranker", "RankSVM", "--features", "bm25,site"],
+            "of column 'site'; choose a ranker of trees, such as LambdaMART, which "
+            "takes columns of names, or name columns of numbers by --features",
+        ),
     ],
 )
 def test_what_is_wrong_with_tables(fails, tables, letor, arguments, message):
     arguments = [a.format(letor=letor / "vali.txt") for a in arguments]
-    assert message in fails("fit", tables / "train.csv", *TREES, *arguments)
+    message = message.format(text=pd.read_csv(tables / "train.csv")["site"].dtype)
+    trees = [] if "--ranker" in arguments else TREES
+    assert message in fails("fit", tables / "train.csv", *trees, *arguments)
+
+
+def test_numbers_that_are_text_elsewhere_are_named(ok, fails, tables, tmp_path):
+    """Options of training have no say in how a table to score is read."""
+    frame = pd.read_csv(tables / "test.csv")
+    frame.assign(bm25="much").to_csv(tmp_path / "text.csv", index=False)
+    ok("fit", tables / "train.csv", *COLUMNS, *TREES, "--save", tmp_path / "model")
+    text = ["predict", tmp_path / "model", tmp_path / "text.csv", "--qid", "query"]
+    held = ["fit", tables / "train.csv", *COLUMNS, *TREES]
+    for command in (text, [*held, "--validation", tmp_path / "text.csv"]):
+        message = fails(*command)
+        assert "column 'bm25' must be numeric, found dtype" in message
+        assert message.endswith("; it held numbers in training")
+
+
+QUERY = "within every training query, these features are constant and order no "
+
+
+@pytest.mark.parametrize("splits", [[], ["--folds", "3"]])
+def test_features_of_queries_are_told(run, tables, tmp_path, splits):
+    """Of four new columns, one varies within queries, and one nowhere."""
+    frame = pd.read_csv(tables / "train.csv")
+    number = frame["query"].str[1:].astype(int)
+    day = np.where(number % 2, "mon", "sun")
+    frame = frame.assign(hour=number % 5, day=day, same=1, last=0)
+    frame.loc[frame.index[-1], "last"] = 1
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    command = ["fit", tmp_path / "t.csv", *COLUMNS, *TREES, *splits, "--json", "-"]
+    code, out, err = run(*command)
+    assert (code, err) == (0, f"skrank: {QUERY}documents by themselves: hour, day\n")
+    assert json.loads(out)["ranker"] == "MART"
+    code, _, err = run(*command, "--features", "bm25,last")
+    assert (code, err) == (0, "")
+
+
+def test_many_features_of_queries_take_one_line(run, tables, tmp_path):
+    frame = pd.read_csv(tables / "train.csv")
+    number = frame["query"].str[1:].astype(int)
+    frame = frame.assign(**{f"of_query_{j}\n": number + j for j in range(23)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    _, _, err = run("fit", tmp_path / "t.csv", *COLUMNS, *TREES)
+    assert err.count("\n") == 1
+    assert err.endswith("of_query_19\\n and 3 more\n")
+
+
+def test_queries_of_one_document_share_nothing(tables, tmp_path, run):
+    frame = pd.read_csv(tables / "train.csv").drop_duplicates("query")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    _, _, err = run("fit", tmp_path / "t.csv", *COLUMNS, *TREES)
+    assert QUERY not in err
 
 
 def test_columns_belong_to_tables(fails, letor, tmp_path):

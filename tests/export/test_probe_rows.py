@@ -94,7 +94,7 @@ def test_a_column_of_names_has_a_name_however_it_is_given(columns):
     parts = [("s", OrdinalEncoder(), columns), ("none", "drop", [])]
     model = ColumnTransformer(parts, remainder="passthrough").fit(FRAME)
     rows = probe_rows(make_pipeline(model), 3)
-    assert rows["s"].tolist() == ["u"] * 3
+    assert rows["s"].tolist() == ["u", "v", "u"]
     assert rows["a"].tolist() == rows["b"].tolist() == [0, 1, -1]
     assert model.transform(rows)[:, 1].tolist() == [0, 1, -1]
 
@@ -124,4 +124,4 @@ def test_rows_without_names_have_columns_by_number():
     X = np.array([[1, "u"], [2, "v"]], dtype=object)
     parts = [("n", StandardScaler(), [0]), ("s", OneHotEncoder(), [1])]
     model = ColumnTransformer(parts).fit(X)
-    assert probe_rows(model, 2).tolist() == [[0.0, "u"], [1.0, "u"], [-1.0, "u"]]
+    assert probe_rows(model, 2).tolist() == [[0.0, "u"], [1.0, "v"], [-1.0, "u"]]

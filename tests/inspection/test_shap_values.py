@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank.compat import RankingRegressor
 from skrank.inspection import explain_preference, shap_values
 from skrank.losses import ThresholdLoss
 from skrank.model_selection import QueryKFold
@@ -246,6 +248,13 @@ def test_what_cannot_be_explained_is_named(ragged):
         explain_preference(boost, X, 0, 1)
     with pytest.raises(TypeError, match=r"must be a fitted ranker of skrank"):
         shap_values(StandardScaler().fit(X), X)
+    adapter = RankingRegressor(RankSVM()).fit(X, y, groups)
+    with pytest.raises(TypeError, match=r"RankSVM.*; pass its estimator_, and rows as"):
+        shap_values(adapter, X)
+    shap_values(adapter.estimator_, X, X)
+    other = RankingRegressor(LinearRegression()).fit(X, y, groups)
+    with pytest.raises(TypeError, match=r"got RankingRegressor\(.*\)$"):
+        shap_values(other, X)
     mart = MART(**OPTIONS, init=LinearInit()).fit(X, y, groups)
     with pytest.raises(ValueError, match=r"scores of LinearInit, which is no ranker"):
         shap_values(mart, X)

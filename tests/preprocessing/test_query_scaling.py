@@ -280,7 +280,10 @@ def test_ranges_beyond_single_precision_are_named(bounds):
             np.array([[10**400]], dtype=object),
             "^X must hold numbers of at most",
         ),
-        (np.array([["a"]]), "^X must be a table of numbers: could not convert string"),
+        (
+            np.array([["a"]]),
+            "^X: could not convert string to float: 'a' in row 0 of column 0;",
+        ),
         (np.array([[np.inf]]), "X contains infinity"),
         (np.ones((1, 1, 1)), "X|dim 3"),
         (sparse.csr_array(np.eye(2)), "Sparse data was passed for X"),
