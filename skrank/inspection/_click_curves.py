@@ -10,6 +10,7 @@ from skrank._core._validation import check_arguments
 from skrank.click import BaseClickModel, Sessions
 from skrank.click._base import Kind
 from skrank.inspection._axes import as_shaped, axes_or_new
+from skrank.inspection._legends import place_legend
 
 
 class _RankCurves:
@@ -52,7 +53,7 @@ class _RankCurves:
         ax.set_xlabel("Rank")
         ax.set_ylabel(self._label)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend(loc="best")
+        place_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

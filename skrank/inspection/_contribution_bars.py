@@ -15,6 +15,7 @@ from skrank.inspection._explanation import (
     text_of_value,
 )
 from skrank.inspection._importance import names_of
+from skrank.inspection._texts import fit_parts, fit_title, name_ticks
 
 LIFTS, LOWERS, OTHERS = "C0", "C1", "0.6"
 
@@ -105,9 +106,9 @@ class WaterfallDisplay:
         shape = ("n_features",)
         found = check_display(self, contributions=shape, data=shape, base_value=())
         values, base = found["contributions"], float(found["base_value"])
-        labels = _labels(self, values.shape, found.get("data"))
+        names, texts = _labels(self, values.shape, found.get("data"))
         ax = axes_or_new(ax, "WaterfallDisplay.plot")
-        bars = _greatest(values, labels, self.max_features)
+        bars = _greatest(values, names, texts, self.max_features)
         starts = base + np.concatenate([[0.0], np.cumsum(bars.values)])
         color = {"color": bars.colors()}
         places = np.arange(len(bars.values))
@@ -120,8 +121,9 @@ class WaterfallDisplay:
         ax.axvline(base, color="0.6", linestyle=":", linewidth=1, zorder=0)
         ax.axvline(starts[-1], color="0.6", linestyle="--", linewidth=1, zorder=0)
         ax.margins(x=0.2)
-        ax.set_yticks(places, bars.labels)
-        ax.set_xlabel(f"Score, from {base:.3g} to {starts[-1]:.3g}")
+        room = name_ticks(ax, places, bars.names, bars.texts)
+        title = f"Score, from {base:.3g} to {starts[-1]:.3g}"
+        fit_title(ax, ax.set_xlabel(title), room)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -254,18 +256,18 @@ class PreferenceDisplay:
         found = check_display(self, contributions=shape, data=(2, *shape))
         values = found["contributions"]
         first, second = names_of(self.documents, 2, "documents")
-        labels = _labels(self, (2, *values.shape), found.get("data"))
+        names, texts = _labels(self, (2, *values.shape), found.get("data"))
         ax = axes_or_new(ax, "PreferenceDisplay.plot")
-        bars = _greatest(values, labels, self.max_features)
+        bars = _greatest(values, names, texts, self.max_features)
         places = np.arange(len(bars.values))
         self.bars_ = ax.barh(places, bars.values, **{"color": bars.colors()} | bar_kw)
         ax.bar_label(self.bars_, [f"{value:+.3g}" for value in bars.values], padding=3)
         ax.axvline(0.0, color="0.3", linewidth=1)
         ax.margins(x=0.2)
-        ax.set_yticks(places, bars.labels)
-        ax.set_xlabel(
-            f"← for {second}      Difference {values.sum():+.3g}      for {first} →"
-        )
+        room = name_ticks(ax, places, bars.names, bars.texts)
+        sides = f"← for {second}", f"for {first} →"
+        middle = f"Difference {values.sum():+.3g}"
+        fit_parts(ax, [sides[0], middle, sides[1]], " " * 6, room)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -315,10 +317,11 @@ class PreferenceDisplay:
 
 
 class _Bars:
-    """Contributions from the bottom to the top, with their labels."""
+    """Contributions from the bottom to the top, with names and values of features."""
 
-    def __init__(self, values, labels, n_others):
-        self.values, self.labels, self.n_others = values, labels, n_others
+    def __init__(self, values, names, texts, n_others):
+        self.values, self.names, self.texts = values, names, texts
+        self.n_others = n_others
 
     def colors(self) -> list[str]:
         """Return the colour of each bar."""
@@ -326,20 +329,22 @@ class _Bars:
         return [OTHERS, *own[1:]] if self.n_others else own
 
 
-def _greatest(values, labels, max_features) -> _Bars:
+def _greatest(values, names, texts, max_features) -> _Bars:
     """Return the greatest contributions, and the sum of the others at the bottom."""
     order = np.lexsort((np.arange(len(values)), -np.abs(values)))
     chosen, rest = order[:max_features][::-1], order[max_features:]
-    amounts, names = values[chosen], [labels[j] for j in chosen]
+    amounts = values[chosen]
+    names, texts = [names[j] for j in chosen], [texts[j] for j in chosen]
     if len(rest):
         what = "1 other" if len(rest) == 1 else f"{len(rest)} others"
-        amounts, names = np.append(values[rest].sum(), amounts), [what, *names]
-    return _Bars(amounts, names, len(rest))
+        amounts = np.append(values[rest].sum(), amounts)
+        names, texts = [what, *names], [[], *texts]
+    return _Bars(amounts, names, texts, len(rest))
 
 
-def _labels(display, shape, data) -> list[str]:
-    """Return the names of the features with their values, if these are known."""
-    names = names_of(display.feature_names, shape[-1])
+def _labels(display, shape, data) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the features and the texts of their values, if known."""
+    names = [str(name) for name in names_of(display.feature_names, shape[-1])]
     if display.display_data is not None:
         data = np.array(display.display_data, dtype=object)
         if data.shape != shape:
@@ -347,9 +352,6 @@ def _labels(display, shape, data) -> list[str]:
                 f"display_data must be an array of shape {shape}, got {data.shape}"
             )
     if data is None:
-        return [str(name) for name in names]
+        return names, [[] for _ in names]
     columns = np.atleast_2d(data).T
-    return [
-        f"{name} = {' | '.join(text_of_value(value, 3) for value in column)}"
-        for name, column in zip(names, columns, strict=True)
-    ]
+    return names, [[text_of_value(v, 3) for v in column] for column in columns]

@@ -16,9 +16,9 @@ from skrank.inspection._explanation import (
     text_of_value,
 )
 from skrank.inspection._importance import names_of
+from skrank.inspection._texts import fit_title, level_ticks, name_ticks
 
-_MAX_TICKS = 30
-_MAX_LETTERS = 50  # beside each other
+_NAMES_SHARE = 0.3  # of the width, next to which the colour bar has its own
 _MISSING = "0.7"  # colour of missing values
 _N_BINS = 60  # along a line of the beeswarm, in which points stand side by side
 _HEIGHT = 0.4  # of half a line
@@ -124,7 +124,8 @@ class BeeswarmDisplay:
             )
             for line, j in enumerate(order)
         ]
-        ax.set_yticks(np.arange(len(order)), [str(names[j]) for j in order])
+        chosen = [str(names[j]) for j in order]
+        name_ticks(ax, np.arange(len(order)), chosen, share=_NAMES_SHARE)
         ax.set_xlabel("Contribution to the score")
         _add_colorbar(ax, colors)
         self.ax_, self.figure_ = ax, ax.figure
@@ -255,7 +256,7 @@ class DependenceDisplay:
             style = given | {"color": "0.5", "label": "missing"}
             self.missing_ = ax.scatter(at, values[~known], **style)
             ax.legend()
-        ax.set_xlabel(str(self.feature_name))
+        fit_title(ax, ax.set_xlabel(str(self.feature_name)))
         ax.set_ylabel("Contribution to the score")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -331,11 +332,7 @@ def _name_levels(ax, numbers, levels) -> None:
             names.setdefault(number, set()).add(text_of_value(level, 3))
     if names:
         texts = [min(found) + ", …" * (len(found) > 1) for found in names.values()]
-        # More than so many would stand one upon the other.
-        step = -(-len(names) // _MAX_TICKS)
-        ax.set_xticks(list(names)[::step], texts[::step])
-        if sum(map(len, texts[::step])) > _MAX_LETTERS:
-            ax.tick_params(axis="x", rotation=90)
+        level_ticks(ax, list(names), texts)
 
 
 def _colormap(cmap):

@@ -14,7 +14,9 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display, grade_colors
+from skrank.inspection._legends import place_legend
 from skrank.inspection._readings import query_means
+from skrank.inspection._texts import fit_title
 from skrank.inspection._watch import TrainingWatch
 
 # More distinct grades than this are joined to this many ranges of equal size, because
@@ -165,7 +167,7 @@ class EnergySurfaceDisplay:
                 va="bottom",
             )
         if self.name is not None:
-            ax.set_title(self.name, pad=22)
+            fit_title(ax, ax.set_title(self.name, pad=22))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -204,7 +206,7 @@ class EnergySurfaceDisplay:
                 ax.plot(labels[own] + offset, energies[g, own], "o", **style)
         ax.set_xlabel("Label r")
         ax.set_ylabel("Mean energy E(q, d, r)")
-        ax.legend(title="documents of")
+        place_legend(ax, title="documents of")
         shown = labels[:: -(-len(labels) // _MAX_TICKS)]
         return shown, [f"{label:g}" for label in shown], shift
 

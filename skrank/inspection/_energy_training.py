@@ -9,12 +9,14 @@ import numpy.typing as npt
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._validation import check_arguments, check_options
 from skrank.inspection._axes import axes_or_new, check_display
+from skrank.inspection._legends import place_legend
 from skrank.inspection._readings import (
     label_weights,
     list_weights,
     pair_weights,
     query_means,
 )
+from skrank.inspection._texts import fit_title
 from skrank.inspection._watch import TrainingWatch
 
 Reading = Literal["pairwise", "listwise", "pointwise"]
@@ -170,9 +172,9 @@ class EnergyTrainingDisplay:
         ax.xaxis.get_major_locator().set_params(integer=True)
         if scale != "energy":
             ax.yaxis.set_major_formatter(_percent)
-        ax.legend()
         if self.name is not None:
-            ax.set_title(self.name)
+            fit_title(ax, ax.set_title(self.name))
+        place_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

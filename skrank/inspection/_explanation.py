@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from skrank._core._messages import on_one_line, shortened, shown
+from skrank._core._missing import is_missing
 
 _NAME_LENGTH = 40
+_MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,15 @@ class PreferenceExplanation:
 
 
 def text_of_value(value: Any, digits: int) -> str:
-    """Return a value of a feature for people: a name, or a number of some digits."""
+    """Return a value of a feature for people: a name, or a number of some digits.
+
+    What is missing is "missing"; a name that reads the same is quoted.
+    """
     if isinstance(value, str):
-        return shortened(on_one_line(value), _NAME_LENGTH)
-    if value is None:
-        return "nan"
+        text = shortened(on_one_line(value), _NAME_LENGTH)
+        return repr(text) if text == _MISSING else text
+    if is_missing(value):
+        return _MISSING
     if isinstance(value, Integral):
         return str(value)
     return f"{value:.{digits}g}" if isinstance(value, Real) else shown(value)

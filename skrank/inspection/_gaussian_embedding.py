@@ -17,6 +17,7 @@ from skrank._core._validation import (
 )
 from skrank.inspection._axes import axes_or_new, check_display, grade_colors
 from skrank.inspection._pipelines import last_step, rows_of_last_step
+from skrank.inspection._texts import fit_title
 
 _LIGHTEST = 0.9  # place of the lowest grade on the colour map
 
@@ -176,7 +177,7 @@ class GaussianEmbeddingDisplay:
             title = f"{100 * self.explained:.0f}% of variance"
         ax.legend(title=title, loc="best")
         if self.name is not None:
-            ax.set_title(self.name)
+            fit_title(ax, ax.set_title(self.name))
 
     @classmethod
     def from_estimator(

@@ -10,6 +10,7 @@ from skrank._core._parameters import PositiveInt
 from skrank._core._validation import as_ids, check_options
 from skrank.inspection._axes import axes_or_new, check_display
 from skrank.inspection._pipelines import fitted_last_step
+from skrank.inspection._texts import fit_title, name_ticks
 
 
 class FeatureImportanceDisplay:
@@ -106,8 +107,9 @@ class FeatureImportanceDisplay:
             bar_kw = {"xerr": data["deviations"][order], **bar_kw}
         places = np.arange(len(order))
         self.bars_ = ax.barh(places, importances[order], **bar_kw)
-        ax.set_yticks(places, [str(names[j]) for j in order])
-        ax.set_xlabel(self.kind[:1].upper() + self.kind[1:])
+        room = name_ticks(ax, places, [str(names[j]) for j in order])
+        title = self.kind[:1].upper() + self.kind[1:]
+        fit_title(ax, ax.set_xlabel(title), room)
         ax.set_ylabel("Feature")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -188,9 +190,10 @@ class FeatureImportanceDisplay:
         ----------
         result : Bunch
             Means and standard deviations as ``importances_mean`` and
-            ``importances_std``.
+            ``importances_std``, and ``feature_names`` if there are any.
         feature_names : sequence of str, default=None
-            Names of the features; None shows their numbers.
+            Names of the features; None takes those of the data frame that was permuted,
+            if it was one.
         max_features : int, default=20
             Number of features to draw.
         ax : matplotlib axes, default=None
@@ -209,6 +212,8 @@ class FeatureImportanceDisplay:
                 "result must be what query_permutation_importance returns, got "
                 f"{shown(result)}"
             )
+        if feature_names is None:
+            feature_names = getattr(result, "feature_names", None)
         display = cls(
             importances=result.importances_mean,
             deviations=result.importances_std,

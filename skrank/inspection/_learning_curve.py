@@ -9,6 +9,8 @@ from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, Seed
 from skrank._core._validation import check_options
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
+from skrank.inspection._legends import place_legend
+from skrank.inspection._texts import fit_title
 from skrank.selection import SelectorComparison
 
 
@@ -117,8 +119,8 @@ class LearningCurveDisplay:
             ax.axhline(0.0, color="0.5", linewidth=0.8)
             label = f"{label}, difference from {self.reference}"
         ax.set_xlabel("Documents")
-        ax.set_ylabel(label)
-        ax.legend(fontsize="small")
+        fit_title(ax, ax.set_ylabel(label))
+        place_legend(ax, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.utils import Bunch, check_random_state
 
 from skrank._core._inner import check_predicts, scores_of
+from skrank._core._levels import names_of_columns
 from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._permutations import falls_by_permutation, shuffled_within
 from skrank._core._queries import QueryIndex
@@ -75,9 +76,10 @@ def query_permutation_importance(
     -------
     Bunch
         ``importances`` of shape (n_features, n_repeats), ``importances_mean`` and
-        ``importances_std`` over repeats, and ``baseline``, the measure of the rows as
-        they are. The names are those that scikit-learn's ``permutation_importance``
-        uses, so that its displays take this result, too.
+        ``importances_std`` over repeats, ``baseline``, the measure of the rows as they
+        are, and ``feature_names``, the names of the columns as a list, or None if
+        ``X`` has none. The first three are named as by scikit-learn's
+        ``permutation_importance``, so that its displays take this result, too.
 
     Raises
     ------
@@ -115,6 +117,7 @@ def query_permutation_importance(
         importances_mean=importances.mean(axis=1),
         importances_std=importances.std(axis=1),
         baseline=baseline,
+        feature_names=[str(name) for name in names_of_columns(X)] or None,
     )
 
 

@@ -20,6 +20,8 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
+from skrank.inspection._legends import place_legend
+from skrank.inspection._texts import fit_title
 from skrank.metrics import (
     BaseMeasure,
     bootstrap_interval,
@@ -122,9 +124,9 @@ class RankingCurveDisplay:
                 )
         ax.set_xlabel("Cut-off k")
         direction = "" if self.greater_is_better else " (lower is better)"
-        ax.set_ylabel(f"Mean {self.measure_name}@k{direction}")
+        fit_title(ax, ax.set_ylabel(f"Mean {self.measure_name}@k{direction}"))
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend()
+        place_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

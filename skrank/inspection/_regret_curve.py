@@ -7,6 +7,8 @@ import numpy as np
 
 from skrank._core._messages import shown
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
+from skrank.inspection._legends import place_legend
+from skrank.inspection._texts import fit_title
 
 # Points of a curve, beyond which more cannot be seen.
 _N_POINTS = 500
@@ -111,11 +113,12 @@ class RegretCurveDisplay:
         # Most is learned at first. Below one impression the axis is linear.
         left.set_xscale("symlog", linthresh=1.0)
         left.set_xlim(left=0.0)
-        left.set_ylabel(f"Offline {self.measure_name}")
-        right.set_ylabel(f"Cumulative regret in {self.measure_name}")
+        fit_title(left, left.set_ylabel(f"Offline {self.measure_name}"))
+        title = f"Cumulative regret in {self.measure_name}"
+        fit_title(right, right.set_ylabel(title))
         for ax in (left, right):
             ax.set_xlabel("Impressions")
-        right.legend()
+        place_legend(right)
         self.axes_, self.figure_ = np.array([left, right]), left.figure
         return self
 

@@ -9,7 +9,9 @@ from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt
 from skrank._validation_sets import TRAINING, measures_of
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
+from skrank.inspection._legends import place_legend
 from skrank.inspection._pipelines import fitted_last_step
+from skrank.inspection._texts import fit_title
 
 
 class TrainingCurveDisplay:
@@ -121,7 +123,8 @@ class TrainingCurveDisplay:
         if self.loss_curve is not None:
             style = {"color": "C0", "label": self.loss_name, **line_kw}
             (self.loss_line_,) = ax.plot(*_numbered(self.loss_curve), **style)
-            ax.set_ylabel(self.loss_name[:1].upper() + self.loss_name[1:])
+            title = self.loss_name[:1].upper() + self.loss_name[1:]
+            fit_title(ax, ax.set_ylabel(title))
         if self.validation_curve is not None or others:
             self.validation_ax_ = ax if self.loss_line_ is None else ax.twinx()
             self._plot_measures(self.validation_ax_, others, line_kw)
@@ -129,9 +132,10 @@ class TrainingCurveDisplay:
         # The upper axes hide the lower ones, so they carry the legend.
         top = ax if self.validation_ax_ is None else self.validation_ax_
         drawn.append(self.best_line_)
-        top.legend(handles=[line for line in drawn if line is not None], loc="best")
         if self.name is not None:
-            ax.set_title(self.name)
+            fit_title(ax, ax.set_title(self.name))
+        handles = [line for line in drawn if line is not None]
+        place_legend(top, shared=[] if top is ax else [ax], handles=handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -165,7 +169,7 @@ class TrainingCurveDisplay:
     def _plot_measures(self, ax, others, line_kw):
         """Draw the curve that decides, and the others in further colours."""
         decides = self.validation_curve is not None
-        ax.set_ylabel(self.validation_name if decides else "Measure")
+        fit_title(ax, ax.set_ylabel(self.validation_name if decides else "Measure"))
         if decides:
             iterations, curve = _numbered(self.validation_curve)
             style = {"color": "C1", "label": self.validation_name, **line_kw}

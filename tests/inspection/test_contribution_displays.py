@@ -56,7 +56,7 @@ def test_a_waterfall_of_all_features_has_no_others(explanation):
     assert labels(display) == ["a = 0", "c = 3", "b = 1", "d = 8"]
     one = WaterfallDisplay.from_explanation(explanation, 1, max_features=3)
     assert labels(one)[0] == "1 other"
-    assert "b = nan" in labels(one)
+    assert "b = missing" in labels(one)
 
 
 def test_a_preference_has_bars_to_either_side():
@@ -64,7 +64,7 @@ def test_a_preference_has_bars_to_either_side():
         VALUES[0], np.array([1.0, 1.25]), DATA[:2], NAMES, (3, 7)
     )
     display = PreferenceDisplay.from_explanation(pair, max_features=3)
-    assert labels(display) == ["1 other", "a = 1 | 2", "d = 4 | 1", "b = 2 | nan"]
+    assert labels(display) == ["1 other", "a = 1 | 2", "d = 4 | 1", "b = 2 | missing"]
     widths = [bar.get_width() for bar in display.bars_]
     np.testing.assert_allclose(widths, [0.25, 0.5, 1.0, -2.0])
     colors = [bar.get_facecolor() for bar in display.bars_]

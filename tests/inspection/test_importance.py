@@ -70,6 +70,23 @@ def test_permutations_have_whiskers(ragged, ranker):
     assert display.ax_.get_xlabel() == "Loss of the measure when permuted"
 
 
+def test_permutations_have_the_names_of_the_frame(ragged):
+    X, y, groups = ragged
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    ranker = MART(min_samples_leaf=3).fit(frame, y, groups)
+    result = query_permutation_importance(ranker, frame, y, groups, random_state=0)
+    assert result.feature_names == list("abcdef")
+    display = FeatureImportanceDisplay.from_permutations(result)
+    bars = drawn(display)
+    np.testing.assert_array_equal(
+        [bars[name] for name in "abcdef"], result.importances_mean
+    )
+    named = FeatureImportanceDisplay.from_permutations(
+        result, feature_names=list("uvwxyz")
+    )
+    assert set(drawn(named)) == set("uvwxyz")
+
+
 def test_a_pipeline_shows_its_last_step(ragged):
     X, y, groups = ragged
     pipeline = make_pipeline(StandardScaler(), MART(min_samples_leaf=3))

@@ -1,9 +1,8 @@
 """Contributions sum to the scores, whatever the ranker, and follow their definition."""
 
+import tracemalloc
 from itertools import combinations
 from math import factorial
-
-import tracemalloc
 
 import numpy as np
 import pandas as pd
