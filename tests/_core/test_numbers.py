@@ -7,7 +7,7 @@ from skrank._core._numbers import as_numbers
 
 
 def test_an_empty_array_of_text_is_no_array_of_numbers():
-    with pytest.raises(ValueError, match="^y must hold numbers, got dtype <U1$"):
+    with pytest.raises(ValueError, match=r"^y must hold numbers, got dtype <U1$"):
         as_numbers(np.array([], dtype="<U1"), "y")
 
 
@@ -17,6 +17,6 @@ def test_the_first_value_that_is_no_number_is_named(value):
         assert np.isnan(as_numbers([1.0, value], "y")[1])
         return
     shown = {10**400: "1000000000"}.get(value, repr(value)[:10])
-    with pytest.raises(ValueError, match="y must hold numbers, .* such as") as caught:
+    with pytest.raises(ValueError, match=r"y must hold numbers, .* such as") as caught:
         as_numbers(np.array([1.0, value], dtype=object), "y")
     assert shown in str(caught.value).split("such as")[1]

@@ -36,5 +36,5 @@ def test_categories_ascend_within_each_feature():
 
 def test_the_tree_and_the_node_are_named():
     trees = trees_of([-1, 0, -1, -1], roots_=np.array([0, 1]))
-    with pytest.raises(ValueError, match="^tree 1, node 0: splits of"):
+    with pytest.raises(ValueError, match=r"^tree 1, node 0: splits of"):
         check_splits(trees, {0: 2})

@@ -138,7 +138,7 @@ def test_weighted_pairs_are_counted_in_bounded_memory(rng):
 
 
 def test_a_discount_that_rises_by_little_is_named_with_its_ranks():
-    with pytest.raises(ValueError, match="at rank 1 and .* at rank 2$"):
+    with pytest.raises(ValueError, match=r"at rank 1 and .* at rank 2$"):
         falling(np.array([1.0, 1.0 + 1e-9, 0.5]))
 
 

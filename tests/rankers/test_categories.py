@@ -113,7 +113,7 @@ def test_all_rankers_of_trees_take_names(ranker, data):
 @pytest.mark.parametrize("growth", ["leaf", "symmetric"])
 @pytest.mark.parametrize("cls", [LambdaMART, YetiRank, MART, RandomForestRanker])
 def test_the_unit_of_weights_does_not_matter(cls, growth):
-    # Of the levels most are rare, so that their order depends on what they are drawn to.
+    # Most levels are rare, so that their order depends on what they are drawn to.
     rng = np.random.default_rng(0)
     X, y, groups = make_ranking(
         n_queries=60, n_features=3, n_informative=3, random_state=0
