@@ -74,8 +74,9 @@ def name_ticks(
     float
         Width that is left for the axes, in pixels.
     """
+    names = [_drawable(name) for name in names]
     values = [()] * len(names) if values is None else values
-    ax.set_yticks(places, list(names))
+    ax.set_yticks(places, names)
     width_of = _ruler(ax, ax.get_yticklabels()[0])
     picture, _ = room_of(ax)
     room = share * picture
@@ -106,7 +107,8 @@ def level_ticks(ax: Any, places: Any, levels: Sequence[str]) -> None:
         Their names.
     """
     order = np.argsort(places, kind="stable")
-    places, levels = np.asarray(places, dtype=float)[order], [levels[j] for j in order]
+    places = np.asarray(places, dtype=float)[order]
+    levels = [_drawable(levels[j]) for j in order]
     ax.set_xticks(places, levels)
     ax.get_xlim()  # which takes the limits from the data
     at = ax.transData.transform(np.column_stack([places, np.zeros(len(places))]))[:, 0]
@@ -144,7 +146,7 @@ def fit_title(ax: Any, title: Any, room: float | None = None) -> None:
     upright = title.get_rotation() == 90
     room = _TITLE_SHARE * room_of(ax)[upright] if room is None else room
     fits = _fits(_ruler(ax, title), room)
-    lines = title.get_text().split("\n")
+    lines = _drawable(title.get_text()).split("\n")
     title.set_text("\n".join(_wrapped(line, fits) for line in lines))
 
 
@@ -162,6 +164,7 @@ def fit_parts(ax: Any, parts: Sequence[str], gap: str, room: float) -> None:
     room : float
         Length that a line may have, in pixels.
     """
+    parts = [_drawable(part) for part in parts]
     title = ax.set_xlabel(gap.join(parts))
     fits = _fits(_ruler(ax, title), room)
     if not fits(title.get_text()):
@@ -173,7 +176,8 @@ def fit_legend(ax: Any, legend: Any, room: float) -> None:
     texts = legend.get_texts()
     if texts:
         fits = _fits(_ruler(ax, texts[0]), room)
-        names = distinct([text.get_text() for text in texts], [fits] * len(texts))
+        given = [_drawable(text.get_text()) for text in texts]
+        names = distinct(given, [fits] * len(texts))
         for text, name in zip(texts, names, strict=True):
             text.set_text(name)
 
@@ -272,11 +276,17 @@ def _joined(values, width_of, room) -> str:
     """Return values as they stand behind a name, shortened to their parts of a room."""
     if not len(values):
         return ""
+    values = [_drawable(value) for value in values]
     text = f" = {' | '.join(values)}"
     if len(text) <= _LONGEST and width_of(text) <= room:
         return text
     each = (room - width_of(f" = {' | '.join([''] * len(values))}")) / len(values)
     return f" = {' | '.join(distinct(values, [_fits(width_of, each)] * len(values)))}"
+
+
+def _drawable(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which no font can draw."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _ruler(ax: Any, like: Any) -> Callable[[str], float]:

@@ -106,7 +106,8 @@ class SubsetRegression(BaseRanker):
     def _fitted(self, model, X, target, given):
         """Return the fitted regressor; name what makes the default one lose digits."""
         if self.estimator is not None:
-            return model.fit(X, target, **given)
+            model.fit(X, target, **given)  # which need not return the model
+            return model
         with warnings.catch_warnings():
             warnings.simplefilter("error", LinAlgWarning)
             try:

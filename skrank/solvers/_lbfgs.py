@@ -4,7 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._parameters import NonNegative, PositiveInt
@@ -19,9 +19,9 @@ from skrank.solvers._base import (
 
 # `OptimizeResult.status` of a line search that found no lower point.
 _NO_LOWER_POINT = 2
-# Evaluations of one line search. Beside a hinge the curvature changes by orders of
-# magnitude within one step, and the 20 of SciPy do not always reach the minimum.
-_MAX_STEPS = 50
+# Evaluations of one line search, and of one where these were not enough: beside a hinge
+# the curvature changes by orders of magnitude within one step.
+_MAX_STEPS, _MORE_STEPS = 20, 50
 #: What helps where the gradient is 0 at the start.
 FLAT_START = (
     "the gradient is 0 where it starts. Losses without a margin are flat where all "
@@ -87,22 +87,8 @@ class LBFGS(BaseSolver):
         frame = find() if self.whiten and find is not None else None
         run = LbfgsRun(objective, frame, monitor, params)
         start = params if frame is None else frame.from_params(params)
-        result = minimize(
-            run.value_gradient,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=_bounds(constraint_of(objective), frame),
-            callback=run.after_iteration,
-            options={
-                "maxiter": self.max_iter,
-                "maxfun": 20 * self.max_iter,
-                "maxcor": self.memory,
-                "maxls": _MAX_STEPS,
-                "gtol": self.tol,
-                "ftol": 10 * np.finfo(float).eps,
-            },
-        )
+        bounds = _bounds(constraint_of(objective), frame)
+        result = run.minimised(start, bounds, self)
         stuck_at_start = run.starts_flat and result.nit == 0
         converged = (bool(result.success) or run.stopped) and not stuck_at_start
         if not converged:
@@ -190,6 +176,53 @@ class LbfgsRun:
         if not self.evaluated:
             self._note_start(value, gradient)
         return value, gradient if self.frame is None else self.frame.pull(gradient)
+
+    def minimised(self, start, bounds, solver) -> OptimizeResult:
+        """Return what SciPy finds, in its coordinates.
+
+        Parameters
+        ----------
+        start : ndarray of shape (n_params,)
+            Coordinates to begin with.
+        bounds : Bounds, sequence or None
+            Bounds of the coordinates.
+        solver : BaseSolver
+            Its ``max_iter``, ``tol`` and ``memory``.
+
+        Returns
+        -------
+        OptimizeResult
+        """
+        result = self._minimised(start, bounds, solver, solver.max_iter, _MAX_STEPS)
+        n_done = result.nit
+        if result.status != _NO_LOWER_POINT or not 0 < n_done < solver.max_iter:
+            return result
+        n_left = solver.max_iter - n_done
+        result = self._minimised(result.x, bounds, solver, n_left, _MORE_STEPS)
+        # Along a kink, steps that become shorter and shorter change nothing in the end,
+        # which is no minimum unless the gradient says so.
+        if result.status == 0 and "PGTOL" not in str(result.message):
+            result.success, result.status = False, _NO_LOWER_POINT
+        result.nit += n_done
+        return result
+
+    def _minimised(self, start, bounds, solver, max_iter, n_steps):
+        return minimize(
+            self.value_gradient,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=self.after_iteration,
+            options={
+                "maxiter": max_iter,
+                "maxfun": 20 * solver.max_iter,
+                "maxcor": solver.memory,
+                "maxls": n_steps,
+                "gtol": solver.tol,
+                "ftol": 10 * np.finfo(float).eps,
+            },
+        )
 
     def after_iteration(self, intermediate_result):
         self.history.append(float(intermediate_result.fun))

@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._parameters import NonNegative, PositiveInt
@@ -67,21 +66,8 @@ class SparseLBFGS(BaseSolver):
         penalised = getattr(objective, "penalty_mask", None)
         mask = np.ones(len(params)) if penalised is None else penalised()
         run = _SplitRun(objective, _Halves(), monitor, params, self.l1 * mask)
-        result = minimize(
-            run.value_gradient,
-            np.concatenate([np.maximum(params, 0.0), np.maximum(-params, 0.0)]),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, None)] * (2 * len(params)),
-            callback=run.after_iteration,
-            options={
-                "maxiter": self.max_iter,
-                "maxfun": 20 * self.max_iter,
-                "maxcor": self.memory,
-                "gtol": self.tol,
-                "ftol": 10 * np.finfo(float).eps,
-            },
-        )
+        start = np.concatenate([np.maximum(params, 0.0), np.maximum(-params, 0.0)])
+        result = run.minimised(start, [(0.0, None)] * len(start), self)
         converged = bool(result.success) or run.stopped
         if not converged:
             warnings.warn(
