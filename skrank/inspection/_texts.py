@@ -108,13 +108,13 @@ def level_ticks(ax: Any, places: Any, levels: Sequence[str]) -> None:
     """
     order = np.argsort(places, kind="stable")
     places = np.asarray(places, dtype=float)[order]
-    levels = [_drawable(levels[j]) for j in order]
-    ax.set_xticks(places, levels)
+    names = [_drawable(levels[j]) for j in order.tolist()]
+    ax.set_xticks(places, names)
     ax.get_xlim()  # which takes the limits from the data
     at = ax.transData.transform(np.column_stack([places, np.zeros(len(places))]))[:, 0]
     label = ax.get_xticklabels()[0]
     width_of, line = _ruler(ax, label), _line_height(ax, label)
-    widths = np.array([width_of(level[:_LONGEST]) for level in levels])
+    widths = np.array([width_of(name[:_LONGEST]) for name in names])
     needed = (widths[1:] + widths[:-1]) / 2 + _GAP * line
     first, last = at[0] - widths[0] / 2, at[-1] + widths[-1] / 2
     inside = ax.bbox.x0 - 2 * line <= first and last <= ax.bbox.x1 + 2 * line
@@ -125,7 +125,7 @@ def level_ticks(ax: Any, places: Any, levels: Sequence[str]) -> None:
         if at[k] - at[kept[-1]] >= line:
             kept.append(k)
     fits = _fits(width_of, _LEVELS_SHARE * room_of(ax)[1])
-    texts = distinct([levels[k] for k in kept], [fits] * len(kept))
+    texts = distinct([names[k] for k in kept], [fits] * len(kept))
     ax.set_xticks(places[kept], texts)
     ax.tick_params(axis="x", rotation=90)
 

@@ -233,7 +233,7 @@ class _PreparedOWPC(PreparedPairs):
         """Value and gradient of one query, one preferred document after the other."""
         scores, total, gradient = raw[rows], 0.0, np.zeros(len(raw[rows]))
         order, lower = self.order[rows], self.lower[rows]
-        weight = self.weight[rows]
+        weight = np.asarray(self.weight)[rows]
         for first in np.unique(lower[lower < len(order)]):
             worse = order[first:]
             worse = worse[np.argsort(-scores[worse], kind="stable")]
