@@ -11,6 +11,7 @@ from skrank.click import BaseClickModel, Sessions
 from skrank.click._base import Kind
 from skrank.inspection._axes import as_shaped, axes_or_new
 from skrank.inspection._legends import place_legend
+from skrank.inspection._texts import in_legend
 
 
 class _RankCurves:
@@ -47,7 +48,7 @@ class _RankCurves:
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         self.lines_: dict[str, Any] = {}
         for name, curve in curves.items():
-            style = {"marker": "o", "markersize": 4, "label": name, **line_kw}
+            style = {"marker": "o", "markersize": 4, "label": in_legend(name)} | line_kw
             ranks = np.arange(1, len(curve) + 1)
             (self.lines_[name],) = ax.plot(ranks, curve, **style)
         ax.set_xlabel("Rank")

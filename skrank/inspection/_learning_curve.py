@@ -10,7 +10,7 @@ from skrank._core._parameters import Fraction, Seed
 from skrank._core._validation import check_options
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
-from skrank.inspection._texts import fit_title
+from skrank.inspection._texts import fit_title, in_legend
 from skrank.selection import SelectorComparison
 
 
@@ -107,7 +107,8 @@ class LearningCurveDisplay:
         ax = axes_or_new(ax, "LearningCurveDisplay.plot")
         self.lines_ = []
         for name, (counts, values, interval) in curves.items():
-            options = {"label": name, "marker": "o", "markersize": 3} | line_kw
+            options: dict[str, Any] = {"marker": "o", "markersize": 3}
+            options |= {"label": in_legend(name)} | line_kw
             (line,) = ax.plot(counts, values, **options)
             if interval is not None:
                 low, high = interval.T

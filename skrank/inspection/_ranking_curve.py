@@ -21,7 +21,7 @@ from skrank._core._validation import (
 )
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
-from skrank.inspection._texts import fit_title
+from skrank.inspection._texts import fit_title, in_legend
 from skrank.metrics import (
     BaseMeasure,
     bootstrap_interval,
@@ -115,7 +115,7 @@ class RankingCurveDisplay:
         options = {"marker": "o", "markersize": 4, **line_kw}
         self.lines_ = []
         for name, curve in curves.items():
-            (line,) = ax.plot(k, curve, label=name, **options)
+            (line,) = ax.plot(k, curve, label=in_legend(name), **options)
             self.lines_.append(line)
             if self.intervals is not None:
                 low, high = intervals[name].T

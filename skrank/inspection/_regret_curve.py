@@ -8,7 +8,7 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
-from skrank.inspection._texts import fit_title
+from skrank.inspection._texts import fit_title, in_legend
 
 # Points of a curve, beyond which more cannot be seen.
 _N_POINTS = 500
@@ -255,7 +255,7 @@ def _two_axes(axes) -> tuple[Any, Any]:
 def _draw(ax, x, runs, name, line_kw) -> Any:
     """Draw the mean over runs, and a band of a standard deviation on either side."""
     mean = runs.mean(axis=0)
-    (line,) = ax.plot(x, mean, **{"label": name, "markersize": 3} | line_kw)
+    (line,) = ax.plot(x, mean, **{"label": in_legend(name), "markersize": 3} | line_kw)
     if len(runs) > 1:
         spread = runs.std(axis=0, ddof=1)
         low, high = mean - spread, mean + spread

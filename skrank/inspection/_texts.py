@@ -182,6 +182,11 @@ def fit_legend(ax: Any, legend: Any, room: float) -> None:
             text.set_text(name)
 
 
+def in_legend(name: str) -> str:
+    """Return a name as a label that matplotlib does not leave out of legends."""
+    return f" {name}" if not name or name.startswith("_") else name
+
+
 def distinct(texts: Sequence[str], fits: Sequence[_Fits]) -> list[str]:
     """Return texts that fit and that differ where the given ones differ.
 
@@ -285,8 +290,17 @@ def _joined(values, width_of, room) -> str:
 
 
 def _drawable(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which no font can draw."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Return a text that can be drawn: what no font has, or is no formula, as signs."""
+    from matplotlib.mathtext import MathTextParser
+
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        if text.count("$") > 1:
+            for line in text.split("\n"):
+                MathTextParser("path").parse(line)
+    except ValueError:  # two prices, perhaps
+        text = text.replace("$", r"\$")
+    return text
 
 
 def _ruler(ax: Any, like: Any) -> Callable[[str], float]:

@@ -11,7 +11,7 @@ from skrank._validation_sets import TRAINING, measures_of
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
 from skrank.inspection._pipelines import fitted_last_step
-from skrank.inspection._texts import fit_title
+from skrank.inspection._texts import fit_title, in_legend
 
 
 class TrainingCurveDisplay:
@@ -121,7 +121,7 @@ class TrainingCurveDisplay:
         self.validation_ax_: Any = None
         self.other_lines_: list[Any] = []
         if self.loss_curve is not None:
-            style = {"color": "C0", "label": self.loss_name, **line_kw}
+            style = {"color": "C0", "label": in_legend(self.loss_name), **line_kw}
             (self.loss_line_,) = ax.plot(*_numbered(self.loss_curve), **style)
             title = self.loss_name[:1].upper() + self.loss_name[1:]
             fit_title(ax, ax.set_ylabel(title))
@@ -172,12 +172,16 @@ class TrainingCurveDisplay:
         fit_title(ax, ax.set_ylabel(self.validation_name if decides else "Measure"))
         if decides:
             iterations, curve = _numbered(self.validation_curve)
-            style = {"color": "C1", "label": self.validation_name, **line_kw}
+            style = {"color": "C1", "label": in_legend(self.validation_name), **line_kw}
             (self.validation_line_,) = ax.plot(iterations, curve, **style)
             if self.best_iteration is not None:
                 self._mark_best(ax, curve, self.best_iteration, style["color"])
         for number, (label, values) in enumerate(others.items(), 2):
-            style = {"color": f"C{number}", "linestyle": "--", "label": label}
+            style = {
+                "color": f"C{number}",
+                "linestyle": "--",
+                "label": in_legend(label),
+            }
             (line,) = ax.plot(*_numbered(values), **{**style, **line_kw})
             self.other_lines_.append(line)
 

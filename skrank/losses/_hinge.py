@@ -279,10 +279,10 @@ class LVQ2Loss(_Ramp):
 def _ramp_of(margins, margin, cap, width) -> tuple[np.ndarray, np.ndarray]:
     """Return hinges of margins, cut off at the cap, and their slopes."""
     # Beyond the cap all is constant, and sums of large numbers would cancel.
-    gap = np.minimum(margin - margins, cap + width)
-    values, slopes = hinge(gap, width)
+    gap = margin - margins
+    values, slopes = hinge(np.minimum(gap, cap + width), width)
     if cap < np.inf:
-        excess, excess_slopes = hinge(gap - cap, width)
+        excess, excess_slopes = hinge(np.minimum(gap - cap, width), width)
         values, slopes = values - excess, slopes - excess_slopes
     return values, -slopes
 

@@ -70,8 +70,9 @@ class OWPCLoss(BaseLoss):
         the mean weight of its rows.
     width : float, default=0.0
         Length of the parabola that replaces the kink of a linear hinge; 0 keeps it. A
-        query whose scores differ by more than 10⁷ widths costs O(m) for each preferred
-        document, since the difference of two sums would lose its digits.
+        query whose scores differ by more than 10⁷ widths, by 10¹² margins without a
+        width, or by 10⁶ of a squared hinge, costs O(m) for each preferred document,
+        since sums would lose their digits.
 
     References
     ----------
@@ -217,17 +218,27 @@ class _PreparedOWPC(PreparedPairs):
 
     def value_gradient(self, raw):
         raw = self._scores(raw)
+        values, gradient = self._of_sums(raw)
+        for query in queries_wider_than(self._widest(), raw, self.ptr):
+            rows = slice(self.ptr[query], self.ptr[query + 1])
+            values[query], gradient[rows] = self._one_by_one(raw, rows)
+        return values, gradient
+
+    def _widest(self) -> float:
+        """Return the largest range of scores of which sums keep enough digits."""
+        margin = self.margin or 1.0
+        if self.squared:
+            return 1e6 * margin  # of its square, four digits are left
+        return 1e12 * margin if self.width == 0.0 else WIDEST * self.width
+
+    def _of_sums(self, raw):
         if self.squared or self.width == 0.0:
             return self._hinge(raw, self.margin, self.squared)
         # The squared hinges at the two ends of the parabola differ by a line beyond it.
         outer, outer_slope = self._hinge(raw, self.margin, True)
         inner, inner_slope = self._hinge(raw, self.margin - self.width, True)
         scale = 0.5 / self.width
-        values, gradient = scale * (outer - inner), scale * (outer_slope - inner_slope)
-        for query in queries_wider_than(WIDEST * self.width, raw, self.ptr):
-            rows = slice(self.ptr[query], self.ptr[query + 1])
-            values[query], gradient[rows] = self._one_by_one(raw, rows)
-        return values, gradient
+        return scale * (outer - inner), scale * (outer_slope - inner_slope)
 
     def _one_by_one(self, raw, rows):
         """Value and gradient of one query, one preferred document after the other."""
@@ -244,12 +255,21 @@ class _PreparedOWPC(PreparedPairs):
             share = np.add.reduceat(self.alpha[: len(others)], runs) / sizes
             share = np.repeat(share, sizes)
             for u in order[lower == first]:
-                values, slopes = hinge(self.margin - (scores[u] - others), self.width)
+                gap = self.margin - (scores[u] - others)
+                values, slopes = self._losses_of(gap)
                 pull = weight[u] * share * slopes
                 total += weight[u] * float(share @ values)
                 gradient[worse] += pull
                 gradient[u] -= pull.sum()
         return total, gradient
+
+    def _losses_of(self, gap):
+        if self.squared:
+            short = np.maximum(0.0, gap)
+            return short * short, 2.0 * short
+        values, slopes = hinge(gap, self.width)
+        # The sums give a pair at the kink no slope.
+        return values, np.where(gap == 0.0, 0.0, slopes)
 
     def _hinge(self, raw, margin, squared):
         return _pair_losses.owa_hinge(

@@ -1,7 +1,7 @@
 """Limited-memory BFGS."""
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
@@ -88,7 +88,8 @@ class LBFGS(BaseSolver):
         run = LbfgsRun(objective, frame, monitor, params)
         start = params if frame is None else frame.from_params(params)
         bounds = _bounds(constraint_of(objective), frame)
-        result = run.minimised(start, bounds, self)
+        limits = Limits(self.max_iter, self.tol, self.memory)
+        result = run.minimised(start, bounds, limits)
         stuck_at_start = run.starts_flat and result.nit == 0
         converged = (bool(result.success) or run.stopped) and not stuck_at_start
         if not converged:
@@ -135,6 +136,14 @@ def _bounds(constraint, frame) -> Bounds | None:
     return Bounds(lower, np.inf)
 
 
+class Limits(NamedTuple):
+    """When a minimisation ends, and how much it remembers; see `LBFGS`."""
+
+    max_iter: int
+    tol: float
+    memory: int
+
+
 class LbfgsRun:
     """One minimisation: changes coordinates and keeps the history.
 
@@ -177,7 +186,7 @@ class LbfgsRun:
             self._note_start(value, gradient)
         return value, gradient if self.frame is None else self.frame.pull(gradient)
 
-    def minimised(self, start, bounds, solver) -> OptimizeResult:
+    def minimised(self, start, bounds, limits) -> OptimizeResult:
         """Return what SciPy finds, in its coordinates.
 
         Parameters
@@ -186,19 +195,19 @@ class LbfgsRun:
             Coordinates to begin with.
         bounds : Bounds, sequence or None
             Bounds of the coordinates.
-        solver : BaseSolver
-            Its ``max_iter``, ``tol`` and ``memory``.
+        limits : Limits
+            Parameters of the solver.
 
         Returns
         -------
         OptimizeResult
         """
-        result = self._minimised(start, bounds, solver, solver.max_iter, _MAX_STEPS)
+        result = self._minimised(start, bounds, limits, _MAX_STEPS)
         n_done = result.nit
-        if result.status != _NO_LOWER_POINT or not 0 < n_done < solver.max_iter:
+        if result.status != _NO_LOWER_POINT or not 0 < n_done < limits.max_iter:
             return result
-        n_left = solver.max_iter - n_done
-        result = self._minimised(result.x, bounds, solver, n_left, _MORE_STEPS)
+        limits = limits._replace(max_iter=limits.max_iter - n_done)
+        result = self._minimised(result.x, bounds, limits, _MORE_STEPS)
         # Along a kink, steps that become shorter and shorter change nothing in the end,
         # which is no minimum unless the gradient says so.
         if result.status == 0 and "PGTOL" not in str(result.message):
@@ -206,7 +215,7 @@ class LbfgsRun:
         result.nit += n_done
         return result
 
-    def _minimised(self, start, bounds, solver, max_iter, n_steps):
+    def _minimised(self, start, bounds, limits, n_steps):
         return minimize(
             self.value_gradient,
             start,
@@ -215,11 +224,11 @@ class LbfgsRun:
             bounds=bounds,
             callback=self.after_iteration,
             options={
-                "maxiter": max_iter,
-                "maxfun": 20 * solver.max_iter,
-                "maxcor": solver.memory,
+                "maxiter": limits.max_iter,
+                "maxfun": 20 * limits.max_iter,
+                "maxcor": limits.memory,
                 "maxls": n_steps,
-                "gtol": solver.tol,
+                "gtol": limits.tol,
                 "ftol": 10 * np.finfo(float).eps,
             },
         )

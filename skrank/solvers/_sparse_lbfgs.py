@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.solvers._base import BaseSolver, SolverResult
-from skrank.solvers._lbfgs import LbfgsRun
+from skrank.solvers._lbfgs import LbfgsRun, Limits
 
 
 class SparseLBFGS(BaseSolver):
@@ -67,7 +67,8 @@ class SparseLBFGS(BaseSolver):
         mask = np.ones(len(params)) if penalised is None else penalised()
         run = _SplitRun(objective, _Halves(), monitor, params, self.l1 * mask)
         start = np.concatenate([np.maximum(params, 0.0), np.maximum(-params, 0.0)])
-        result = run.minimised(start, [(0.0, None)] * len(start), self)
+        limits = Limits(self.max_iter, self.tol, self.memory)
+        result = run.minimised(start, [(0.0, None)] * len(start), limits)
         converged = bool(result.success) or run.stopped
         if not converged:
             warnings.warn(

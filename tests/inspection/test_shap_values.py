@@ -307,7 +307,7 @@ def test_one_document_and_no_split(ragged):
 
 def test_two_documents_of_many_sparse_ones_take_little_memory():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((2000, 20_000), density=1e-3, rng=rng, format="csr")
+    X = sparse.random(2000, 20_000, density=1e-3, random_state=0, format="csr")
     groups = np.repeat(np.arange(50), 40)
     y = rng.integers(0, 3, 2000)
     options = {"n_estimators": 2, "min_samples_leaf": 1, "random_state": 0}

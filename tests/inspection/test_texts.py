@@ -248,3 +248,32 @@ def test_what_is_missing_differs_from_all_names(value):
     assert "missing" not in texts
     assert texts[1:] == names[1:]
     assert len(set(texts)) == len(names)
+
+
+@pytest.mark.parametrize(
+    "name", ["price_$$", "$ $", r"$\foo$", "$x_{1$", "a$\nb$", "\ud800"]
+)
+def test_names_that_are_no_formula_are_drawn_as_they_are(name):
+    import matplotlib.pyplot as plt
+
+    display = FeatureImportanceDisplay(
+        importances=[3.0, 2.0], feature_names=[name, "other"]
+    ).plot()
+    display.ax_.set_title("drawn")
+    display.figure_.canvas.draw()
+    texts = [label.get_text() for label in display.ax_.get_yticklabels()]
+    expected = name.replace("$", r"\$").replace("\ud800", "\ufffd")
+    assert expected in texts
+    plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("name", ["", "_base"])
+def test_every_curve_is_in_the_legend(name):
+    import matplotlib.pyplot as plt
+
+    display = RankingCurveDisplay(
+        k=[1, 2], curves={name: [0.1, 0.2], "b": [0.2, 0.1]}, measure_name="NDCG"
+    ).plot()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == [f" {name}", "b"]
+    plt.close(display.figure_)

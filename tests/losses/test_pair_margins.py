@@ -442,8 +442,9 @@ def test_scores_far_beyond_the_width(loss, size):
 
 @pytest.mark.parametrize("size", [3e7, 1e12, 1e17])
 @pytest.mark.parametrize("normalization", ["pair", "query", "document"])
-def test_owpc_of_scores_far_beyond_the_width(normalization, size):
-    loss = OWPCLoss(width=0.5, normalization=normalization)
+@pytest.mark.parametrize("form", [{"width": 0.5}, {"hinge": "squared"}, {}], ids=str)
+def test_owpc_of_scores_far_beyond_the_width(form, normalization, size):
+    loss = OWPCLoss(normalization=normalization, **form)
     scores = SCORES.copy()
     scores[-40:-30] *= size
     scores[-8:-4] = scores[-4]  # some are equal
@@ -466,3 +467,21 @@ def test_a_little_beyond_what_sums_can_do_nothing_jumps():
             above, other = loss.prepare(Y, PTR).value_gradient(scores)
             assert_allclose(above, below, rtol=1e-5)
             assert_allclose(other, slope, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "reciprocal", "max"])
+def test_squares_of_a_small_loss_beside_large_scores(weights):
+    # The preferred document and another one are equal, and two are far below.
+    loss, scores = OWPCLoss(weights, hinge="squared"), [1e8, 1e8, -1e8, 0.3]
+    value, gradient = loss.value_gradient([1, 0, 0, 0], scores, [0, 4])
+    first = 3 * loss.place_weights(3)[0] / loss.place_weights(3).sum()
+    assert_allclose(value, [first], rtol=1e-12)
+    assert_allclose(gradient, [-2 * first, 2 * first, 0, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("cap", "width"), [(1.0, 1e-17), (100.0, 1e-8), (3.0, 0.5)])
+def test_beyond_the_cap_there_is_no_slope(cap, width):
+    loss = LVQ2Loss(cap, margin=1.0, width=width)
+    value, gradient = loss.value_gradient([1, 0], [0.0, 3 * cap], [0, 2])
+    assert_allclose(value, [cap], rtol=1e-12)
+    assert_array_equal(gradient, 0.0)
