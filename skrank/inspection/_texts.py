@@ -108,7 +108,7 @@ def level_ticks(ax: Any, places: Any, levels: Sequence[str]) -> None:
     """
     order = np.argsort(places, kind="stable")
     places = np.asarray(places, dtype=float)[order]
-    names = [_drawable(levels[j]) for j in order.tolist()]
+    names = [_drawable(levels[int(j)]) for j in order]
     ax.set_xticks(places, names)
     ax.get_xlim()  # which takes the limits from the data
     at = ax.transData.transform(np.column_stack([places, np.zeros(len(places))]))[:, 0]
