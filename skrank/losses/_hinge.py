@@ -14,6 +14,7 @@ from skrank.losses._pairs import (
     WIDEST,
     PairIndex,
     PreparedPairs,
+    add_pairs,
     queries_wider_than,
 )
 
@@ -399,16 +400,13 @@ class PreparedRamp(PreparedHinge):
         """Values and gradient without differences of sums."""
         losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
         for rows, better, worse in PairIndex(self).blocks():
-            scores, n = raw[rows], len(losses[rows])
+            scores = raw[rows]
             values, slopes = _ramp_of(
                 scores[better] - scores[worse], self.margin, self.cap, self.width
             )
-            if self.weight is not None:
-                weight = self.weight[rows][better]
-                values, slopes = weight * values, weight * slopes
-            losses[rows] += np.bincount(better, values, n)
-            gradient[rows] += np.bincount(better, slopes, n)
-            gradient[rows] -= np.bincount(worse, slopes, n)
+            weight = None if self.weight is None else self.weight[rows][better]
+            sums = losses[rows], gradient[rows]
+            add_pairs(*sums, better, worse, values, slopes, weight)
         return _segments.segment_sum(losses, self.ptr), gradient
 
     def _is_flat(self, raw):

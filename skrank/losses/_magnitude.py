@@ -11,7 +11,7 @@ from skrank._core._parameters import Interval, NonNegative
 from skrank.losses._base import BaseLoss
 from skrank.losses._functional import hinge
 from skrank.losses._hinge import PreparedHinge, PreparedRamp
-from skrank.losses._pairs import PairSum, PairWeighting, PreparedPairs
+from skrank.losses._pairs import PairSum, PairWeighting, PreparedPairs, add_pairs
 
 # Larger powers overflow at errors of 1000 already.
 Power = Annotated[float, Interval(1, 100)]
@@ -250,9 +250,6 @@ class _PairBlocks(PairSum):
             values, slopes = self.loss.pair_terms(
                 scores[better] - scores[worse], y[better] - y[worse]
             )
-            if weight is not None:
-                values, slopes = weight * values, weight * slopes
-            losses[rows] += np.bincount(better, values, len(y))
-            gradient[rows] += np.bincount(better, slopes, len(y))
-            gradient[rows] -= np.bincount(worse, slopes, len(y))
+            sums = losses[rows], gradient[rows]
+            add_pairs(*sums, better, worse, values, slopes, weight)
         return _segments.segment_sum(losses, self.ptr), gradient

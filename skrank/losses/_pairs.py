@@ -406,6 +406,28 @@ def pair_sums(
     return values, gradient, hessian
 
 
+def add_pairs(losses, gradient, better, worse, values, slopes, weight):
+    """Add the losses of pairs, and their slopes in the margin, to those of the rows.
+
+    Parameters
+    ----------
+    losses, gradient : ndarrays of shape (n_rows,)
+        Sums by row, which are changed; a pair counts with its preferred document.
+    better, worse : ndarrays of shape (n_pairs,)
+        Rows of both documents of each pair.
+    values, slopes : ndarrays of shape (n_pairs,)
+        Loss of each pair, and its derivative with respect to the difference of scores.
+    weight : ndarray of shape (n_pairs,) or None
+        Weight of each pair.
+    """
+    n = len(losses)
+    if weight is not None:
+        values, slopes = weight * values, weight * slopes
+    losses += np.bincount(better, values, n)
+    gradient += np.bincount(better, slopes, n)
+    gradient -= np.bincount(worse, slopes, n)
+
+
 def _sums_by_row(rows, numbers, n):
     """Sum of the numbers of each row; without any, NumPy would count in integers."""
     return np.bincount(rows, numbers, n).astype(np.float64, copy=False)
