@@ -1,4 +1,4 @@
-"""Four ways to use a column of names: ``python -m benchmarks.categories``.
+"""Five ways to use a column of names: ``python -m benchmarks.categories``.
 
 The data are made up: 500 queries of 25 documents to train on and as many to measure. A
 document has five features of numbers and a site, of which some are frequent and most
@@ -55,6 +55,11 @@ def by_category(ranker):
     return make_pipeline(ranker)
 
 
+def by_level(ranker):
+    """Splits that part one name from the others."""
+    return make_pipeline(ranker.set_params(one_hot_max_levels=255))
+
+
 def one_hot(ranker):
     """A column of zeros and ones for each name."""
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -70,6 +75,7 @@ def target_statistics(ranker):
 WAYS = {
     "without the site": without,
     "splits by category": by_category,
+    "level by level": by_level,
     "one-hot": one_hot,
     "target statistics": target_statistics,
 }

@@ -23,12 +23,14 @@ from benchmarks.defaults import (
     study,
     xgboost,
 )
+from skrank.losses import YetiRankLoss
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryShuffleSplit
-from skrank.rankers import LambdaMART, YetiRank
+from skrank.rankers import BoostedRanker, LambdaMART, YetiRank
 
 RATES = loguniform(0.02, 0.2)
-# Rates stay "auto", which follows from the data and the number of trees.
+# Rates are "auto", which follows from the data and the number of trees, unless a space
+# says more.
 TREES = {
     "n_estimators": [200, 400],
     "min_gain_to_noise": [1.5, 3.0, 5.0],
@@ -43,8 +45,15 @@ LEAVES = {
     "estimator__colsample_bytree": [0.5, 1.0],
 }
 
+# Those of a YetiRank and of a BoostedRanker: a choice of two, as in CatBoost's space.
+LOSSES = [YetiRankLoss(YetiRank().n_rankings, decay=YetiRank().decay), None]
+
 SPACES = [
     (Contestant("YetiRank", own(YetiRank)), TREES | {"gain": ["linear", "exp2"]}),
+    (
+        Contestant("BoostedRanker", own(BoostedRanker)),
+        TREES | {"loss": LOSSES, "learning_rate": ["auto", 0.1]},
+    ),
     (
         Contestant("LambdaMART", own(LambdaMART)),
         TREES | {"measure": ["ndcg@10", "ndcg@30", "map"]},

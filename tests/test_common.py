@@ -542,6 +542,8 @@ BAD_PARAMETERS = [
     ("n_estimators", 0, ValueError),
     ("n_iter_no_change", 1.5, TypeError),
     ("n_jobs", 0, ValueError),
+    ("one_hot_max_levels", 256, ValueError),
+    ("one_hot_max_levels", "few", TypeError),
     ("stochastic_rounding", "up", TypeError),
     ("subsample", 0.0, ValueError),
     ("tol", "tight", TypeError),

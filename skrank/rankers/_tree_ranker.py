@@ -78,6 +78,10 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         seen in `fit` count as missing, with a warning if a column holds several values
         and no other. Of more than ``max_bins`` levels, the
         ``max_bins - 1`` most frequent ones are kept apart, and the others become one.
+    one_hot_max_levels : int, default=0
+        Number of levels up to which a categorical feature is split as if each level had
+        a column of its own: one level on one side, the others on the other. Of more
+        levels, any set may go to one side.
     monotonic_cst : sequence of int, or dict of str to int, default=None
         For each feature 1 if scores must not fall when it rises, -1 if they must not
         rise, 0 otherwise; a dict holds the constrained columns of a data frame.
@@ -112,6 +116,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
     max_bins: Annotated[int, Interval(2, 255)] = 255
     max_features: PositiveInt | Annotated[float, Interval(0, 1, "right")] = 1.0
     categorical_features: CategoricalFeatures = FROM_DTYPE
+    one_hot_max_levels: Annotated[int, Interval(0, 255)] = 0
     monotonic_cst: Sequence[float] | np.ndarray | Mapping[str, int] | None = None
     stochastic_rounding: bool = True
 
@@ -202,11 +207,13 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             raise ValueError(
                 f"monotonic_cst: feature {both[0]} is categorical and has no order"
             )
+        n_bins = self.bin_mapper_.n_bins_
+        alone = categorical & (n_bins <= self.one_hot_max_levels)
         return Grower(
             self.bin_mapper_.transform(X.given, order=X.order, n_threads=n_threads),
             X.shape[0],
-            self.bin_mapper_.n_bins_,
-            categorical.view(np.uint8),
+            n_bins,
+            categorical + alone.astype(np.uint8),
             monotonic,
         )
 

@@ -121,7 +121,8 @@ cdef class Grower:
     n_bins : ndarray of shape (d,), dtype int32
         Bins of each feature, without that of missing values.
     categorical : ndarray of shape (d,), dtype uint8
-        Whether a feature's bins are categories.
+        1 where the bins of a feature are categories any set of which may go left, 2 where
+        each of them is parted from the others, else 0.
     monotonic : ndarray of shape (d,), dtype int8
         1, -1 or 0.
     """

@@ -56,7 +56,7 @@ class LevelFinder : public SplitFinder {
     void clear(int f, FeatureSums &sums) const {
         sums.any_missing = false;
         sums.n_places = n_bins[f];
-        std::fill(sums.gain[0], sums.gain[0] + sums.n_places, 0.0);
+        std::fill(sums.gain[0], sums.gain[0] + number_of_sums(f, sums), 0.0);
         if (!categorical[f]) return;
         std::fill(sums.key, sums.key + N_BINS, 0.0);
         std::fill(sums.weight, sums.weight + N_BINS, 0.0);
@@ -99,7 +99,7 @@ class LevelFinder : public SplitFinder {
     // or null.
     void add(const Search &s, int f, const Packed *h, const Packed *counts,
              FeatureSums &sums) const {
-        const int n = sums.n_places;
+        const int n = number_of_sums(f, sums);
         const bool missing = h[MISSING] != 0 || (counts != nullptr && counts[MISSING] != 0);
         if (missing && !sums.any_missing) {
             std::copy(sums.gain[0], sums.gain[0] + n, sums.gain[1]);
@@ -123,7 +123,7 @@ class LevelFinder : public SplitFinder {
         for (const bool missing_left : {false, true}) {
             if (missing_left && !sums.any_missing) break;
             const double *gains = sums.gain[missing_left];
-            int first = 0, last = sums.n_places - !sums.any_missing;
+            int first = 0, last = number_of_cuts(f, sums.n_places, sums.any_missing);
             if (level.chance.one) {
                 first = level.chance.pick(f, missing_left, last);
                 last = std::min(first + 1, last);
@@ -139,12 +139,11 @@ class LevelFinder : public SplitFinder {
         best.missing_left = !best.by_category && side;
         best.take_left(nullptr, 0);
         if (!best.by_category) return;
-        const int first = side ? place + 1 : 0, last = side ? sums.n_places : place + 1;
-        best.take_left(sums.order + first, last - first);
+        take_cut(f, {place, side}, sums.order, sums.n_places, best);
         double balance = 0.0;
         for (int i = 0; i < sums.n_places; i++) {
-            const double weight = sums.weight[sums.order[i]];
-            balance += first <= i && i < last ? weight : -weight;
+            const int b = sums.order[i];
+            balance += best.takes(b) ? sums.weight[b] : -sums.weight[b];
         }
         if (balance > 0.0) best.take_absent(sums.order, sums.n_places, n_bins[f]);
     }
@@ -157,6 +156,11 @@ class LevelFinder : public SplitFinder {
     }
 
    private:
+    // The number of sums of a feature: one for each place of a cut.
+    int number_of_sums(int f, const FeatureSums &sums) const {
+        return sums.n_places + alone(f);
+    }
+
     // Adds the gains of the thresholds of a feature, with ``shift`` on the left of all. The
     // hessian on the left grows from bin to bin, so that those which leave enough of it on
     // both sides stand together: in small leaves, they are few.
@@ -189,7 +193,7 @@ class LevelFinder : public SplitFinder {
     void add_one_by_one(const Search &s, int f, const Packed *h, const Packed *counts,
                         bool missing_first, double *sum, double *other,
                         const FeatureSums &sums) const {
-        const int n = sums.n_places;
+        const int n = number_of_sums(f, sums);
         Packed left[N_BINS], n_left[N_BINS];
         sum_places(f, h, missing_first, sums, left);
         if (counts != nullptr) sum_places(f, counts, missing_first, sums, n_left);
@@ -215,8 +219,15 @@ class LevelFinder : public SplitFinder {
             return;
         }
         Packed sum = 0;
-        for (int i = 0; i < n; i++) left[i] = sum += h[sums.order[i]];
-        for (int i = 0; i < n && missing_first; i++) left[i] = sum - left[i];
+        for (int i = 0; i < n; i++) {
+            const Packed own = h[sums.order[i]];
+            sum += own;
+            left[i] = alone(f) ? own : sum;
+        }
+        if (alone(f)) left[n] = sum;
+        for (int i = 0; i < number_of_sums(f, sums) && missing_first; i++) {
+            left[i] = sum - left[i];
+        }
     }
 
     // The place of the best score of a row of gains, if it is better, or -1.

@@ -25,6 +25,7 @@ struct Candidate {
     bool by_category = false;
 
     void take(int b) { categories[b >> 6] |= 1ULL << (b & 63); }
+    bool takes(int b) const { return (categories[b >> 6] >> (b & 63)) & 1; }
 
     // Sends these categories left, and all others right.
     void take_left(const int *some, int n) {
@@ -177,6 +178,10 @@ struct Search {
     }
 };
 
+// A feature each of whose categories is parted from all others, which is what a column of
+// its own for each of them does.
+constexpr uint8_t ALONE = 2;
+
 class SplitFinder {
    public:
     bool constrained = false;
@@ -206,9 +211,36 @@ class SplitFinder {
     }
 
    protected:
+    // Where the categories of a feature, in an order, are cut: after a place, or, where each
+    // stands alone, into the one at a place and the others. The first ones go left, or the
+    // others. Where each stands alone, one more place parts missing values from all of them.
+    struct Cut {
+        int place = -1;
+        bool others_left = false;
+    };
+
     const int32_t *n_bins;
-    const uint8_t *categorical;
+    const uint8_t *categorical;  // 0, 1, or ALONE
     const int8_t *monotonic;
+
+    bool alone(int f) const { return categorical[f] == ALONE; }
+
+    // The number of places where a feature may be cut so that both sides have rows; missing
+    // values may be all of one side.
+    int number_of_cuts(int f, int n_present, bool any_missing) const {
+        if (!alone(f)) return n_present - !any_missing;
+        return any_missing ? n_present + 1 : n_present > 1 ? n_present : 0;
+    }
+
+    void take_cut(int f, Cut cut, const int *order, int n_present, Candidate &best) const {
+        int chosen[N_BINS], n = 0;
+        const bool all = cut.place == n_present;
+        for (int i = 0; i < n_present; i++) {
+            const bool first = all || (alone(f) ? i == cut.place : i <= cut.place);
+            if (first != cut.others_left) chosen[n++] = order[i];
+        }
+        best.take_left(chosen, n);
+    }
 
     // Gain of a split of these sums on the left, with the values of both sides where there
     // are constraints; -inf where it is not allowed. ``n_left`` is -1 where rows have not
@@ -343,7 +375,8 @@ class SplitFinder {
     }
 
     // Categories in the order of their mean gradient. Without smoothing and L2, the best
-    // cut of that order is the best of all subsets. Missing values go right.
+    // cut of that order is the best of all subsets. Missing values go right, or to the
+    // first categories.
     void search_categories(const Search &s, int f, const Packed *h, const Packed *counts,
                            Candidate &best) const {
         int order[N_BINS], n_present = 0;
@@ -356,29 +389,33 @@ class SplitFinder {
         std::sort(order, order + n_present, [&](int a, int b) {
             return key[a] < key[b] || (key[a] == key[b] && a < b);
         });
-        const Packed missing = h[MISSING];
-        Packed left = 0;
-        int64_t n_left = 0, n_known = 0;
+        const Packed missing = h[MISSING], known = s.sum - missing;
+        Packed first = 0;
+        int64_t n_first = 0, n_known = 0;
         for (int i = 0; i < n_present && counts != nullptr; i++) n_known += counts[order[i]];
-        int first = 0, last = 0;  // places in the order that go left
-        const int n_cuts = n_present - (missing == 0);
+        Cut cut;
+        const int n_cuts = number_of_cuts(f, n_present, missing != 0);
         const int only = s.chance.one ? s.chance.pick(f, false, n_cuts) : -1;
         for (int i = 0; i < n_cuts; i++) {
-            left += h[order[i]];
-            if (counts != nullptr) n_left += counts[order[i]];
+            if (i == n_present) {
+                first = known, n_first = n_known;
+            } else {
+                if (alone(f)) first = 0, n_first = 0;
+                first += h[order[i]];
+                if (counts != nullptr) n_first += counts[order[i]];
+            }
             if (only >= 0 && i != only) continue;
-            if (consider(s, f, i, false, left, n_left, best)) first = 0, last = i + 1;
-            if (missing == 0 || i + 1 == n_present) continue;
-            // Missing values with the first categories: the others go left.
-            if (consider(s, f, i, true, s.sum - missing - left, n_known - n_left, best)) {
-                first = i + 1, last = n_present;
+            if (consider(s, f, i, false, first, n_first, best)) cut = {i, false};
+            if (missing == 0 || first == known) continue;
+            if (consider(s, f, i, true, known - first, n_known - n_first, best)) {
+                cut = {i, true};
             }
         }
-        if (first == last) return;
+        if (cut.place < 0) return;
         best.by_category = true;
         best.bin = 0;
         best.missing_left = false;
-        best.take_left(order + first, last - first);
+        take_cut(f, cut, order, n_present, best);
         if (2 * hessian_of(best.left) > hessian_of(s.sum)) {
             best.take_absent(order, n_present, n_bins[f]);
         }

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import sklearn
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV
@@ -129,6 +130,42 @@ def test_the_unit_of_weights_does_not_matter(cls, growth):
     ]
     assert (ranker.ensemble_.category_ >= 0).any()
     np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("growth", ["leaf", "depth", "symmetric"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("rest", [{}, {"sampling": "bayesian"}, {"signs": [1, -1]}])
+def test_few_levels_may_be_split_as_columns_of_their_own(rest, missing, growth):
+    rng = np.random.default_rng(1)
+    X, y, groups = make_ranking(
+        n_queries=40, n_features=2, n_informative=2, random_state=1
+    )
+    codes = rng.integers(0, 6, len(y)).astype(float)
+    y = np.minimum(y + np.array([2, 0, 1, 0, 2, 0])[codes.astype(int)], 4)
+    codes[rng.random(len(y)) < missing] = np.nan
+    own = np.where(np.isnan(codes)[:, None], np.nan, codes[:, None] == np.arange(6))
+    # What is drawn for six columns and for one would differ.
+    options = {"random_strength": 0.0, "stochastic_rounding": False, **FAST}
+    options |= {"n_estimators": 8, "growth": growth, "max_depth": 4}
+    signs = rest.get("signs", [0, 0])
+    options |= {name: value for name, value in rest.items() if name != "signs"}
+    columns = np.column_stack([own, X])
+    other = BoostedRanker(monotonic_cst=[0] * 6 + signs, **options)
+    expected = other.fit(columns, y, groups).predict(columns)
+    rows = np.column_stack([codes, X])
+    for form in (np.asarray, scipy.sparse.csr_array):
+        ranker = BoostedRanker(
+            categorical_features=[0],
+            one_hot_max_levels=6,
+            monotonic_cst=[0, *signs],
+            **options,
+        )
+        ranker.fit(form(rows), y, groups)
+        np.testing.assert_allclose(ranker.predict(form(rows)), expected, atol=1e-12)
+    assert (ranker.ensemble_.category_ >= 0).any()
+    # Of more levels than that, any set may go to one side.
+    ranker.set_params(one_hot_max_levels=5).fit(rows, y, groups)
+    assert np.abs(ranker.predict(rows) - expected).max() > 1e-3
 
 
 def test_integers_have_names_by_the_name_of_their_column(data):
