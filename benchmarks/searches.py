@@ -29,8 +29,7 @@ from skrank.model_selection import QueryShuffleSplit
 from skrank.rankers import BoostedRanker, LambdaMART, YetiRank
 
 RATES = loguniform(0.02, 0.2)
-# Rates are "auto", which follows from the data and the number of trees, unless a space
-# says more.
+# Rates stay "auto", which follows from the data and the number of trees.
 TREES = {
     "n_estimators": [200, 400],
     "min_gain_to_noise": [1.5, 3.0, 5.0],
@@ -50,10 +49,7 @@ LOSSES = [YetiRankLoss(YetiRank().n_rankings, decay=YetiRank().decay), None]
 
 SPACES = [
     (Contestant("YetiRank", own(YetiRank)), TREES | {"gain": ["linear", "exp2"]}),
-    (
-        Contestant("BoostedRanker", own(BoostedRanker)),
-        TREES | {"loss": LOSSES, "learning_rate": ["auto", 0.1]},
-    ),
+    (Contestant("BoostedRanker", own(BoostedRanker)), TREES | {"loss": LOSSES}),
     (
         Contestant("LambdaMART", own(LambdaMART)),
         TREES | {"measure": ["ndcg@10", "ndcg@30", "map"]},

@@ -146,7 +146,8 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
             row = int(np.argmin(np.isfinite(scores)))
             raise NotFiniteError(
                 f"{type(self).__name__}: {type(model).__name__} must predict finite "
-                f"scores, got {scores[row]} in row {row}"
+                f"scores, got {scores[row]} in row {row}; scale the features to the "
+                "range of those of training"
             )
         return scores
 

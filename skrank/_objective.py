@@ -152,6 +152,11 @@ class Objective:
         return ", ".join(found) or None
 
     @property
+    def convex(self) -> bool:
+        """Whether it is convex in the parameters."""
+        return bool(self.energy.linear and self.loss.convex)
+
+    @property
     def loss_name(self) -> str:
         """Name of the loss for error messages."""
         loss = self.loss

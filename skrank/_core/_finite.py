@@ -127,8 +127,10 @@ def require_finite_scores(scores: np.ndarray, X: Any) -> np.ndarray:
     values = values.data if sparse.issparse(values) else np.asarray(values)
     held = ""
     if values.size and values.dtype.kind in "fiu" and not np.isnan(values).all():
-        held = f", whose largest feature is {np.nanmax(np.abs(values)):.2g} in size"
+        size = np.nanmax(np.abs(values))
+        held = f", whose largest feature has the size {size:.2g},"
+    score = scores[row][~finite[row]] if scores.ndim > 1 else scores[row]
     raise NotFiniteError(
-        f"X: the score of row {row} is {np.ravel(scores[row])[0]}{held}; scale the "
-        "features as those of training"
+        f"X: row {row}{held} gets the score {np.ravel(score)[0]}, and scores must be "
+        "finite; scale the features to the range of those of training"
     )

@@ -23,6 +23,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
 from functools import cache, update_wrapper
 from typing import Annotated, Any, Literal, dataclass_transform
@@ -49,6 +50,7 @@ __all__ = [
     "UnitPairs",
     "accepted_by",
     "invalid_parameter",
+    "own_names",
 ]
 
 
@@ -65,6 +67,9 @@ class InvalidParameterError(ValueError, TypeError):
     ...     print(error)
     HingeLoss: margin must be a number >= 0, got -1
     """
+
+    # Of which parameter of what it tells, and what that accepts, for `own_names`.
+    _owner = _name = _accepted = ""
 
 
 def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParameterError:
@@ -86,9 +91,41 @@ def invalid_parameter(owner, name: str, accepted: str, value) -> InvalidParamete
     InvalidParameterError
         Error to raise.
     """
-    return InvalidParameterError(
+    error = InvalidParameterError(
         f"{type(owner).__name__}: {name} must be {accepted}, got {shown(value, 100)}"
     )
+    error._owner, error._name, error._accepted = type(owner).__name__, name, accepted
+    return error
+
+
+@contextmanager
+def own_names(owner: Any, part: Any, names: Mapping[str, str] | None = None):
+    """Have errors of a part name the parameters of the object that made it of its own.
+
+    The user has not written the part.
+
+    Parameters
+    ----------
+    owner : object
+        Object with parameters.
+    part : object
+        What the object has made of its parameters.
+    names : mapping of str to str, default=None
+        What the object calls parameters of the part that it calls otherwise.
+
+    Raises
+    ------
+    InvalidParameterError
+        In place of one about a parameter of the part.
+    """
+    try:
+        yield
+    except InvalidParameterError as error:
+        name = (names or {}).get(error._name, error._name)
+        if error._owner != type(part).__name__ or not hasattr(owner, name):
+            raise
+        value = getattr(owner, name)
+        raise invalid_parameter(owner, name, error._accepted, value) from None
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,10 @@ class ProbFuse(BasePositionFusion):
 
     def _estimate(self, lists: HitLists) -> np.ndarray:
         segment, length = self._segments(lists.ranks, lists.sizes)
-        shares = np.bincount(segment, 1.0 / length, minlength=self.n_segments)
+        # In the order of the lengths, so that the order of the queries does not matter.
+        order = np.lexsort((length, segment))
+        parts = 1.0 / length[order]
+        shares = np.bincount(segment[order], parts, minlength=self.n_segments)
         return shares / len(lists.lengths)
 
     def _values(self, learned: np.ndarray, ranks, sizes) -> np.ndarray:

@@ -6,18 +6,21 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from skrank._core._levels import FROM_DTYPE
 from skrank._core._messages import on_one_line, shown
+from skrank._core._tables import FOR_NUMBERS
 from skrank.cli import _measures
 from skrank.cli._compare import check_format, check_tests
 from skrank.cli._errors import TRAININGS_FAILED, CommandError, ExitCode, printable
 from skrank.cli._experiment_definition import Definition, definition_of
 from skrank.cli._io import report, source
-from skrank.cli._models import SCALERS, check_scaling
+from skrank.cli._models import FOR_NUMBERS_HERE, SCALERS, check_scaling
 from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_unused
 from skrank.cli._outputs import check_results
 from skrank.cli._tables import Columns, check_scaled_columns, is_table, read_table
@@ -49,12 +52,13 @@ def run(args: argparse.Namespace) -> None:
     results = {}
     for name in definition.data:
         shown_progress = None if args.quiet else _Lines(name if len(folds) > 1 else "")
-        results[name] = experiment.run(
-            folds[name](),
-            os.path.join(args.output, name),
-            callback=shown_progress,
-            command=command,
-        )
+        with _naming(definition.data[name]):
+            results[name] = experiment.run(
+                folds[name](),
+                os.path.join(args.output, name),
+                callback=shown_progress,
+                command=command,
+            )
         _tell(name, results[name], args.quiet)
     _print(results, args)
     if any(result.failures for result in results.values()):
@@ -223,8 +227,26 @@ class _Lines:
         )
 
 
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Have an error about text in the place of numbers name the file, as of ``fit``."""
+    try:
+        yield
+    except ValueError as error:
+        if FOR_NUMBERS not in str(error):
+            raise
+        # Before it stands that all rankers failed, and the kind of the first error.
+        problem = _for_commands(str(error)).rpartition("ValueError: ")[2]
+        raise CommandError(f"{on_one_line(path)}: {problem}") from error
+
+
+def _for_commands(text: str) -> str:
+    return text.replace(FOR_NUMBERS, FOR_NUMBERS_HERE)
+
+
 def _say(text):
-    print(f"skrank: {printable(text)}", file=sys.stderr, flush=True)
+    line = printable(_for_commands(text))
+    print(f"skrank: {line}", file=sys.stderr, flush=True)
 
 
 def _duration(seconds: float) -> str:

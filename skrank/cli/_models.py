@@ -24,8 +24,8 @@ _ABOUT_DOCUMENTS = re.compile(
 )
 # What scikit-learn goes on to say, which helps who writes a program.
 _ADVICE = re.compile(r"(?<=contains NaN\.)\s.*", re.DOTALL)
-# The command line makes no pipelines of encoders.
-_FOR_NUMBERS_HERE = (
+#: What stands in the place of `FOR_NUMBERS`: commands make no pipelines of encoders.
+FOR_NUMBERS_HERE = (
     "choose a ranker of trees, such as LambdaMART, which takes columns of names, or "
     "name columns of numbers by --features"
 )
@@ -162,7 +162,7 @@ def naming_files(
         about = _ABOUT_DOCUMENTS.match(str(error))
         if about is None:
             raise
-        problem = _ADVICE.sub("", str(error)).replace(FOR_NUMBERS, _FOR_NUMBERS_HERE)
+        problem = _ADVICE.sub("", str(error)).replace(FOR_NUMBERS, FOR_NUMBERS_HERE)
         path = train
         if about["set"]:
             path = (validation or {})[about["set"]]

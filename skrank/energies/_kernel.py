@@ -1,11 +1,15 @@
 """Scores in the feature space of a kernel."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
-from sklearn.metrics.pairwise import KERNEL_PARAMS
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.utils import check_random_state
 
 from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._inner import parameters_of
@@ -31,6 +35,20 @@ def _unknown(kernel, names) -> tuple[list[str], list[str]]:
 
 # Kernel values of a block of rows, which takes some hundredths of a second.
 _BLOCK_VALUES = 1 << 20
+
+
+# Kernels of scikit-learn for features that are not negative.
+_OF_HISTOGRAMS = ("chi2", "additive_chi2")
+
+
+def _kernel_of_landmarks(nystroem: Any, X) -> np.ndarray:
+    """Return the matrix of the kernel between the rows that a map will draw."""
+    rng = check_random_state(deepcopy(nystroem.random_state))
+    landmarks = X[rng.permutation(X.shape[0])[: nystroem.n_components]]
+    parameters = nystroem._get_kernel_params()
+    return pairwise_kernels(
+        landmarks, metric=nystroem.kernel, filter_params=True, **parameters
+    )
 
 
 class KernelEnergy(LinearEnergy):
@@ -123,28 +141,78 @@ class KernelEnergy(LinearEnergy):
             random_state=rng,
             **known,
         )
+        self._check_histograms(X)
+        rows = self._writeable(X)
         # The kernel is evaluated between rows that may be huge; the map is checked.
         try:
             # The factorisation of BLAS rounds as the number of its threads has it.
             with quiet(), others_after_fork(), blas_threads(1):
-                self.map_ = nystroem.fit(X)
-            finite = np.isfinite(self.map_.normalization_).all()
+                finite = self._fit_map(nystroem, rows)
         except np.linalg.LinAlgError:
             finite = False
         except (TypeError, ValueError, OverflowError) as error:
-            # That of SciPy, which scikit-learn 1.8 calls.
-            not_finite = isinstance(error, ValueError) and "infs or NaNs" in str(error)
-            if not (not_finite or callable(self.kernel)):
+            if not callable(self.kernel) or isinstance(error, NotFiniteError):
                 raise
-            if not not_finite:
-                raise self._failure_of_function(error) from error
-            finite = False
+            raise self._failure_of_function(error) from error
         if not finite:
-            why = unsafe_range("X", X) or "scale the features, or change kernel_params"
-            raise NotFiniteError(
-                f"kernel={shown(self.kernel)} is not finite between some rows: {why}"
-            )
+            raise self._not_finite(X)
         return self
+
+    def _fit_map(self, nystroem: Nystroem, X) -> bool:
+        """Set the map if the kernel is finite between landmarks, and return whether.
+
+        LAPACK, which factorises the matrix of these values, writes to the terminal of
+        numbers that are not finite.
+        """
+        if callable(self.kernel):  # each call may take long, so that it is checked
+            nystroem.kernel = self._checked_kernel(X)
+        elif not np.isfinite(_kernel_of_landmarks(nystroem, X)).all():
+            return False
+        self.map_ = nystroem.fit(X)
+        nystroem.kernel = self.kernel
+        return bool(np.isfinite(self.map_.normalization_).all())
+
+    def _checked_kernel(self, X) -> Callable:
+        """Return the function of the user, with an error for values not finite."""
+        kernel: Any = self.kernel
+
+        @wraps(kernel)
+        def checked(*rows, **parameters):
+            value = kernel(*rows, **parameters)
+            if not np.isfinite(value).all():
+                raise self._not_finite(X)
+            return value
+
+        return checked
+
+    def _not_finite(self, X) -> NotFiniteError:
+        why = unsafe_range("X", X) or "scale the features, or change kernel_params"
+        return NotFiniteError(
+            f"kernel={shown(self.kernel)} is not finite between some rows: {why}"
+        )
+
+    def _check_histograms(self, X) -> None:
+        """Refuse negative numbers where the kernel compares histograms."""
+        if not self._compares_histograms or sparse.issparse(X):
+            return  # scikit-learn takes no sparse ones
+        negative = np.flatnonzero((X < 0).any(axis=1))
+        if len(negative):
+            row = int(negative[0])
+            raise ValueError(
+                f"X: kernel={self.kernel!r} compares histograms, which hold numbers "
+                f">= 0, got {X[row].min():.3g} in row {row}; scale the features to "
+                "such a range, or choose another kernel"
+            )
+
+    @property
+    def _compares_histograms(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel in _OF_HISTOGRAMS
+
+    def _writeable(self, X):
+        """Return rows as compiled kernels of scikit-learn ask for them."""
+        if not self._compares_histograms or sparse.issparse(X) or X.flags.writeable:
+            return X
+        return X.copy()
 
     def _failure_of_function(self, error: Exception) -> Exception:
         """Return the error that tells of one in a function of the user's."""
@@ -156,6 +224,7 @@ class KernelEnergy(LinearEnergy):
 
     def transform(self, X):
         """Return features of the kernel, shape (n_documents, n_components)."""
+        self._check_histograms(X)
         n, n_landmarks = X.shape[0], self.map_.components_.shape[0]
         blocks = row_blocks(n, max(1, _BLOCK_VALUES // n_landmarks))
         # About .1 ns for each product, and 5 ns for each kernel value.
@@ -164,7 +233,7 @@ class KernelEnergy(LinearEnergy):
 
         def features(block):
             with quiet():
-                return self.map_.transform(X[block])
+                return self.map_.transform(self._writeable(X[block]))
 
         if callable(self.kernel):  # nobody said that it may run on several threads
             parts = map(features, blocks)

@@ -22,6 +22,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
+from skrank._core._finite import is_complaint
 from skrank._core._messages import problem_in
 from skrank._core._parameters import Parameters
 from skrank.aggregation import BaseAggregator
@@ -42,6 +43,12 @@ from skrank.export._attributes import (
     missing,
 )
 from skrank.export._click_state import check_click_model
+from skrank.export._composite_state import (
+    COMPOSITES,
+    STUMBLES,
+    check_columns,
+    check_composite,
+)
 from skrank.export._energy_state import Array, state_of
 from skrank.export._interaction_state import (
     check_click_graph,
@@ -51,7 +58,13 @@ from skrank.export._level_state import (
     check_category_encoder,
     check_target_encoder,
 )
-from skrank.export._probe_rows import MANY_FEATURES, PROBE, may_refuse, probe_rows
+from skrank.export._probe_rows import (
+    MANY_FEATURES,
+    PROBE,
+    accepting,
+    may_refuse,
+    probe_rows,
+)
 from skrank.export._ranker_state import (
     NUMBER,
     check_queries,
@@ -60,6 +73,7 @@ from skrank.export._ranker_state import (
 )
 from skrank.export._retrieval_state import check_text_ranker
 from skrank.export._selector_state import check_feature_selector
+from skrank.export._sklearn_state import check_learned_shapes
 from skrank.export._tree_state import are_categories, check_parents, check_splits
 from skrank.losses import BaseLoss
 from skrank.preprocessing import QueryTargetEncoder
@@ -81,16 +95,6 @@ _THRESHOLDS = ("lows_", "highs_")
 _MOST_JOBS = 1024
 # What sums of shares may exceed 1 by.
 _ROUNDING = 1e-9
-# What code raises that meets attributes of the wrong kind. Other errors may come from
-# the rows that are tried: scikit-learn rightly refuses categories it does not know.
-_STUMBLES = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
-# Parameters that hold the parts of estimators, and what each part has.
-_COMPOSITES = {
-    Pipeline: ("steps", 2),
-    FeatureUnion: ("transformer_list", 2),
-    ColumnTransformer: ("transformers", 3),
-}
-
 _NODE_ARRAYS = {
     "feature_": np.int32,
     "left_": np.int32,
@@ -125,8 +129,8 @@ def check_loaded(estimator: BaseEstimator) -> None:
         if hasattr(estimator, "_parameter_constraints"):
             cast(Any, estimator)._validate_params()
         _check_jobs(estimator)
-    if isinstance(estimator, (*_COMPOSITES,)):
-        _check_composite(estimator)
+    if type(estimator) in COMPOSITES:
+        check_composite(estimator)
     if isinstance(estimator, (Pipeline, FeatureUnion)):
         # They learn nothing themselves: whether they are fitted, their parts know.
         _try_out(estimator)
@@ -140,6 +144,7 @@ def check_loaded(estimator: BaseEstimator) -> None:
             check(estimator)
             break
     else:
+        check_learned_shapes(estimator)
         if "classes_" in vars(estimator):
             _check_classes(estimator)
         if "estimator_" in vars(estimator):
@@ -153,36 +158,6 @@ def _check_jobs(estimator) -> None:
     if isinstance(jobs, Integral) and abs(int(jobs)) > _MOST_JOBS:
         accepted = f"None or from -{_MOST_JOBS} to {_MOST_JOBS}"
         raise error_of(estimator, "n_jobs", accepted, jobs)
-
-
-def _check_composite(composite: Any) -> None:
-    """Check the parts of a pipeline or the like, which may be anything in a file."""
-    name, length = _COMPOSITES[type(composite)]
-    _check_tuples(composite, name, getattr(composite, name), length)
-    try:
-        if isinstance(composite, Pipeline):
-            composite._validate_steps()
-            return
-        composite._validate_transformers()
-        if isinstance(composite, FeatureUnion):
-            composite._validate_transformer_weights()
-    except _STUMBLES as error:
-        raise ValueError(f"{type(composite).__name__}: {problem_in(error)}") from None
-
-
-def _check_tuples(owner, name: str, parts: Any, length: int) -> None:
-    if not isinstance(parts, list) or any(
-        not isinstance(part, (tuple, list)) or len(part) != length for part in parts
-    ):
-        accepted = f"a list of {'pairs' if length == 2 else 'triples'}"
-        raise error_of(owner, name, accepted, parts)
-
-
-def _check_columns(transformer: ColumnTransformer) -> None:
-    """Check the fitted transformers of columns; their columns are tried."""
-    accepted = "a list of triples"
-    parts = attribute(transformer, "transformers_", list, accepted)
-    _check_tuples(transformer, "transformers_", parts, 3)
 
 
 def _is_fitted_name(name):
@@ -466,7 +441,7 @@ def _check_content(owner, name, value, kind: Array, lengths: dict[str, int]) -> 
 def _score_with(energy, n_features: int) -> None:
     """Score a few rows by random parameters."""
     rng = np.random.RandomState(0)
-    with _tried(energy, "score rows"):
+    with accepting(energy), _tried(energy, "score rows"):
         rows = energy.transform(np.array(PROBE)[:, None].repeat(n_features, axis=1))
         if energy.n_params(rows.shape[1]) <= _MAX_PARAMS:
             params = energy.init_params(rows.shape[1], rng)
@@ -474,8 +449,8 @@ def _score_with(energy, n_features: int) -> None:
 
 
 @contextmanager
-def _tried(estimator, what: str, errors: Any = Exception):
-    """Turn some errors into one that says what does not work, and pass over others."""
+def _tried(estimator, what: str, passed: Callable[[Exception], bool] | None = None):
+    """Turn errors into one that says what does not work, and pass over some."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -483,11 +458,16 @@ def _tried(estimator, what: str, errors: Any = Exception):
             with parallel_config(backend="sequential"):
                 yield
     except Exception as error:
-        if isinstance(error, errors):
+        if passed is None or not passed(error):
             raise ValueError(
                 f"{type(estimator).__name__} cannot {what} with what it has "
                 f"learned: {problem_in(error)}"
             ) from None
+
+
+def _is_overflow(error: Exception) -> bool:
+    """Whether an error may come from the units of the rows, which are not known."""
+    return is_complaint(error) and not isinstance(error, STUMBLES)
 
 
 def _check_ranker(ranker: BaseRanker) -> None:
@@ -729,7 +709,8 @@ def _try_out(estimator) -> None:
     is_plain = not may_refuse(estimator)
     found = None
     rows = probe_rows(estimator, n_features)
-    with _tried(estimator, f"{name} rows", Exception if is_plain else _STUMBLES):
+    passed = None if is_plain else _is_overflow
+    with accepting(estimator), _tried(estimator, f"{name} rows", passed):
         found = method(rows, **more)
     if found is None and not is_plain:
         return
@@ -777,6 +758,6 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
     (TextRanker, check_text_ranker),
     (BaseFeatureSelector, _tried_out(check_feature_selector)),
     ((OneHotEncoder, OrdinalEncoder), _tried_out(_check_categories)),
-    (ColumnTransformer, _tried_out(_check_columns)),
+    (ColumnTransformer, _tried_out(check_columns)),
     (PolynomialFeatures, _tried_out(_check_polynomials)),
 )

@@ -1,17 +1,24 @@
 """Rows by which estimators are tried that were read from a file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import OneToOneFeatureMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+)
 
 from skrank._core._missing import where_missing
 from skrank.base import BaseRanker
@@ -32,6 +39,29 @@ _REFUSING = (
     OrdinalEncoder,
     MissingIndicator,
 )
+# What to set for a trial in parts that refuse values otherwise.
+_ACCEPTING: tuple[tuple[Any, Callable[[Any], dict[str, Any]]], ...] = (
+    (OneHotEncoder, lambda part: _on_refusal(part, handle_unknown="ignore")),
+    (
+        OrdinalEncoder,
+        lambda part: _on_refusal(
+            part, handle_unknown="use_encoded_value", unknown_value=-1
+        ),
+    ),
+    (MissingIndicator, lambda part: {"error_on_new": False}),
+    # The kernels of histograms and this power are for numbers that are not negative.
+    (
+        Nystroem,
+        lambda part: {"kernel": "linear"} if part.kernel in _OF_HISTOGRAMS else {},
+    ),
+    (PowerTransformer, lambda part: {"method": "yeo-johnson"}),
+)
+_OF_HISTOGRAMS = ("chi2", "additive_chi2")
+
+
+def _on_refusal(encoder: Any, **values: Any) -> dict[str, Any]:
+    """Return what to set in an encoder that refuses what it has not learned."""
+    return values if encoder.handle_unknown == "error" else {}
 
 
 def probe_rows(estimator: Any, n_features: int) -> Any:
@@ -55,10 +85,9 @@ def probe_rows(estimator: Any, n_features: int) -> Any:
     """
     if n_features > MANY_FEATURES and getattr(estimator, "_accepts_sparse", False):
         return sparse.csr_matrix((len(PROBE), n_features))
-    probe = np.array(PROBE)
-    if getattr(estimator, "method", None) == "box-cox":  # for positive numbers only
-        probe = np.exp(probe)
-    rows = np.repeat(probe[:, None], n_features, axis=1)
+    if getattr(estimator, "_precomputed", False):  # an indicator of an imputer
+        return np.zeros((len(PROBE), n_features), dtype=bool)
+    rows = np.repeat(np.array(PROBE)[:, None], n_features, axis=1)
     known = _merged(_known_levels(estimator, n_features))
     if known:
         rows = rows.astype(object)
@@ -78,7 +107,9 @@ def probe_rows(estimator: Any, n_features: int) -> Any:
 
 
 def may_refuse(estimator: Any) -> bool:
-    """Return whether rows may rightly be refused: by encoders, or by encoders within.
+    """Return whether rows may become values that a part rightly refuses.
+
+    That is so in pipelines and the like, where numbers may overflow on the way.
 
     A pipeline within a ranker is tried like the ranker, unless it has encoders itself.
 
@@ -97,6 +128,42 @@ def may_refuse(estimator: Any) -> bool:
     return any(
         isinstance(part, _REFUSING) and not isinstance(part, Pipeline) for part in parts
     )
+
+
+@contextmanager
+def accepting(estimator: Any) -> Iterator[None]:
+    """Have parts that refuse values, which rows to try cannot know, accept them.
+
+    So whatever else is refused is what the model has learned.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Fitted estimator; it is as before in the end.
+    """
+    before = []
+    for part in _parts_within(estimator):
+        for kind, values in _ACCEPTING:
+            if isinstance(part, kind):
+                before.append((part, dict(vars(part))))
+                vars(part).update(values(part))
+    try:
+        yield
+    finally:
+        for part, attributes in before:
+            vars(part).clear()
+            vars(part).update(attributes)
+
+
+def _parts_within(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator and all estimators that it holds or has learned."""
+    if isinstance(estimator, BaseEstimator):
+        yield estimator
+        for value in vars(estimator).values():
+            yield from _parts_within(value)
+    elif isinstance(estimator, (list, tuple)):
+        for value in estimator:
+            yield from _parts_within(value)
 
 
 def _merged(found: Iterator[tuple[int, list]]) -> dict[int, list]:
@@ -141,7 +208,7 @@ def _known_levels(estimator: Any, n_features: int) -> Iterator[tuple[int, list]]
     """
     if isinstance(estimator, ColumnTransformer):
         for _, part, columns in estimator.transformers_:
-            places = _places(estimator, columns, n_features)
+            places = places_of(estimator, columns, n_features)
             for at, levels in _known_levels(part, len(places)):
                 yield places[at], levels
     elif isinstance(estimator, Pipeline):
@@ -230,7 +297,7 @@ def _origins_of_parts(columns: ColumnTransformer, n_features: int) -> np.ndarray
     slices: dict[str, slice] = columns.output_indices_
     origins = np.full(max(s.stop for s in slices.values()), -1)
     for name, part, given in columns.transformers_:
-        places = np.array(_places(columns, given, n_features), dtype=np.int64)
+        places = np.array(places_of(columns, given, n_features), dtype=np.int64)
         before, here = _origins(part, len(places)), origins[slices[name]]
         if len(before) == len(here):
             here[before >= 0] = places[before[before >= 0]]
@@ -255,8 +322,27 @@ def _column_of_queries(estimator: Any, n_features: int) -> int | None:
     return column if column is not None and column < n_features else None
 
 
-def _places(estimator: Any, columns: Any, n_features: int) -> list[int]:
-    """Return the numbers of columns that are given by number, by name or by a mask."""
+def places_of(estimator: Any, columns: Any, n_features: int) -> list[int]:
+    """Return the numbers of columns that are given by number, by name or by a mask.
+
+    Parameters
+    ----------
+    estimator : ColumnTransformer
+        Transformer whose columns they are.
+    columns : int, str, slice, or sequence of ints, strings or bools
+        Columns as scikit-learn keeps them.
+    n_features : int
+        Number of columns that there are.
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    ValueError
+        If there are no such columns.
+    """
     names: list[Any] = list(getattr(estimator, "feature_names_in_", ()))
     try:
         if isinstance(columns, slice):

@@ -5,6 +5,8 @@ times. The room is that of the axes before a layout has moved them.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -290,10 +292,22 @@ def _joined(values, width_of, room) -> str:
 
 
 def _drawable(text: str) -> str:
-    """Return a text that can be drawn: what no font has, or is no formula, as signs."""
+    """Return a text that can be drawn: what no font has, or is no formula, as signs.
+
+    Control characters, and those that the fonts of the picture lack, are escaped as in
+    Python, so that names which differ still differ.
+    """
     from matplotlib.mathtext import MathTextParser
 
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if not (text.isascii() and text.isprintable()):
+        known = _glyphs()
+        text = "".join(
+            sign
+            if sign == "\n" or (sign.isprintable() and ord(sign) in known)
+            else sign.encode("unicode_escape").decode()
+            for sign in text
+        )
     try:
         if text.count("$") > 1:
             for line in text.split("\n"):
@@ -301,6 +315,30 @@ def _drawable(text: str) -> str:
     except ValueError:  # two prices, perhaps
         text = text.replace("$", r"\$")
     return text
+
+
+def _glyphs() -> frozenset[int]:
+    """Return the characters that matplotlib finds in the fonts of its settings."""
+    from matplotlib.font_manager import FontProperties
+
+    font = FontProperties()
+    return _glyphs_of(tuple(font.get_family()), font.get_weight(), font.get_style())
+
+
+@cache
+def _glyphs_of(families: tuple[str, ...], weight: Any, style: Any) -> frozenset[int]:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    found: set[int] = set()
+    for family in families:
+        font = FontProperties(family=family, weight=weight, style=style)
+        # A family that is not installed is passed over where others are, by a message.
+        with suppress(ValueError):
+            path = findfont(font, fallback_to_default=False)
+            found.update(get_font(path).get_charmap())
+    if not found:
+        found.update(get_font(findfont(FontProperties())).get_charmap())
+    return frozenset(found)
 
 
 def _ruler(ax: Any, like: Any) -> Callable[[str], float]:

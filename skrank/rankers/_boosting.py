@@ -13,7 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import shown
-from skrank._core._parameters import Interval, NonNegative, Positive, PositiveInt
+from skrank._core._parameters import (
+    Interval,
+    NonNegative,
+    Positive,
+    PositiveInt,
+    own_names,
+)
 from skrank._core._queries import QueryIndex
 from skrank._core._segments import segment_ranks
 from skrank._core._threads import effective_n_threads
@@ -330,9 +336,10 @@ class Boosting(AdditiveRun):
         rng = check_random_state(ranker.random_state)
         self.loss = with_seeds(clone(ranker._loss()), rng)
         self.n_outputs = self.loss.n_outputs
-        self.prepared = loss_of_judgements(self.loss, data).prepare(
-            data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
-        )
+        with own_names(ranker, self.loss):
+            self.prepared = loss_of_judgements(self.loss, data).prepare(
+                data.y, data.ptr, data.sample_weight, n_threads=self.n_threads
+            )
         self.trees, self.outputs = [], []
         self.loss_name = type(self.loss).__name__
         self.descends = self.loss.descends

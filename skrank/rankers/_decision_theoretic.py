@@ -1,6 +1,7 @@
 """Decision-theoretic ranking."""
 
 from dataclasses import field
+from typing import ClassVar
 
 from skrank._core._parameters import Positive
 from skrank.energies import BaseEnergy, LinearEnergy
@@ -63,6 +64,8 @@ class DecisionTheoreticRanker(BaseSmoothRanker):
     utility: MeasureLike = field(default="ndcg@10", kw_only=False)
     width: Positive = 1.0
     alpha = 1e-3
+
+    _names_in_loss: ClassVar[dict[str, str]] = {"measure": "utility"}
 
     @classmethod
     def _variants(cls):

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._parameters import NonNegative, PositiveInt
+from skrank._core._parameters import NonNegative, PositiveInt, own_names
 from skrank._core._registry import by_short_name
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._core._validation import as_numbers
@@ -118,6 +118,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         **by_short_name((LBFGS, SGD, Adam), BaseSolver)
     }
 
+    #: What the ranker calls parameters of its loss, where it calls them otherwise.
+    _names_in_loss: ClassVar[dict[str, str]] = {}
+
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         """Return the energy and the loss of this ranker; never fitted ones."""
         raise NotImplementedError
@@ -163,7 +166,8 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
     def _restarts(self, solver, energy, loss, data, validation, rng):
         """Return the result of the solver and the monitor of every minimisation."""
         n_threads = effective_n_threads(self.n_jobs)
-        objective = self._objective(energy, loss, data, n_threads)
+        with own_names(self, loss, self._names_in_loss):
+            objective = self._objective(energy, loss, data, n_threads)
 
         def scores_of(params, rows):
             return self._model_scores(energy, loss, params, rows.X, rows.ptr)

@@ -4,7 +4,12 @@ from dataclasses import field
 
 import numpy as np
 
-from skrank._core._parameters import NonNegative, Positive, PositiveInt
+from skrank._core._parameters import (
+    NonNegative,
+    Positive,
+    PositiveInt,
+    invalid_parameter,
+)
 from skrank.energies import BaseEnergy, LinearEnergy
 from skrank.losses import BaseLoss, LambdaLoss, LogLoss
 from skrank.metrics import get_measure
@@ -93,6 +98,18 @@ class RobustSparseRanker(BaseEnergyRanker):
             {"measure": "dcg@10", "l1": 0.01, "sigma": 2.0},
             {"max_updates": 1, "alpha": 1e-3},
         ]
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        solver = self.solver
+        holds = solver is None or "held_at" in getattr(solver, "requires", ())
+        if holds and get_measure(self.measure).rank_form != "gain_discount":
+            accepted = (
+                "a sum of gains times discounts of ranks, as 'ndcg@k', 'dcg@k', 'p@k', "
+                "'recall@k', 'f@k' and 'rbp' are, so that pairs can be weighed while "
+                "the ranking is held"
+            )
+            raise invalid_parameter(self, "measure", accepted, self.measure)
 
     def _parts(self) -> tuple[BaseEnergy, BaseLoss]:
         loss = LambdaLoss(measure=get_measure(self.measure), sigma=self.sigma)

@@ -16,12 +16,22 @@ from skrank.solvers._base import (
     finite_value_gradient,
     remedies,
 )
+from skrank.solvers._kinks import look_around, projected
 
-# `OptimizeResult.status` of a line search that found no lower point.
-_NO_LOWER_POINT = 2
+# `OptimizeResult.status` of a line search that found no lower point, and of too few
+# iterations.
+NO_LOWER_POINT, _MAX_ITER_REACHED = 2, 1
 # Evaluations of one line search, and of one where these were not enough: beside a hinge
 # the curvature changes by orders of magnitude within one step.
 _MAX_STEPS, _MORE_STEPS = 20, 50
+# A gradient of this share of that at the start is no sign of a minimum, however little
+# the last steps changed.
+_STEEP = 1e-4
+# Beside a kink, the search goes on as long as the objective falls by this share.
+_WORTH = 1e-11
+# Along a smaller gradient, relative to the objective, the latter changes by less than
+# the rounding of double precision: about the root of it.
+_SMALL = 1e-8
 #: What helps where the gradient is 0 at the start.
 FLAT_START = (
     "the gradient is 0 where it starts. Losses without a margin are flat where all "
@@ -41,6 +51,12 @@ class LBFGS(BaseSolver):
     of parameters, such as those of the steps between ordered thresholds, are kept;
     other constraints are not.
 
+    A loss with kinks, such as `skrank.losses.HingeLoss`, is lowest where kinks meet,
+    and no gradient is near 0 there. Where steps become too short beside a kink, the
+    solver looks at the gradients on its other sides: if a mean of them is near 0, this
+    is the minimum; otherwise it goes on against the shortest mean of them. Many
+    documents make such a loss nearly smooth, and `SmoothingHomotopy` makes it smooth.
+
     Parameters
     ----------
     max_iter : int, default=500
@@ -55,7 +71,7 @@ class LBFGS(BaseSolver):
 
     References
     ----------
-    [Nocedal2006]_, section 7.2.
+    [Nocedal2006]_, section 7.2; [Wolfe1975]_, for the kinks.
 
     Examples
     --------
@@ -91,7 +107,9 @@ class LBFGS(BaseSolver):
         limits = Limits(self.max_iter, self.tol, self.memory)
         result = run.minimised(start, bounds, limits)
         stuck_at_start = run.starts_flat and result.nit == 0
-        converged = (bool(result.success) or run.stopped) and not stuck_at_start
+        ended = bool(result.success) or run.stopped
+        ended |= run.starts_at_minimum and result.nit == 0
+        converged = ended and not stuck_at_start
         if not converged:
             advice = self._advice(result, stuck_at_start, remedies(objective))
             warnings.warn(advice, ConvergenceWarning, stacklevel=2)
@@ -104,7 +122,7 @@ class LBFGS(BaseSolver):
         """What went wrong, and what helps."""
         if stuck_at_start:
             return f"LBFGS made no step, because {FLAT_START}"
-        if result.status != _NO_LOWER_POINT:
+        if result.status != NO_LOWER_POINT:
             return (
                 f"LBFGS stopped after {result.nit} iterations before reaching "
                 f"tol={self.tol:g} ({result.message}); {remedy}"
@@ -168,16 +186,25 @@ class LbfgsRun:
         self.stopped = False
         self.evaluated = False
         self.starts_flat = False
+        self.steepness: Any = None  # largest slope at the start
+        self.starts_at_minimum = False
 
     def _note_start(self, value, gradient):
         """Look at the first evaluation, which is that of the start."""
         self.evaluated = True
         announce_start(self.monitor, self.start, value)
-        # Of parameters that are not all 0, a loss of 0 is what one wants. Data without
-        # any preference have nothing to learn, which is not the solver's concern.
-        suspicious = value > 0 or not np.any(self.start)
+        # Of parameters that are not all 0, a loss of 0 is what one wants. Above 0, a
+        # convex objective is flat nowhere but at its minimum. Data without any
+        # preference have nothing to learn, which is not the solver's concern.
+        convex = getattr(self.objective, "convex", False)
+        suspicious = not convex if value > 0 else not np.any(self.start)
         some_units = getattr(self.objective, "total_weight", 1.0) > 0
         self.starts_flat = not np.any(gradient) and suspicious and some_units
+        # Within rounding, no step lowers what is at its minimum. Beside a kink, which
+        # is the other reason, the gradient is not small.
+        pulled = gradient if self.frame is None else self.frame.pull(gradient)
+        size = np.abs(pulled).max(initial=0.0)
+        self.starts_at_minimum = size <= _SMALL * max(1.0, abs(value))
 
     def value_gradient(self, v):
         params = v if self.frame is None else self.frame.to_params(v)
@@ -193,8 +220,8 @@ class LbfgsRun:
         ----------
         start : ndarray of shape (n_params,)
             Coordinates to begin with.
-        bounds : Bounds, sequence or None
-            Bounds of the coordinates.
+        bounds : Bounds or None
+            Lower bounds of the coordinates.
         limits : Limits
             Parameters of the solver.
 
@@ -203,21 +230,67 @@ class LbfgsRun:
         OptimizeResult
         """
         result = self._minimised(start, bounds, limits, _MAX_STEPS)
-        n_done = result.nit
-        if result.status != _NO_LOWER_POINT or not 0 < n_done < limits.max_iter:
-            return result
-        limits = limits._replace(max_iter=limits.max_iter - n_done)
-        result = self._minimised(result.x, bounds, limits, _MORE_STEPS)
-        # Along a kink, steps that become shorter and shorter change nothing in the end,
-        # which is no minimum unless the gradient says so.
-        if result.status == 0 and "PGTOL" not in str(result.message):
-            result.success, result.status = False, _NO_LOWER_POINT
-        result.nit += n_done
+        if result.status == NO_LOWER_POINT and 0 < result.nit < limits.max_iter:
+            result = self._continued(result, bounds, limits)
+            # Steps that become shorter and shorter change nothing in the end, which is
+            # no minimum unless the gradient says so.
+            if result.status == 0 and "PGTOL" not in str(result.message):
+                result.success, result.status = False, NO_LOWER_POINT
+        return self._past_kinks(result, bounds, limits)
+
+    def _continued(self, result, bounds, limits):
+        """Go on without what the last steps have taught, which holds no more."""
+        left = limits._replace(max_iter=limits.max_iter - result.nit)
+        found = self._minimised(result.x, bounds, left, _MORE_STEPS)
+        found.nit += result.nit
+        return found
+
+    def _past_kinks(self, result, bounds, limits):
+        """Go on from where kinks end a minimisation too early.
+
+        Beside a kink, no step along the direction of L-BFGS changes much, which SciPy
+        takes for convergence or for a failure, and neither need be true.
+        """
+        lower = np.full(len(result.x), -np.inf if bounds is None else bounds.lb)
+        flat = max(limits.tol, _STEEP * self.steepness, _SMALL * max(1.0, result.fun))
+        while 0 < result.nit < limits.max_iter and _ends_steeply(result, lower, flat):
+            found = look_around(self.value_gradient, result.x, lower, flat)
+            if found.is_minimum:
+                result.success, result.status = True, 0
+            if found.is_minimum or not found.has_kinks:
+                break
+            before = result.fun
+            if found.lower is not None:
+                result = self._after_leap(result, found.lower, bounds, limits)
+            worth = before - result.fun > _WORTH * abs(before)
+            if not worth and _ends_steeply(result, lower, flat):
+                result.success, result.status = False, NO_LOWER_POINT
+                break
         return result
+
+    def _after_leap(self, result, lower, bounds, limits):
+        """Go on from a lower point, the way to which counts as an iteration."""
+        result.x, result.fun = lower
+        result.nit += 1
+        result.success, result.status = False, _MAX_ITER_REACHED
+        result.message = "STOP: TOTAL NO. OF ITERATIONS REACHED LIMIT"
+        try:
+            self.after_iteration(result)
+        except StopIteration:
+            return result
+        if result.nit == limits.max_iter:
+            return result
+        return self._continued(result, bounds, limits)
+
+    def _evaluate(self, v):
+        value, gradient = self.value_gradient(v)
+        if self.steepness is None:
+            self.steepness = float(np.abs(gradient).max(initial=0.0))
+        return value, gradient
 
     def _minimised(self, start, bounds, limits, n_steps):
         return minimize(
-            self.value_gradient,
+            self._evaluate,
             start,
             jac=True,
             method="L-BFGS-B",
@@ -242,3 +315,10 @@ class LbfgsRun:
         if self.monitor(params, len(self.history), self.history[-1]):
             self.stopped = True
             raise StopIteration
+
+
+def _ends_steeply(result, lower, flat):
+    """Whether a minimisation has ended by itself, but not where all is flat."""
+    if result.status not in (0, NO_LOWER_POINT):
+        return False
+    return np.abs(projected(result.jac, result.x <= lower)).max(initial=0.0) > flat

@@ -4,11 +4,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.solvers._base import BaseSolver, SolverResult
-from skrank.solvers._lbfgs import LbfgsRun, Limits
+from skrank.solvers._lbfgs import NO_LOWER_POINT, LbfgsRun, Limits
 
 
 class SparseLBFGS(BaseSolver):
@@ -68,19 +69,29 @@ class SparseLBFGS(BaseSolver):
         run = _SplitRun(objective, _Halves(), monitor, params, self.l1 * mask)
         start = np.concatenate([np.maximum(params, 0.0), np.maximum(-params, 0.0)])
         limits = Limits(self.max_iter, self.tol, self.memory)
-        result = run.minimised(start, [(0.0, None)] * len(start), limits)
+        result = run.minimised(start, Bounds(0.0, np.inf), limits)
         converged = bool(result.success) or run.stopped
         if not converged:
-            warnings.warn(
-                f"SparseLBFGS stopped after {result.nit} iterations before reaching "
-                f"tol={self.tol:g} ({result.message}); raise max_iter or l1, or "
-                "scale the features",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warnings.warn(self._advice(result), ConvergenceWarning, stacklevel=2)
         final = run.frame.to_params(result.x)
         return SolverResult(
             final, int(result.nit), float(result.fun), converged, run.history
+        )
+
+    def _advice(self, result):
+        """What went wrong, and what helps."""
+        stopped = (
+            f"SparseLBFGS stopped after {result.nit} iterations before reaching "
+            f"tol={self.tol:g}"
+        )
+        if result.status == NO_LOWER_POINT:
+            return (
+                f"{stopped}, because no step along its direction lowers the objective; "
+                "for a loss with kinks use SmoothingHomotopy(SparseLBFGS()), otherwise "
+                "raise tol, or scale the features"
+            )
+        return (
+            f"{stopped} ({result.message}); raise max_iter or l1, or scale the features"
         )
 
 

@@ -142,6 +142,11 @@ class DualObjective(Objective):
     max_weight = 1.0
     n_places = 0
 
+    @property
+    def convex(self) -> bool:
+        """Return False: each loss weighs the clicks by the scores of the other one."""
+        return False
+
     def _bind(self, data, how):
         prepared: Any = _DualLists(data)
         return prepared

@@ -111,6 +111,23 @@ def test_methods_of_positions(runs, method):
     close(found, expected)
 
 
+@pytest.mark.parametrize("method", [*METHODS, "mapfuse", "weighted"])
+def test_the_order_of_training_queries_does_not_matter(method):
+    rng = np.random.default_rng(0)
+    names = [f"q{i}" for i in range(40)]
+    run = {}
+    for q in names:  # lists of many lengths, of which every query has one
+        run[q] = dict.fromkeys(range(int(rng.integers(1, 90))), 1.0)
+        run[q] = {d: float(rng.normal()) for d in run[q]}
+    qrels = {q: {d: int(rng.integers(0, 2)) for d in run[q]} for q in names}
+    name = method if isinstance(method, str) else method.__name__
+    expected = get_aggregator(name).fit([run], qrels).aggregate([run])
+    for _ in range(5):
+        moved = rng.permutation(names).tolist()
+        one, known = {q: run[q] for q in moved}, {q: qrels[q] for q in moved}
+        assert get_aggregator(name).fit([one], known).aggregate([run]) == expected
+
+
 @pytest.mark.parametrize(
     ("method", "expected"),
     [("posfuse", [1, 1, 0, 0]), ("slidefuse", [1, 2 / 3, 1 / 3, 0])],

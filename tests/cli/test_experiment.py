@@ -7,6 +7,7 @@ import tomllib
 import numpy as np
 import pytest
 
+from skrank.cli._errors import TRAININGS_FAILED
 from skrank.cli._experiment_options import EXPERIMENT
 from skrank.datasets import dump_letor, load_letor_folds, make_ranking
 from skrank.experiments import Experiment, RankerGrid, make_folds
@@ -652,3 +653,30 @@ def test_the_examples_of_the_guide_are_toml(request):
                 break
             lines.append(line[3:])
         assert tomllib.loads("\n".join(lines))["rankers"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_of_text_is_told_as_in_a_fit(form, run, fails, tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=30), "t": ["u", "v", "w"] * 10})
+    frame["q"], frame["y"] = np.repeat(range(6), 5), rng.integers(0, 3, 30)
+    name = f"t.{form}"
+    if form == "csv":
+        frame.to_csv(name, index=False)
+    else:
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(name)
+    read = (name, "--label", "y", "--qid", "q", "--ranker", "RankSVM")
+    told = fails("fit", *read)
+    assert told.startswith(f"{name}: X: could not convert string to float: 'u' in row")
+    assert told.endswith("or name columns of numbers by --features")
+    assert fails("experiment", *read, "--folds", "3", "-o", "out", "-q") == told
+    # Beside a ranker that takes names, the others go on; so do the lines of progress.
+    both = (*read, "--ranker", "RandomForestRanker", "--folds", "3", "-o", "both")
+    code, out, err = run("experiment", *both)
+    assert code == TRAININGS_FAILED
+    assert "RankSVM failed and left out" in " ".join(out.split())
+    assert err.count("name columns of numbers by --features") == 4
+    assert "QueryTargetEncoder" not in err

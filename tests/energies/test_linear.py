@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import (
+    laplacian_kernel,
+    polynomial_kernel,
+    rbf_kernel,
+)
 
 from skrank.energies import KernelEnergy, LinearEnergy, _kernel
+from skrank.exceptions import NotFiniteError
 
 
 @pytest.fixture(name="X")
@@ -77,6 +83,11 @@ def test_constant_features_do_not_break_the_factor():
     assert np.isfinite(LinearEnergy().coordinates(np.zeros((5, 2))).factor).all()
 
 
+def rbf_kernel_of_two(a, b):
+    """Return the value of a kernel between two rows."""
+    return float(np.exp(-np.sum((a - b) ** 2) / len(a)))
+
+
 def test_kernel_features_approximate_the_kernel(X):
     energy = KernelEnergy(kernel="rbf", kernel_params={"gamma": 0.1}, n_components=60)
     features = energy.setup(X, np.random.RandomState(0)).transform(X)
@@ -108,3 +119,52 @@ def test_kernel_features_of_blocks(X, exact, params, container, values, monkeypa
         expected = exact(rows, X, **params)
         error = np.abs(found @ features.T - expected).max()
         assert error <= 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("kernel", ["poly", "polynomial"])
+def test_lapack_sees_no_kernel_that_is_not_finite(kernel, X, monkeypatch):
+    # It would write a line of its own to the terminal.
+    monkeypatch.setattr(Nystroem, "fit", lambda *_: pytest.fail("it is factorised"))
+    energy = KernelEnergy(kernel=kernel, n_components=10)
+    with pytest.raises(NotFiniteError, match=r"kernel=.* is not finite between some"):
+        energy.setup(1e110 * X, np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_function_is_a_kernel_of_finite_values(value, X):
+    energy = KernelEnergy(kernel=lambda a, b: value, n_components=10)
+    with pytest.raises(NotFiniteError, match=r"kernel=.* is not finite between some"):
+        energy.setup(X, np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("kernel", [rbf_kernel_of_two, "rbf"])
+def test_the_map_has_the_landmarks_of_scikit_learn(kernel, X):
+    energy = KernelEnergy(kernel=kernel, n_components=10)
+    energy.setup(X, np.random.RandomState(3))
+    assert energy.map_.kernel is kernel
+    alone = Nystroem(kernel=kernel, n_components=10, random_state=3).fit(X)
+    assert np.array_equal(energy.map_.component_indices_, alone.component_indices_)
+    np.testing.assert_allclose(energy.map_.normalization_, alone.normalization_)
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
+def test_kernels_of_histograms(kernel, X):
+    counts = np.abs(X)
+    counts.setflags(write=False)
+    energy = KernelEnergy(kernel=kernel, n_components=20)
+    features = energy.setup(counts, np.random.RandomState(0)).transform(counts)
+    alone = Nystroem(kernel=kernel, n_components=20, random_state=0)
+    expected = alone.fit_transform(np.abs(X))  # which can be written to
+    np.testing.assert_allclose(features, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
+def test_histograms_are_not_negative(kernel, X, monkeypatch):
+    monkeypatch.setattr(_kernel, "_BLOCK_VALUES", 1)
+    counts = np.abs(X)
+    energy = KernelEnergy(kernel=kernel).setup(counts, np.random.RandomState(0))
+    counts[7, 2] = -3.0
+    message = f"X: kernel='{kernel}' .* numbers >= 0, got -3 in row 7; scale"
+    for use in (energy.setup, energy.transform):
+        with pytest.raises(ValueError, match=message):
+            use(counts)

@@ -16,8 +16,10 @@ from _tamper import GROUPS, X, Y, edited_array, npy, read, write
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
+    KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
@@ -235,7 +237,9 @@ def test_a_function_as_gain_of_gerank_is_refused(data, tmp_path):
     ("scaler", "name"),
     [
         (StandardScaler(), "mean_"),
+        (StandardScaler(), "var_"),
         (StandardScaler(), "scale_"),
+        (KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"), "n_bins_"),
         (MinMaxScaler(), "min_"),
         (RobustScaler(), "center_"),
         (QuantileTransformer(n_quantiles=5), "quantiles_"),
@@ -258,9 +262,26 @@ def test_arrays_of_scalers_have_the_length_of_the_features(
     if change == "zero" and name != "scale_":
         pytest.skip("0 is a number like others here")
     path = edited(scaler, tmp_path / "m", array=(name, edits[change]))
-    told = "real numbers" if change == "complex" else type(scaler).__name__
+    cls = type(scaler).__name__
+    # How many quantiles there are, the array that is checked first says.
+    checked = "references_" if name == "quantiles_" else name
+    told = f"{cls}: {checked} must be an array of shape .+, got 'shape "
+    told = {"complex": "real numbers", "zero": cls}.get(change, told)
     with pytest.raises(ValueError, match=told):
         load_model(path)
+
+
+@pytest.mark.parametrize("sparse_coef", [False, True])
+def test_a_wrong_shape_is_told_beside_the_right_one(sparse_coef, tmp_path):
+    model = LogisticRegression().fit(X, Y > 1)
+    model.coef_ = np.append(model.coef_, [[1.0]], axis=1)
+    if sparse_coef:
+        model.sparsify()
+    save_model(model, tmp_path / "m")
+    n = X.shape[1]
+    told = rf"coef_ must be an array of shape \(n, {n}\), got 'shape \(1, {n + 1}\)'"
+    with pytest.raises(ValueError, match=told):
+        load_model(tmp_path / "m")
 
 
 @pytest.mark.parametrize("wrong", [-1, 1000, 10**9, -(10**9), 2**70, 0.0, True, None])

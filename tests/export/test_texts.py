@@ -152,5 +152,5 @@ def test_models_of_numbers_that_are_not_finite_are_refused(odd):
 @pytest.mark.filterwarnings("error")
 def test_sums_of_served_models_that_overflow_are_refused():
     text = "## Linear Regression\n0:3e38 1:3e38"
-    with pytest.raises(ValueError, match="X: the score of row 1 is inf"):
+    with pytest.raises(ValueError, match="X: row 1 gets the score inf"):
         score_ranklib(text, [[0.0], [1.0]])

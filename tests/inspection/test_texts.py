@@ -277,3 +277,53 @@ def test_every_curve_is_in_the_legend(name):
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert texts == [f" {name}", "b"]
     plt.close(display.figure_)
+
+
+# A bell, a tab, a command to a terminal, Chinese, emoji of one sign and of several, and
+# others that the fonts of matplotlib lack.
+ABSENT = ["\a", "\t", "\x1b[31m", "\u65e5\u672c", "\u4e2d\u56fd", "\U0001f4b0"]
+ABSENT += ["\U0001f469\u200d\U0001f467", "\U000103a0", "\x85", "\u0e01"]
+STRANGE = [f"f {each}" for each in ABSENT] + ["f", "\xfcml\xe4ut \u2192 \xe9"]
+
+
+@pytest.mark.parametrize("make", NAMED)
+def test_signs_that_no_font_has_are_escaped(make):
+    display = make(STRANGE)
+    figure = drawn(display)  # matplotlib warns of absent glyphs
+    assert inside(figure)
+    labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert len(set(labels)) == len(labels) >= 10
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_titles_and_curves_have_signs_that_fonts_have(number):
+    assert inside(drawn(of_curves(STRANGE)[number].plot()))
+
+
+def test_levels_and_a_feature_have_signs_that_fonts_have():
+    display = of_levels(STRANGE, range(len(STRANGE)))
+    display.feature_name = "\u4fa1\u683c"
+    display.plot()
+    drawn(display)
+    assert display.ax_.get_xlabel() == r"\u4fa1\u683c"
+
+
+def test_escapes_tell_what_stands_there():
+    labels = [text.get_text() for text in importance(STRANGE).ax_.get_yticklabels()]
+    for name in STRANGE:
+        told = name if "\N{RIGHTWARDS ARROW}" in name else ascii(name)[1:-1]
+        assert told in labels
+
+
+def test_signs_of_further_fonts_are_drawn_as_they_are():
+    import matplotlib as mpl
+
+    # DejaVu Sans has the sign, which DejaVu Serif lacks.
+    sign = "\N{ARABIC LETTER BEH}"
+    for families, told in (
+        (["DejaVu Serif"], r"\u0628"),
+        (["No Such Font", "DejaVu Serif", "DejaVu Sans"], sign),
+    ):
+        with mpl.rc_context({"font.family": families}):
+            axis = importance([sign, *SHORT[1:]]).ax_
+        assert told in [text.get_text() for text in axis.get_yticklabels()]

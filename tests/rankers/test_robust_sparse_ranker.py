@@ -103,7 +103,7 @@ def test_informative_features_are_found():
 
 
 def test_only_measures_of_gain_times_discount_can_be_held(data):
-    with pytest.raises(TypeError, match="has no weights to hold at a ranking"):
+    with pytest.raises(ValueError, match="measure must be a sum of gains times disc"):
         RobustSparseRanker("map").fit(*data)
 
 

@@ -10,7 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
 from skrank.exceptions import TrainingDataWarning
-from skrank.losses import HingeLoss, LogLoss, LVQ2Loss, PerceptronLoss
+from skrank.losses import (
+    HingeLoss,
+    LogisticLoss,
+    LogLoss,
+    LVQ2Loss,
+    PerceptronLoss,
+    SquaredHingeLoss,
+)
 from skrank.rankers import EnergyRanker, LogisticRanker, RankCosine, RankSVM
 from skrank.solvers import LBFGS, Adam, SmoothingHomotopy
 
@@ -269,3 +276,30 @@ def test_long_line_searches_beside_a_hinge(seed):
     lack = np.maximum(0.0, 1.0 - difference @ ranker.coef_)
     gradient = -2.0 * lack @ difference / len(lack) + ranker.alpha * ranker.coef_
     assert np.abs(gradient).max() <= 1e-5 * max(1.0, np.abs(difference).max())
+
+
+# In the first query a feature prefers what it despises in the second, so that by the
+# symmetry of every loss of pairs its best weight is 0.
+CANCELLING = (np.array([[1.0], [-1.0], [-1.0], [1.0]]), [1, 0, 1, 0], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredHingeLoss(), HingeLoss()], ids=repr)
+@pytest.mark.parametrize("solver", [LBFGS(), LBFGS(whiten=False)], ids=repr)
+def test_a_flat_start_of_a_convex_loss_is_its_minimum(loss, solver):
+    # A warning would be an error.
+    ranker = EnergyRanker(loss=loss, solver=solver, alpha=0.0).fit(*CANCELLING)
+    assert ranker.converged_
+    assert ranker.coef_.tolist() == [0.0]
+
+
+def test_a_start_that_rounding_makes_a_minimum_has_no_kink():
+    # The loss of the last fit is below what a step of double precision changes.
+    X = np.array([[-1.0], [1.0], [-2.0], [2.0]])
+    loss = LogisticLoss()
+    ranker = EnergyRanker(loss=loss, alpha=0.0, solver=LBFGS(tol=0.0), warm_start=True)
+    rows = (X, [0, 1, 0, 1], [0, 0, 1, 1])
+    first = ranker.fit(*rows).params_
+    values, gradient = loss.value_gradient(rows[1], X @ first, [0, 2, 4])
+    assert 0.0 < values.sum() < 1e-12
+    assert np.spacing(first[0]) > np.abs(X.T @ gradient).max() > 0.0
+    assert ranker.fit(*rows).converged_

@@ -1,0 +1,133 @@
+"""Shapes of the arrays that estimators of scikit-learn have learned."""
+
+from typing import Any
+
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+)
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC, LinearSVR
+
+from skrank.export._attributes import attribute, error_of
+
+# Letters are lengths, of which d is the number of features, and the others are what the
+# first array with them has. An axis "*" may be missing, or have any length.
+_LINEAR = {"coef_": "*d"}
+_SHAPES: tuple[tuple[Any, dict[str, str]], ...] = (
+    (StandardScaler, {"mean_": "d", "var_": "d", "scale_": "d"}),
+    (
+        MinMaxScaler,
+        {
+            "scale_": "d",
+            "min_": "d",
+            "data_min_": "d",
+            "data_max_": "d",
+            "data_range_": "d",
+        },
+    ),
+    (MaxAbsScaler, {"scale_": "d", "max_abs_": "d"}),
+    (RobustScaler, {"center_": "d", "scale_": "d"}),
+    (PowerTransformer, {"lambdas_": "d"}),
+    (QuantileTransformer, {"quantiles_": "qd", "references_": "q"}),
+    (KBinsDiscretizer, {"bin_edges_": "d", "n_bins_": "d"}),
+    (SimpleImputer, {"statistics_": "d"}),
+    (VarianceThreshold, {"variances_": "d"}),
+    (
+        PCA,
+        {
+            "components_": "cd",
+            "mean_": "d",
+            "explained_variance_": "c",
+            "explained_variance_ratio_": "c",
+            "singular_values_": "c",
+        },
+    ),
+    (
+        TruncatedSVD,
+        {
+            "components_": "cd",
+            "explained_variance_": "c",
+            "explained_variance_ratio_": "c",
+            "singular_values_": "c",
+        },
+    ),
+    (
+        Nystroem,
+        {"components_": "cd", "normalization_": "cc", "component_indices_": "c"},
+    ),
+    (RBFSampler, {"random_weights_": "dc", "random_offset_": "c"}),
+    # Lasso is an ElasticNet.
+    (
+        (
+            BayesianRidge,
+            ElasticNet,
+            HuberRegressor,
+            LinearRegression,
+            LinearSVC,
+            LinearSVR,
+            LogisticRegression,
+            Ridge,
+        ),
+        _LINEAR,
+    ),
+)
+
+
+def check_learned_shapes(estimator: Any) -> None:
+    """Check that the arrays of an estimator of scikit-learn fit its features.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Fitted estimator; one of another library is passed over.
+
+    Raises
+    ------
+    ValueError
+        If an array has another shape than the number of features and the arrays before
+        it say, with the shape that was found and the expected one.
+    """
+    shapes = next(
+        (shapes for kind, shapes in _SHAPES if isinstance(estimator, kind)), {}
+    )
+    # What is not there, or is None, the parameters may have left out.
+    learned = {name: vars(estimator).get(name) for name in shapes}
+    if all(value is None for value in learned.values()):
+        return
+    lengths = {"d": attribute(estimator, "n_features_in_", int, "a whole number >= 1")}
+    for name, value in learned.items():
+        if value is not None:
+            _check_shape(estimator, name, value, shapes[name], lengths)
+
+
+def _check_shape(owner, name, value, letters: str, lengths: dict[str, int]) -> None:
+    """Check the shape of an array, and note the lengths that no other had before."""
+    # Coefficients may be sparse, which have a shape as well.
+    found: Any = getattr(value, "shape", None)
+    known = isinstance(found, tuple)
+    accepted = letters.replace("*", "" if known and len(found) == 1 else "n")
+    expected = [lengths.get(letter) for letter in accepted]
+    fits = known and len(found) == len(expected)
+    if not fits or any(n not in (None, m) for n, m in zip(expected, found)):
+        words = ", ".join("n" if n is None else str(n) for n in expected)
+        words = f"an array of shape ({words}{',' * (len(expected) == 1)})"
+        raise error_of(owner, name, words, f"shape {found}" if known else value)
+    for letter, length in zip(accepted, found):
+        lengths.setdefault(letter, length)
