@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-# How near "beside" is: steps that would lower the objective by this share of it, or of 1
-# as SciPy has it, if the slope stayed as it is. Sums of millions of terms are exact to
-# far less.
+# How near "beside" is: steps that would lower the objective by this share of it, or of
+# 1 as SciPy has it, if the slope stayed as it is. Sums of millions of terms are exact
+# to far less.
 _NEAR = 1e-10
 # What a step so much shorter changes at a kink is not as much smaller.
 _NEARER, _JUMP = 64.0, 0.25

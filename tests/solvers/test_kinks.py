@@ -154,6 +154,14 @@ class Hinges:
         return value, self.alpha * w - slope
 
 
+def stopping_at(last, objective, heard):
+    def monitor(params, n_iter, value):
+        heard.append(objective.value_gradient(params)[0])
+        return n_iter == last
+
+    return monitor
+
+
 @pytest.mark.parametrize(
     "solver", [LBFGS(), SparseLBFGS(l1=0.0)], ids=["plain", "split"]
 )
@@ -167,11 +175,7 @@ def test_a_monitor_hears_of_every_step_and_may_stop_at_each(solver):
         assert (np.diff(whole.history) <= 0).all()
         for n in range(1, whole.n_iter):
             heard = []
-
-            def monitor(params, n_iter, value, heard=heard, last=n):
-                heard.append(objective.value_gradient(params)[0])
-                return n_iter == last
-
+            monitor = stopping_at(n, objective, heard)
             part = solver.solve(objective, start, None, monitor)
             assert part.converged
             assert part.n_iter == n
