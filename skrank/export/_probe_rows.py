@@ -20,8 +20,10 @@ from sklearn.preprocessing import (
     PowerTransformer,
 )
 
+from skrank._core._config import config_context
 from skrank._core._missing import where_missing
 from skrank.base import BaseRanker
+from skrank.energies import KernelEnergy
 from skrank.export._attributes import error_of
 from skrank.export._level_state import levels_by_column
 from skrank.trees import CategoryEncoder
@@ -51,7 +53,7 @@ _ACCEPTING: tuple[tuple[Any, Callable[[Any], dict[str, Any]]], ...] = (
     (MissingIndicator, lambda part: {"error_on_new": False}),
     # The kernels of histograms and this power are for numbers that are not negative.
     (
-        Nystroem,
+        (KernelEnergy, Nystroem),
         lambda part: {"kernel": "linear"} if part.kernel in _OF_HISTOGRAMS else {},
     ),
     (PowerTransformer, lambda part: {"method": "yeo-johnson"}),
@@ -134,7 +136,7 @@ def may_refuse(estimator: Any) -> bool:
 def accepting(estimator: Any) -> Iterator[None]:
     """Have parts that refuse values, which rows to try cannot know, accept them.
 
-    So whatever else is refused is what the model has learned.
+    So whatever else is refused is what the model has learned. The rows are one query.
 
     Parameters
     ----------
@@ -148,7 +150,8 @@ def accepting(estimator: Any) -> Iterator[None]:
                 before.append((part, dict(vars(part))))
                 vars(part).update(values(part))
     try:
-        yield
+        with config_context(assume_single_query=True):
+            yield
     finally:
         for part, attributes in before:
             vars(part).clear()
@@ -242,8 +245,15 @@ def _levels_of_steps(pipeline: Pipeline, n_features: int) -> Iterator[tuple[int,
         for at, levels in _known_levels(step, len(origins)):
             if origins[at] >= 0:
                 yield int(origins[at]), levels
-        before = _origins(step, len(origins))
-        origins = np.where(before >= 0, origins[before], -1)
+        origins = _after(step, origins)
+
+
+def _after(step: Any, origins: np.ndarray) -> np.ndarray:
+    """Return where the columns after a step come from, given it for those before."""
+    if not len(origins):  # nothing is known of them
+        return origins
+    before = _origins(step, len(origins))
+    return np.where(before >= 0, origins[before], -1)
 
 
 def _origins(step: Any, n_features: int) -> np.ndarray:
@@ -265,8 +275,7 @@ def _origins(step: Any, n_features: int) -> np.ndarray:
     if isinstance(step, Pipeline):
         origins = np.arange(n_features)
         for _, each in step.steps:
-            before = _origins(each, len(origins))
-            origins = np.where(before >= 0, origins[before], -1)
+            origins = _after(each, origins)
         return origins
     if isinstance(step, ColumnTransformer):
         return _origins_of_parts(step, n_features)

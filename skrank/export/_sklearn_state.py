@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
@@ -115,6 +116,16 @@ def check_learned_shapes(estimator: Any) -> None:
     for name, value in learned.items():
         if value is not None:
             _check_shape(estimator, name, value, shapes[name], lengths)
+    if isinstance(estimator, SimpleImputer):
+        _check_filling(estimator)
+
+
+def _check_filling(imputer: Any) -> None:
+    """Check what stands in for missing values, of which rows to try have none."""
+    filling = imputer.statistics_
+    if filling.dtype.kind == "f" and np.isinf(filling).any():
+        accepted = "finite, or NaN where nothing is known"
+        raise error_of(imputer, "statistics_", accepted, filling)
 
 
 def _check_shape(owner, name, value, letters: str, lengths: dict[str, int]) -> None:

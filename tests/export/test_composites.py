@@ -5,8 +5,10 @@ import re
 
 import numpy as np
 import pytest
+import sklearn
 from _tamper import GROUPS, X, Y, read, write
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -21,8 +23,15 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+import skrank
 from skrank.export import load_model, save_model
-from skrank.rankers import RankSVM
+from skrank.preprocessing import (
+    QueryMinMaxScaler,
+    QueryStandardScaler,
+    QueryTargetEncoder,
+)
+from skrank.rankers import MultipleHyperplaneRanker, RankSVM
+from skrank.selection import SelectByMeasure
 
 pd = pytest.importorskip("pandas")
 
@@ -153,6 +162,7 @@ BINS = {"quantile_method": "averaged_inverted_cdf", "encode": "onehot-dense"}
         [columns((FeatureUnion([("m", MissingIndicator())]), [True, False]))],
         [KBinsDiscretizer(3, **BINS), OneHotEncoder(sparse_output=False)],
         [KBinsDiscretizer(3, **BINS | {"encode": "ordinal"}), OrdinalEncoder()],
+        [make_pipeline(FeatureUnion([("s", StandardScaler())]), VarianceThreshold())],
     ],
     ids=str,
 )
@@ -170,6 +180,49 @@ def test_whatever_values_a_step_refuses_models_are_loaded(steps, tmp_path):
     assert np.array_equal(loaded.transform(frame), expected, equal_nan=True)
     # What was set for the trial is as before.
     assert repr(loaded) == parameters
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [QueryStandardScaler(), RankSVM()],
+        [QueryMinMaxScaler(), RankSVM(kernel="chi2")],
+        [MinMaxScaler(), RankSVM(kernel="additive_chi2")],
+        [columns((QueryStandardScaler(), ["a"]), remainder="passthrough"), RankSVM()],
+        [make_pipeline(QueryMinMaxScaler(), StandardScaler()), RankSVM()],
+        [QueryTargetEncoder(["s"], random_state=0), QueryStandardScaler(), RankSVM()],
+        [SelectByMeasure(1), RankSVM()],
+        [MultipleHyperplaneRanker(make_pipeline(QueryStandardScaler(), RankSVM()))],
+    ],
+    ids=str,
+)
+def test_what_needs_queries_or_positive_numbers_is_loaded(steps, tmp_path):
+    names = ["a", "b", "s"] if "QueryTargetEncoder" in str(steps) else ["a", "b"]
+    frame = FRAME[names]
+    with sklearn.config_context(enable_metadata_routing=True):
+        for step in steps:
+            if hasattr(step, "set_fit_request"):
+                step.set_fit_request(groups=True)
+        model = make_pipeline(*steps).fit(frame, Y, groups=GROUPS)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    with skrank.config_context(assume_single_query=True):
+        np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    # The trial takes its rows for one query, and the model is as strict as before.
+    if isinstance(steps[0], (QueryStandardScaler, QueryMinMaxScaler)):
+        with pytest.raises(ValueError, match="needs to know the query of every row"):
+            loaded.predict(frame)
+
+
+def test_an_imputer_fills_in_finite_numbers(tmp_path):
+    frame = FRAME[["a", "b"]].where(FRAME[["a", "b"]] > 0)
+    model = make_pipeline(SimpleImputer(), RankSVM(max_iter=50))
+    model.fit(frame, Y, ranksvm__groups=GROUPS)
+    model[0].statistics_[0] = np.inf
+    save_model(model, tmp_path / "model")
+    told = "SimpleImputer: statistics_ must be finite, or NaN where nothing is known"
+    with pytest.raises(ValueError, match=told):
+        load_model(tmp_path / "model")
 
 
 def test_encoders_refuse_after_loading_what_they_refused_before(model, tmp_path):
