@@ -613,7 +613,7 @@ CASES = {
         "count": np.array([3, 2, 1]),
         "scale": f8(1),
     },
-    "_linear_leaves.add_trees": {
+    "_forest.add_linear_trees": {
         "X": f8(N, D),
         "scores": np.zeros((N, 1)),
         **NODES,
@@ -621,7 +621,7 @@ CASES = {
         "term_feature": i4(1, 2),
         "terms": f8(4, 2),
     },
-    "_linear_leaves.fit_tree": {
+    "_forest.fit_linear_tree": {
         "X": f8(N, D),
         "gradient": f8(N),
         "hessian": f8(N),
@@ -729,12 +729,12 @@ FREE = {
     ("_forest.add_trees_to_sparse", "column_of"): {"longer"},  # without entries
     ("_forest.add_trees_to_sparse", "scores"): {"wider"},  # of a forest of more outputs
     ("_forest.add_trees", "scores"): {"wider"},  # of a forest of more outputs
-    ("_linear_leaves.add_trees", "X"): {"wider"},  # no term reads what is more
-    ("_linear_leaves.add_trees", "categories"): {"shorter"},  # there are none
-    ("_linear_leaves.add_trees", "scores"): {"wider"},  # of a forest of more outputs
-    ("_linear_leaves.fit_tree", "categories"): {"shorter"},
-    ("_linear_leaves.fit_tree", "hessian"): {"None"},
-    ("_linear_leaves.fit_tree", "rows"): {"shorter", "longer", "None"},
+    ("_forest.add_linear_trees", "X"): {"wider"},  # no term reads what is more
+    ("_forest.add_linear_trees", "categories"): {"shorter"},  # there are none
+    ("_forest.add_linear_trees", "scores"): {"wider"},  # of a forest of more outputs
+    ("_forest.fit_linear_tree", "categories"): {"shorter"},
+    ("_forest.fit_linear_tree", "hessian"): {"None"},
+    ("_forest.fit_linear_tree", "rows"): {"shorter", "longer", "None"},
     # Edges of the table of examination stand for what lies beyond.
     ("_models.browsing_examination", "examination"): {
         "shorter",
