@@ -21,9 +21,9 @@ from skrank._core import (
     _measures,
     _pair_losses,
     _pair_potential,
-    _rank_correlations,
     _rank_perceptrons,
     _segments,
+    _selections,
     _smooth_measures,
 )
 from skrank._core._in_steps import gram_of
@@ -232,7 +232,7 @@ def gram():
 def correlations():
     """Rankings of a long query, whose batches of pairs are short."""
     values, ptr = np.random.default_rng(0).normal(size=(20, LONG)), np.array([0, LONG])
-    return lambda: _rank_correlations.kendall_sums(values, ptr, False, 2)
+    return lambda: _selections.kendall_sums(values, ptr, False, 2)
 
 
 CASES = {

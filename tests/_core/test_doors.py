@@ -147,11 +147,11 @@ RANKS = {
 KEPT = {"y": Y, "scores": f8(N), "slack": f8(Q), "ptr": PTR, "n_threads": 1}
 
 CASES = {
-    "_document_picks.picks_by_difference": {**RANKS, "prior": 0.5},
-    "_document_picks.picks_by_mixture": {**RANKS, "log_beta": -1.0},
-    "_document_picks.sums_over_kept": {**KEPT, "x": f8(N)},
-    "_document_picks.kept_pairs": KEPT,
-    "_document_picks.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
+    "_selections.picks_by_difference": {**RANKS, "prior": 0.5},
+    "_selections.picks_by_mixture": {**RANKS, "log_beta": -1.0},
+    "_selections.sums_over_kept": {**KEPT, "x": f8(N)},
+    "_selections.kept_pairs": KEPT,
+    "_selections.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
     "_interleaving.deal": {**DEALT, "scheme": "team_draft", "seed": 0, "tau": 3.0},
     "_interleaving.balanced_credit": {**DEALT, **CLICKED},
     "_interleaving.marginal_credit": {**DEALT, **CLICKED, "tau": 3.0},
@@ -307,7 +307,7 @@ CASES = {
         "weight": f8(N),
         "n_threads": 1,
     },
-    "_rank_correlations.kendall_sums": {
+    "_selections.kendall_sums": {
         "values": f8(D, N),
         "ptr": PTR,
         "concordance": False,
@@ -749,11 +749,11 @@ FREE = {
         "wider",
     },
     ("_one_pass.offenders", "raw"): {"wider"},
-    ("_document_picks.picks_by_difference", "ranks"): {"narrower", "wider"},
-    ("_document_picks.picks_by_mixture", "ranks"): {"narrower", "wider"},
+    ("_selections.picks_by_difference", "ranks"): {"narrower", "wider"},
+    ("_selections.picks_by_mixture", "ranks"): {"narrower", "wider"},
     ("_interleaving.rank_by_columns", "scores"): {"narrower", "wider"},
     ("_debiased_pairs.debiased_lambda_loss", "discount"): {"longer"},
-    ("_rank_correlations.kendall_sums", "values"): {"shorter", "longer"},
+    ("_selections.kendall_sums", "values"): {"shorter", "longer"},
     ("_lambda_losses.lambda_loss", "discount"): {"longer"},
     ("_lambda_losses.lambda_bound", "discount"): {"longer"},
     ("_lambda_losses.lambda_bound", "apart"): {"longer"},
