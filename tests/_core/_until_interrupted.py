@@ -16,11 +16,11 @@ from numpy.testing import assert_array_equal
 from skrank._core import (
     _direct_search,
     _edge_losses,
+    _energies,
     _lambda_losses,
     _letor,
     _measures,
     _pair_losses,
-    _pair_potential,
     _rank_perceptrons,
     _segments,
     _selections,
@@ -113,7 +113,7 @@ def many_queries():
     sizes = [1000] * 500
     ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows = np.ones((ptr[-1], 100))
-    return lambda: _pair_potential.scores(rows, ptr, np.ones(50), 0.0, False, 2)
+    return lambda: _energies.potential_scores(rows, ptr, np.ones(50), 0.0, False, 2)
 
 
 def perceptron():

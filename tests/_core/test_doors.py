@@ -292,14 +292,14 @@ CASES = {
         "n_threads": 1,
     },
     "_edge_losses.stars": {**GRADED, "scores": f8(N)},
-    "_gaussian.values": {
+    "_energies.divergences": {
         "divergence": "kl",
         "documents": f8(N, 4),
         "queries": f8(Q, 4),
         "ptr": PTR,
         "n_threads": 1,
     },
-    "_gaussian.gradients": {
+    "_energies.divergence_gradients": {
         "divergence": "kl",
         "documents": f8(N, 4),
         "queries": f8(Q, 4),
@@ -387,8 +387,8 @@ CASES = {
         "indices": i4(0, 1, 0, 1, 2),
         "indptr": np.arange(N + 1),
     },
-    "_linear.matvec": {"X": f8(N, D), "w": f8(D)},
-    "_linear.rmatvec": {"X": f8(N, D), "v": f8(N)},
+    "_energies.matvec": {"X": f8(N, D), "w": f8(D)},
+    "_energies.rmatvec": {"X": f8(N, D), "v": f8(N)},
     "_structured.interleavings": {
         **RANKED,
         "relevance": np.array([1.0, 0, 1, 0, 0]),
@@ -504,7 +504,7 @@ CASES = {
     },
     "_pair_losses.squared_differences": {**GRADED, "residuals": f8(N)},
     "_pair_losses.pair_weights": {k: v for k, v in GRADED.items() if k != "n_threads"},
-    "_pair_potential.scores": {
+    "_energies.potential_scores": {
         "units": f8(N, 2 * HIDDEN),
         "ptr": PTR,
         "weight": f8(HIDDEN),
@@ -512,7 +512,7 @@ CASES = {
         "average": True,
         "n_threads": 1,
     },
-    "_pair_potential.gradient": {
+    "_energies.potential_gradient": {
         "units": f8(N, 2 * HIDDEN),
         "ptr": PTR,
         "weight": f8(HIDDEN),
@@ -772,8 +772,8 @@ FREE = {
     ("_forest.contributions", "categories"): {"shorter"},  # there are none
     ("_thresholds.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
     ("_thresholds.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
-    ("_linear.matvec", "X"): {"shorter", "longer"},
-    ("_linear.rmatvec", "X"): {"narrower", "wider"},
+    ("_energies.matvec", "X"): {"shorter", "longer"},
+    ("_energies.rmatvec", "X"): {"narrower", "wider"},
     ("_pair_losses.owa_hinge", "alpha"): {"longer"},
     ("_postings.Lists", "ptr"): {"shorter", "longer"},  # a search compares them
     ("_postings.Lists", "documents"): {"shorter", "longer"},
