@@ -637,12 +637,12 @@ CASES = {
         "categorical": np.zeros(D, dtype=np.uint8),
         "monotonic": np.zeros(D, dtype=np.int8),
     },
-    "_thresholds.ThresholdSearch": {
+    "_binning.ThresholdSearch": {
         "bins": np.zeros(8 * N, dtype=np.uint8),
         "n_rows": N,
         "n_bins": i4(1, 1, 1),
     },
-    "_thresholds.add_ranks": {
+    "_binning.add_ranks": {
         "X": f8(N, D),
         "scores": f8(N),
         "feature": i4(0, 2),
@@ -696,7 +696,7 @@ CASES = {
         "positions_ptr": np.array([0, 2, 3, 5]),
         "positions": i4(0, 3, 1, 2, 4),
     },
-    "_thresholds.sum_ramps": {
+    "_binning.sum_ramps": {
         "X": f8(N, D),
         "low": f8(D),
         "high": f8(D),
@@ -770,8 +770,8 @@ FREE = {
     ("_forest.contributions", "X"): {"shorter", "longer"},
     ("_forest.contributions", "background"): {"shorter", "longer"},
     ("_forest.contributions", "categories"): {"shorter"},  # there are none
-    ("_thresholds.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
-    ("_thresholds.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
+    ("_binning.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
+    ("_binning.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
     ("_energies.matvec", "X"): {"shorter", "longer"},
     ("_energies.rmatvec", "X"): {"narrower", "wider"},
     ("_pair_losses.owa_hinge", "alpha"): {"longer"},
