@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "_team.hpp"
@@ -45,19 +45,27 @@ struct Room {
     int arrays = 0, index_arrays = 0;
 };
 
+// Memory for `n` objects, none of which is made. It begins with a cache line of its own, so
+// that threads do not take lines from each other.
+template <class T>
+class Lines {
+    static constexpr std::align_val_t LINE{64};
+    T *first;
+
+   public:
+    explicit Lines(Index n)
+        : first(n ? static_cast<T *>(::operator new(n * sizeof(T), LINE)) : nullptr) {}
+    Lines(Lines &&other) noexcept : first(std::exchange(other.first, nullptr)) {}
+    ~Lines() {
+        if (first) ::operator delete(first, LINE);
+    }
+    T *get() const { return first; }
+};
+
 // The memory of one thread, not initialised. Arrays follow each other without a gap.
 //
 // A body that may take long on its own asks `spend` now and then whether to give up.
 class Scratch {
-    // Whole cache lines of their own, so that threads do not take lines from each other.
-    static constexpr Index LINE = 64;
-    struct Free {
-        void operator()(void *p) const { ::operator delete(p, std::align_val_t(LINE)); }
-    };
-    template <class T>
-    static T *allocate(Index n) {
-        return static_cast<T *>(::operator new(n * sizeof(T), std::align_val_t(LINE)));
-    }
     // Operations between two looks at the watch: some hundredths of a second.
     static constexpr int64_t SPAN = 1 << 23;
 
@@ -65,8 +73,8 @@ class Scratch {
     bool is_caller;
     int64_t left = SPAN;
     Index stride;
-    std::unique_ptr<double, Free> doubles;
-    std::unique_ptr<int, Free> ints;
+    Lines<double> doubles;
+    Lines<int> ints;
 
     __attribute__((noinline, cold)) bool look() noexcept {
         if (is_caller) watch.look();
@@ -80,8 +88,8 @@ class Scratch {
         : watch(watch),
           is_caller(is_caller),
           stride(room.length),
-          doubles(room.arrays ? allocate<double>(stride * room.arrays) : nullptr),
-          ints(room.index_arrays ? allocate<int>(stride * room.index_arrays) : nullptr) {}
+          doubles(stride * room.arrays),
+          ints(stride * room.index_arrays) {}
 
     double *array(int i) const { return doubles.get() + i * stride; }
     int *indices(int i) const { return ints.get() + i * stride; }

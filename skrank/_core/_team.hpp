@@ -3,21 +3,24 @@
 // Every loop on several threads asks `team_size`, and is watched by the thread that called
 // it, so that a forked process does not wait for threads that it does not have, a machine
 // without room for threads costs time only, and Ctrl-C is answered at once.
+//
+// Threads, locks and clocks are those of POSIX: the headers of the standard library for them
+// take longer to compile than many a kernel, and every compiled module includes this one.
 #pragma once
 
+#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 namespace skrank {
@@ -30,25 +33,76 @@ static bool forked = false;
 static const int watches_forks =
     pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
+// A lock. Threads that wait for a signal under it look again after some time.
+class Gate {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t signal;
+
+   public:
+    Gate() {
+        pthread_condattr_t monotonic;  // no clock that somebody may set
+        pthread_condattr_init(&monotonic);
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        pthread_cond_init(&signal, &monotonic);
+        pthread_condattr_destroy(&monotonic);
+    }
+    ~Gate() {
+        pthread_cond_destroy(&signal);
+        pthread_mutex_destroy(&mutex);
+    }
+    Gate(const Gate &) = delete;
+    Gate &operator=(const Gate &) = delete;
+
+    void lock() { pthread_mutex_lock(&mutex); }
+    void unlock() { pthread_mutex_unlock(&mutex); }
+    void notify() { pthread_cond_signal(&signal); }
+
+    // Waits for a signal, locked, until the monotonic clock shows `deadline` nanoseconds;
+    // whether there is time left.
+    bool wait_until(int64_t deadline) {
+        const timespec end{static_cast<time_t>(deadline / 1000000000), deadline % 1000000000};
+        return pthread_cond_timedwait(&signal, &mutex, &end) != ETIMEDOUT;
+    }
+};
+
+// Closes a gate as long as it lives.
+class Closed {
+    Gate &gate;
+
+   public:
+    explicit Closed(Gate &gate) : gate(gate) { gate.lock(); }
+    ~Closed() { gate.unlock(); }
+    Closed(const Closed &) = delete;
+    Closed &operator=(const Closed &) = delete;
+};
+
+// Nanoseconds on a clock that nobody sets.
+inline int64_t monotonic_time() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
 // The threads, of `team`, that can be started. OpenMP ends the process where it cannot
 // start one, so that the first team of a thread is tried out. Its stacks are used again.
 inline int startable(int team) {
     thread_local int proven = 1;
     if (team <= proven) return team;
-    std::mutex gate;
-    std::vector<std::thread> trial;
-    trial.reserve(team);
+    Gate gate;
+    std::vector<pthread_t> trial(team);
+    int started = 1;  // with the calling one
     {
-        const std::lock_guard<std::mutex> closed(gate);
-        try {
-            for (int t = 1; t < team; t++)
-                trial.emplace_back([&gate] { std::lock_guard<std::mutex> wait(gate); });
-        } catch (const std::exception &) {
-            // As many as there are.
-        }
+        const Closed closed(gate);
+        const auto pass = [](void *gate) -> void * {
+            const Closed wait(*static_cast<Gate *>(gate));
+            return nullptr;
+        };
+        while (started < team &&
+               pthread_create(&trial[started], nullptr, pass, &gate) == 0)
+            started++;
     }
-    for (std::thread &thread : trial) thread.join();
-    return proven = static_cast<int>(trial.size()) + 1;
+    for (int t = 1; t < started; t++) pthread_join(trial[t], nullptr);
+    return proven = started;
 }
 
 // The number of threads for a loop that was promised `n_threads`, at least 1.
@@ -79,58 +133,57 @@ inline bool signal_raises() {
 
 // What the threads of one loop know of each other: whether to stop, and who is done.
 class Watch {
-    using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::milliseconds PERIOD{100};
+    static constexpr int64_t PERIOD = 100000000;  // nanoseconds
     // A thread that waits sleeps after this time; before, others would wake it too late.
-    static constexpr std::chrono::microseconds PATIENCE{200};
+    static constexpr int64_t PATIENCE = 200000;
 
     std::atomic<bool> stop{false};
     std::exception_ptr failure;
-    std::mutex mutex;  // of `failure` and `n_left`
-    std::condition_variable left;
+    Gate gate;  // of `failure` and `n_left`
     std::atomic<int> n_left{0};
-    Clock::time_point next = Clock::now() + PERIOD;
+    int64_t next = monotonic_time() + PERIOD;
 
-    void look_at(Clock::time_point now) {
+    void look_at(int64_t now) {
         if (now < next || stopped()) return;
         if (signal_raises()) {
             fail(std::make_exception_ptr(Interrupted()));
         }
-        next = Clock::now() + PERIOD;
+        next = monotonic_time() + PERIOD;
     }
 
    public:
     bool stopped() const { return stop.load(std::memory_order_relaxed); }
 
     // Looks for signals now and then. Only the calling thread may do it.
-    void look() { look_at(Clock::now()); }
+    void look() { look_at(monotonic_time()); }
 
     // Stops the loop; its first failure is thrown at the end.
     void fail(std::exception_ptr what) {
-        const std::lock_guard<std::mutex> lock(mutex);
+        const Closed closed(gate);
         if (!failure) failure = what;
         stop.store(true, std::memory_order_relaxed);
     }
 
     // A thread other than the calling one is done.
     void leave() {
-        const std::lock_guard<std::mutex> lock(mutex);
+        const Closed closed(gate);
         n_left++;
-        left.notify_one();
+        gate.notify();
     }
 
     // Waits, as the calling thread, until `others` are done.
     void wait_for(int others) {
-        const Clock::time_point start = Clock::now();
+        const int64_t start = monotonic_time();
         while (n_left.load() < others) {
-            const Clock::time_point now = Clock::now();
+            const int64_t now = monotonic_time();
             look_at(now);
             if (now - start < PATIENCE) {
-                std::this_thread::yield();
+                sched_yield();
                 continue;
             }
-            std::unique_lock<std::mutex> lock(mutex);
-            left.wait_for(lock, PERIOD, [&] { return n_left.load() >= others; });
+            const Closed closed(gate);
+            while (n_left.load() < others && gate.wait_until(now + PERIOD)) {
+            }
         }
     }
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
-from skrank._core import _pair_potential
+from skrank._core import _energies
 from skrank._core._parameters import NThreads, UnitPairs
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
@@ -161,7 +161,7 @@ class ComparatorEnergy(BaseEnergy):
         """Scores of documents within their queries, shape (n_documents,)."""
         of_units, output = self.parts(params)
         units = self._first_layer().scores(of_units, X)
-        return _pair_potential.scores(*self._arguments(units, output, ptr)) / _TWICE
+        return _energies.potential_scores(*self._arguments(units, output, ptr)) / _TWICE
 
     def _arguments(self, units, output, ptr):
         """Arguments of the kernels, of which the last is the number of threads."""
@@ -203,14 +203,14 @@ class ComparatorEnergy(BaseEnergy):
 
         def vjp(gradient):
             pull = np.ascontiguousarray(gradient, dtype=np.float64) / _TWICE
-            slopes, of_output = _pair_potential.gradient(*fixed, pull, n_threads)
+            slopes, of_output = _energies.potential_gradient(*fixed, pull, n_threads)
             a, b, c, d = np.split(slopes, 4, axis=1)
             of_both = of_output.sum(axis=0)
             weights = _INSIDE / _TWICE * of_both[:-1] + 0.5 * _INSIDE * of_both[-1]
             first = units_vjp(_INSIDE * np.hstack([a + d, b + c]))
             return np.concatenate([first, weights, [_INSIDE * of_both[-1]]])
 
-        return _pair_potential.scores(*arguments) / _TWICE, vjp
+        return _energies.potential_scores(*arguments) / _TWICE, vjp
 
 
 class Output(NamedTuple):

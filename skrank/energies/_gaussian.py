@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from skrank._core import _gaussian
+from skrank._core import _energies
 from skrank._core._parameters import (
     NonNegativeInt,
     NThreads,
@@ -366,7 +366,7 @@ class GaussianEnergy(BaseEnergy):
             network.scores(params, X),
             network.scores(params, query_rows),
         )
-        return -_gaussian.values(
+        return -_energies.divergences(
             self.divergence, documents, queries, runs, self._threads(X)
         )
 
@@ -399,12 +399,12 @@ class GaussianEnergy(BaseEnergy):
 
         def vjp(gradient):
             weight = np.negative(gradient, dtype=np.float64)
-            of_documents, of_queries = _gaussian.gradients(
+            of_documents, of_queries = _energies.divergence_gradients(
                 *gaussians, weight, n_threads
             )
             return pull_documents(of_documents) + pull_queries(of_queries)
 
-        return -_gaussian.values(*gaussians, n_threads), vjp
+        return -_energies.divergences(*gaussians, n_threads), vjp
 
 
 def _constant_within(X, ptr):

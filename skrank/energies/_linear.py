@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from skrank._core._energies import matvec, rmatvec
 from skrank._core._finite import NotFiniteError, quiet, unsafe_range
-from skrank._core._linear import matvec, rmatvec
 from skrank._core._parameters import NThreads
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from skrank._core import _pair_potential
+from skrank._core import _energies
 from skrank._core._parameters import NThreads, UnitPairs, invalid_parameter
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy, unfitted
@@ -210,7 +210,9 @@ class PairwisePotentialEnergy(BaseEnergy):
         first, second = self._bounds(X.shape[1])
         alone = self.individual_.scores(params[:first], X, ptr)
         units = self.units_.scores(params[first:second], X, ptr)
-        return alone + _pair_potential.scores(*self._pairs(units, params[second:], ptr))
+        return alone + _energies.potential_scores(
+            *self._pairs(units, params[second:], ptr)
+        )
 
     def _pairs(self, units, output, ptr):
         """Arguments of the kernels, of which the last is the number of threads."""
@@ -256,8 +258,10 @@ class PairwisePotentialEnergy(BaseEnergy):
 
         def vjp(gradient):
             gradient = np.ascontiguousarray(gradient, dtype=np.float64)
-            of_units, of_output = _pair_potential.gradient(*fixed, gradient, n_threads)
+            of_units, of_output = _energies.potential_gradient(
+                *fixed, gradient, n_threads
+            )
             parts = [alone_vjp(gradient), units_vjp(of_units), of_output.sum(axis=0)]
             return np.concatenate(parts)
 
-        return alone + _pair_potential.scores(*arguments), vjp
+        return alone + _energies.potential_scores(*arguments), vjp

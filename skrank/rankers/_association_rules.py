@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._linear import matvec
+from skrank._core._energies import matvec
 from skrank._core._parameters import Interval, NonNegativeInt
 from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank.trees import BinMapper, TreeEnsemble, _linear_leaves
+from skrank.trees import BinMapper, TreeEnsemble, _forest
 
 
 def check_linear_leaves(ranker: Any, X: Any) -> None:
@@ -93,7 +93,7 @@ class LinearLeaves:
             The arrays of the tree, and those of the terms.
         """
         nodes = TreeEnsemble.empty().append([tree], [0], self.bins)
-        start, feature, terms = _linear_leaves.fit_tree(
+        start, feature, terms = _forest.fit_linear_tree(
             self.rows,
             gradient,
             hessian,

@@ -16,7 +16,7 @@ from skrank.losses._base import with_seeds
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.rankers._rounds import AdditiveRun, BaseAdditiveRanker
 from skrank.trees import BinMapper
-from skrank.trees._thresholds import ThresholdSearch, add_ranks, sum_ramps
+from skrank.trees._binning import ThresholdSearch, add_ranks, sum_ramps
 
 # The arrays over weak rankers, by the names of the arguments of `add_ranks`.
 _ARRAYS = {

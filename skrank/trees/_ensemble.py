@@ -12,7 +12,7 @@ from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, Parameters, PositiveInt
 from skrank._core._sparse import canonical_csr, csr_parts
 from skrank._core._validation import check_arguments, check_sparse
-from skrank.trees import _forest, _linear_leaves
+from skrank.trees import _forest
 from skrank.trees._bins import BinMapper, thresholds_at
 
 # Names of the arrays that have one entry per node, besides the thresholds.
@@ -305,7 +305,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
             _forest.add_trees(X, scores, *nodes, first, last, n_threads)
         elif first < last:
             terms = self.term_start_, self.term_feature_, self.terms_
-            _linear_leaves.add_trees(X, scores, *nodes, *terms, first, last, n_threads)
+            _forest.add_linear_trees(X, scores, *nodes, *terms, first, last, n_threads)
 
     def arrays(self):
         """Return the arrays of all trees, in the order of the compiled code."""

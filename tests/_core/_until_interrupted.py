@@ -16,14 +16,14 @@ from numpy.testing import assert_array_equal
 from skrank._core import (
     _direct_search,
     _edge_losses,
+    _energies,
     _lambda_losses,
     _letor,
     _measures,
     _pair_losses,
-    _pair_potential,
-    _rank_correlations,
     _rank_perceptrons,
     _segments,
+    _selections,
     _smooth_measures,
 )
 from skrank._core._in_steps import gram_of
@@ -113,7 +113,7 @@ def many_queries():
     sizes = [1000] * 500
     ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows = np.ones((ptr[-1], 100))
-    return lambda: _pair_potential.scores(rows, ptr, np.ones(50), 0.0, False, 2)
+    return lambda: _energies.potential_scores(rows, ptr, np.ones(50), 0.0, False, 2)
 
 
 def perceptron():
@@ -232,7 +232,7 @@ def gram():
 def correlations():
     """Rankings of a long query, whose batches of pairs are short."""
     values, ptr = np.random.default_rng(0).normal(size=(20, LONG)), np.array([0, LONG])
-    return lambda: _rank_correlations.kendall_sums(values, ptr, False, 2)
+    return lambda: _selections.kendall_sums(values, ptr, False, 2)
 
 
 CASES = {

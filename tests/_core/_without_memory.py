@@ -11,11 +11,11 @@ import numpy as np
 
 from skrank._core import (
     _edge_losses,
+    _energies,
     _lambda_losses,
     _letor,
     _measures,
     _pair_losses,
-    _pair_potential,
     _segments,
 )
 from skrank.trees import _binning, _grower
@@ -80,7 +80,7 @@ CASES = {
     ),
     "lambda": lambdas,
     "edges": lambda n: _edge_losses.edge_pairs(*EDGES, n),
-    "potential": lambda n: _pair_potential.scores(
+    "potential": lambda n: _energies.potential_scores(
         np.ones((N, 8)), SHORT, np.ones(4), 0.0, False, n
     ),
     "ranking": lambda n: _measures.rank_rows(Y, None, PTR, n),

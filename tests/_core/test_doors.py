@@ -147,11 +147,11 @@ RANKS = {
 KEPT = {"y": Y, "scores": f8(N), "slack": f8(Q), "ptr": PTR, "n_threads": 1}
 
 CASES = {
-    "_document_picks.picks_by_difference": {**RANKS, "prior": 0.5},
-    "_document_picks.picks_by_mixture": {**RANKS, "log_beta": -1.0},
-    "_document_picks.sums_over_kept": {**KEPT, "x": f8(N)},
-    "_document_picks.kept_pairs": KEPT,
-    "_document_picks.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
+    "_selections.picks_by_difference": {**RANKS, "prior": 0.5},
+    "_selections.picks_by_mixture": {**RANKS, "log_beta": -1.0},
+    "_selections.sums_over_kept": {**KEPT, "x": f8(N)},
+    "_selections.kept_pairs": KEPT,
+    "_selections.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
     "_interleaving.deal": {**DEALT, "scheme": "team_draft", "seed": 0, "tau": 3.0},
     "_interleaving.balanced_credit": {**DEALT, **CLICKED},
     "_interleaving.marginal_credit": {**DEALT, **CLICKED, "tau": 3.0},
@@ -292,14 +292,14 @@ CASES = {
         "n_threads": 1,
     },
     "_edge_losses.stars": {**GRADED, "scores": f8(N)},
-    "_gaussian.values": {
+    "_energies.divergences": {
         "divergence": "kl",
         "documents": f8(N, 4),
         "queries": f8(Q, 4),
         "ptr": PTR,
         "n_threads": 1,
     },
-    "_gaussian.gradients": {
+    "_energies.divergence_gradients": {
         "divergence": "kl",
         "documents": f8(N, 4),
         "queries": f8(Q, 4),
@@ -307,7 +307,7 @@ CASES = {
         "weight": f8(N),
         "n_threads": 1,
     },
-    "_rank_correlations.kendall_sums": {
+    "_selections.kendall_sums": {
         "values": f8(D, N),
         "ptr": PTR,
         "concordance": False,
@@ -387,8 +387,8 @@ CASES = {
         "indices": i4(0, 1, 0, 1, 2),
         "indptr": np.arange(N + 1),
     },
-    "_linear.matvec": {"X": f8(N, D), "w": f8(D)},
-    "_linear.rmatvec": {"X": f8(N, D), "v": f8(N)},
+    "_energies.matvec": {"X": f8(N, D), "w": f8(D)},
+    "_energies.rmatvec": {"X": f8(N, D), "v": f8(N)},
     "_structured.interleavings": {
         **RANKED,
         "relevance": np.array([1.0, 0, 1, 0, 0]),
@@ -504,7 +504,7 @@ CASES = {
     },
     "_pair_losses.squared_differences": {**GRADED, "residuals": f8(N)},
     "_pair_losses.pair_weights": {k: v for k, v in GRADED.items() if k != "n_threads"},
-    "_pair_potential.scores": {
+    "_energies.potential_scores": {
         "units": f8(N, 2 * HIDDEN),
         "ptr": PTR,
         "weight": f8(HIDDEN),
@@ -512,7 +512,7 @@ CASES = {
         "average": True,
         "n_threads": 1,
     },
-    "_pair_potential.gradient": {
+    "_energies.potential_gradient": {
         "units": f8(N, 2 * HIDDEN),
         "ptr": PTR,
         "weight": f8(HIDDEN),
@@ -613,7 +613,7 @@ CASES = {
         "count": np.array([3, 2, 1]),
         "scale": f8(1),
     },
-    "_linear_leaves.add_trees": {
+    "_forest.add_linear_trees": {
         "X": f8(N, D),
         "scores": np.zeros((N, 1)),
         **NODES,
@@ -621,7 +621,7 @@ CASES = {
         "term_feature": i4(1, 2),
         "terms": f8(4, 2),
     },
-    "_linear_leaves.fit_tree": {
+    "_forest.fit_linear_tree": {
         "X": f8(N, D),
         "gradient": f8(N),
         "hessian": f8(N),
@@ -637,12 +637,12 @@ CASES = {
         "categorical": np.zeros(D, dtype=np.uint8),
         "monotonic": np.zeros(D, dtype=np.int8),
     },
-    "_thresholds.ThresholdSearch": {
+    "_binning.ThresholdSearch": {
         "bins": np.zeros(8 * N, dtype=np.uint8),
         "n_rows": N,
         "n_bins": i4(1, 1, 1),
     },
-    "_thresholds.add_ranks": {
+    "_binning.add_ranks": {
         "X": f8(N, D),
         "scores": f8(N),
         "feature": i4(0, 2),
@@ -696,7 +696,7 @@ CASES = {
         "positions_ptr": np.array([0, 2, 3, 5]),
         "positions": i4(0, 3, 1, 2, 4),
     },
-    "_thresholds.sum_ramps": {
+    "_binning.sum_ramps": {
         "X": f8(N, D),
         "low": f8(D),
         "high": f8(D),
@@ -729,12 +729,12 @@ FREE = {
     ("_forest.add_trees_to_sparse", "column_of"): {"longer"},  # without entries
     ("_forest.add_trees_to_sparse", "scores"): {"wider"},  # of a forest of more outputs
     ("_forest.add_trees", "scores"): {"wider"},  # of a forest of more outputs
-    ("_linear_leaves.add_trees", "X"): {"wider"},  # no term reads what is more
-    ("_linear_leaves.add_trees", "categories"): {"shorter"},  # there are none
-    ("_linear_leaves.add_trees", "scores"): {"wider"},  # of a forest of more outputs
-    ("_linear_leaves.fit_tree", "categories"): {"shorter"},
-    ("_linear_leaves.fit_tree", "hessian"): {"None"},
-    ("_linear_leaves.fit_tree", "rows"): {"shorter", "longer", "None"},
+    ("_forest.add_linear_trees", "X"): {"wider"},  # no term reads what is more
+    ("_forest.add_linear_trees", "categories"): {"shorter"},  # there are none
+    ("_forest.add_linear_trees", "scores"): {"wider"},  # of a forest of more outputs
+    ("_forest.fit_linear_tree", "categories"): {"shorter"},
+    ("_forest.fit_linear_tree", "hessian"): {"None"},
+    ("_forest.fit_linear_tree", "rows"): {"shorter", "longer", "None"},
     # Edges of the table of examination stand for what lies beyond.
     ("_models.browsing_examination", "examination"): {
         "shorter",
@@ -749,11 +749,11 @@ FREE = {
         "wider",
     },
     ("_one_pass.offenders", "raw"): {"wider"},
-    ("_document_picks.picks_by_difference", "ranks"): {"narrower", "wider"},
-    ("_document_picks.picks_by_mixture", "ranks"): {"narrower", "wider"},
+    ("_selections.picks_by_difference", "ranks"): {"narrower", "wider"},
+    ("_selections.picks_by_mixture", "ranks"): {"narrower", "wider"},
     ("_interleaving.rank_by_columns", "scores"): {"narrower", "wider"},
     ("_debiased_pairs.debiased_lambda_loss", "discount"): {"longer"},
-    ("_rank_correlations.kendall_sums", "values"): {"shorter", "longer"},
+    ("_selections.kendall_sums", "values"): {"shorter", "longer"},
     ("_lambda_losses.lambda_loss", "discount"): {"longer"},
     ("_lambda_losses.lambda_bound", "discount"): {"longer"},
     ("_lambda_losses.lambda_bound", "apart"): {"longer"},
@@ -770,10 +770,10 @@ FREE = {
     ("_forest.contributions", "X"): {"shorter", "longer"},
     ("_forest.contributions", "background"): {"shorter", "longer"},
     ("_forest.contributions", "categories"): {"shorter"},  # there are none
-    ("_thresholds.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
-    ("_thresholds.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
-    ("_linear.matvec", "X"): {"shorter", "longer"},
-    ("_linear.rmatvec", "X"): {"narrower", "wider"},
+    ("_binning.ThresholdSearch", "n_bins"): {"shorter", "longer"},  # of one block
+    ("_binning.add_ranks", "X"): {"wider"},  # no weak ranker reads what is more
+    ("_energies.matvec", "X"): {"shorter", "longer"},
+    ("_energies.rmatvec", "X"): {"narrower", "wider"},
     ("_pair_losses.owa_hinge", "alpha"): {"longer"},
     ("_postings.Lists", "ptr"): {"shorter", "longer"},  # a search compares them
     ("_postings.Lists", "documents"): {"shorter", "longer"},

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from skrank._core import _gaussian
+from skrank._core import _energies
 
-KINDS = _gaussian.DIVERGENCES
+KINDS = _energies.DIVERGENCES
 EACH = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -52,7 +52,7 @@ def ragged(rng, L, scale=2.0):
 @pytest.mark.parametrize("L", [1, 3, 4, 9, 45])
 def test_values_equal_numpy(rng, kind, L):
     documents, queries, ptr, code = ragged(rng, L)
-    values = _gaussian.values(kind, documents, queries, ptr, 1)
+    values = _energies.divergences(kind, documents, queries, ptr, 1)
     assert_allclose(values, reference(kind, documents, queries[code]), rtol=1e-12)
 
 
@@ -85,7 +85,7 @@ def integral(kind, mean, v, other_mean, other_v):
 )
 def test_values_equal_integrals(kind, document, query):
     document, query = np.array([document]), np.array([query])
-    value = _gaussian.values(kind, document, query, np.array([0, 1]), 1)[0]
+    value = _energies.divergences(kind, document, query, np.array([0, 1]), 1)[0]
     v, w = variances(document[0, 1]), variances(query[0, 1])
     expected = integral(kind, document[0, 0], v, query[0, 0], w)
     assert_allclose(value, expected, rtol=1e-8, atol=1e-9)
@@ -100,7 +100,7 @@ def test_the_surrogate_is_an_upper_bound_of_jensen_shannon(rng):
             return 0.5 * (p.pdf(x) * (p.logpdf(x) - m) + q.pdf(x) * (q.logpdf(x) - m))
 
         exact = quad(mixed, -30, 30, points=[0.0, mean], limit=400)[0]
-        value = _gaussian.values(
+        value = _energies.divergences(
             "jensen_shannon", np.array([[mean, s]]), np.array([[0.0, t]]), ptr_of(1), 1
         )
         assert value[0] >= exact - 1e-9
@@ -129,9 +129,9 @@ def test_gradients_equal_finite_differences(rng, kind, L):
     weight = rng.normal(size=len(documents))
 
     def total(documents, queries):
-        return weight @ _gaussian.values(kind, documents, queries, ptr, 1)
+        return weight @ _energies.divergences(kind, documents, queries, ptr, 1)
 
-    of_documents, of_queries = _gaussian.gradients(
+    of_documents, of_queries = _energies.divergence_gradients(
         kind, documents, queries, ptr, weight, 1
     )
     expected = numeric(lambda x: total(x, queries), documents)
@@ -144,17 +144,17 @@ def test_gradients_equal_finite_differences(rng, kind, L):
 @pytest.mark.parametrize("kind", ["kl", "reverse_kl", "jensen_shannon"])
 def test_divergences_are_positive_and_zero_for_equal_gaussians(rng, kind):
     row = rng.normal(size=(1, 10)) * [[3.0] * 5 + [2.0] * 5]
-    assert_array_equal(_gaussian.values(kind, row, row, ptr_of(1), 1), [0.0])
+    assert_array_equal(_energies.divergences(kind, row, row, ptr_of(1), 1), [0.0])
     for size in (1e-12, 1e-8, 1e-4, 1.0, 10.0):
         near = row + size * rng.normal(size=(200, 10))
-        assert _gaussian.values(kind, near, row, ptr_of(200), 1).min() >= 0.0
+        assert _energies.divergences(kind, near, row, ptr_of(200), 1).min() >= 0.0
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-6, 1e-3])
 def test_small_divergences_keep_their_digits(size):
     # KL(N(0, e^t), N(0, 1)) = (e^t - 1 - t) / 2 = t^2 / 4 + t^3 / 12 + ...
     row = np.array([[0.0, -size]])
-    value = _gaussian.values("kl", row, np.zeros((1, 2)), ptr_of(1), 1)
+    value = _energies.divergences("kl", row, np.zeros((1, 2)), ptr_of(1), 1)
     series = size**2 / 4 - size**3 / 12 + size**4 / 48 - size**5 / 240
     assert_allclose(value, series, rtol=1e-12)
 
@@ -163,14 +163,16 @@ def test_small_divergences_keep_their_digits(size):
 def test_variances_do_not_underflow(kind):
     # e^-800 is 0 in double precision, the ratio of two such variances is not.
     document, query = np.array([[0.0, -800.0]]), np.array([[0.0, -801.0]])
-    value = _gaussian.values(kind, document, query, ptr_of(1), 1)[0]
-    shifted = _gaussian.values(
+    value = _energies.divergences(kind, document, query, ptr_of(1), 1)[0]
+    shifted = _energies.divergences(
         kind, np.array([[0.0, -1.0]]), np.array([[0.0, -2.0]]), ptr_of(1), 1
     )[0]
     # Both variances times e^-799; a density is then larger by half of that in logs.
     offset = -799.0 / 2 if kind == "expected_likelihood" else 0.0
     assert_allclose(value, shifted + offset, rtol=1e-12)
-    for part in _gaussian.gradients(kind, document, query, ptr_of(1), np.ones(1), 1):
+    for part in _energies.divergence_gradients(
+        kind, document, query, ptr_of(1), np.ones(1), 1
+    ):
         assert np.isfinite(part).all()
 
 
@@ -178,9 +180,11 @@ def test_variances_do_not_underflow(kind):
 def test_values_and_slopes_are_continuous_where_the_elu_bends(kind):
     query = np.array([[0.3, 0.7]])
     rows = np.array([[0.0, -1e-9], [0.0, 0.0], [0.0, 1e-9]])
-    values = _gaussian.values(kind, rows, query, ptr_of(3), 1)
+    values = _energies.divergences(kind, rows, query, ptr_of(3), 1)
     assert_allclose(values, values[1], rtol=1e-8)
-    slopes, _ = _gaussian.gradients(kind, rows, query, ptr_of(3), np.ones(3), 1)
+    slopes, _ = _energies.divergence_gradients(
+        kind, rows, query, ptr_of(3), np.ones(3), 1
+    )
     assert_allclose(slopes, slopes[[1, 1, 1]], rtol=1e-7)
 
 
@@ -189,7 +193,9 @@ def test_not_a_number_is_passed_on(kind):
     for column in (0, 1):
         row = np.zeros((1, 2))
         row[0, column] = np.nan
-        assert np.isnan(_gaussian.values(kind, row, np.zeros((1, 2)), ptr_of(1), 1))
+        assert np.isnan(
+            _energies.divergences(kind, row, np.zeros((1, 2)), ptr_of(1), 1)
+        )
 
 
 @EACH
@@ -198,13 +204,15 @@ def test_threads_do_not_change_a_bit(rng, kind):
     documents = rng.normal(size=(ptr[-1], 14))
     queries, weight = rng.normal(size=(40, 14)), rng.normal(size=ptr[-1])
     alone = (
-        _gaussian.values(kind, documents, queries, ptr, 1),
-        *_gaussian.gradients(kind, documents, queries, ptr, weight, 1),
+        _energies.divergences(kind, documents, queries, ptr, 1),
+        *_energies.divergence_gradients(kind, documents, queries, ptr, weight, 1),
     )
     for n_threads in (2, 5):
         many = (
-            _gaussian.values(kind, documents, queries, ptr, n_threads),
-            *_gaussian.gradients(kind, documents, queries, ptr, weight, n_threads),
+            _energies.divergences(kind, documents, queries, ptr, n_threads),
+            *_energies.divergence_gradients(
+                kind, documents, queries, ptr, weight, n_threads
+            ),
         )
         for one, other in zip(alone, many):
             assert_array_equal(one, other)

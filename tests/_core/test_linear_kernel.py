@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skrank._core._linear import matvec, rmatvec
+from skrank._core._energies import matvec, rmatvec
 
 
 @settings(deadline=None, max_examples=40)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from skrank._core import _pair_potential, _threads
+from skrank._core import _energies, _threads
 from skrank.energies import LinearEnergy, MLPEnergy, PairwisePotentialEnergy
 
 PTR = np.array([0, 5, 6, 6, 13, 15])  # one document, and none at all
@@ -59,7 +59,7 @@ def test_kernel_is_the_sum_over_pairs(rng, n_hidden, average, size):
     # From 400 on, exponentials of the sums leave the range of a double.
     units = size * rng.normal(size=(PTR[-1], 2 * n_hidden))
     weight = rng.normal(size=n_hidden)
-    found = _pair_potential.scores(units, PTR, weight, 0.3, average, 1)
+    found = _energies.potential_scores(units, PTR, weight, 0.3, average, 1)
     expected = pair_sums(units, PTR, weight, 0.3, average)
     assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
@@ -70,7 +70,7 @@ def test_saturated_units_that_cancel(rng):
         [900.0 + rng.normal(size=(5, 2)), -900.0 + rng.normal(size=(5, 2))], axis=1
     )
     ptr, weight = np.array([0, 5]), rng.normal(size=2)
-    found = _pair_potential.scores(units, ptr, weight, 0.1, False, 1)
+    found = _energies.potential_scores(units, ptr, weight, 0.1, False, 1)
     assert_allclose(found, pair_sums(units, ptr, weight, 0.1, False), rtol=1e-10)
 
 
@@ -85,7 +85,7 @@ def test_kernel_gradient(rng, size):
         u, w = v[: units.size].reshape(units.shape), v[units.size :]
         return pull @ pair_sums(u, PTR, w[:-1], w[-1], True)
 
-    of_units, of_output = _pair_potential.gradient(
+    of_units, of_output = _energies.potential_gradient(
         units, PTR, weight, 0.3, True, pull, 1
     )
     expected = numeric_gradient(value, np.r_[units.ravel(), weight, 0.3])

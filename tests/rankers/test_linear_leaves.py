@@ -12,7 +12,7 @@ from skrank.export import load_model, save_model, to_elasticsearch, to_json, to_
 from skrank.inspection import shap_values
 from skrank.losses import ListNetLoss, LogLoss
 from skrank.rankers import MART, BoostedRanker, GBRank, LambdaMART, McRank
-from skrank.trees import _linear_leaves
+from skrank.trees import _forest
 
 FAST = {"n_estimators": 4, "min_samples_leaf": 12, "n_jobs": 1}
 FAST |= {"random_state": 0, "learning_rate": 0.4, "max_depth": 3}
@@ -200,7 +200,7 @@ def test_equal_columns_without_penalty_are_one(data):
     sums = []
     for ensemble, rows in ((forest, X), (other, twice)):
         spread = np.ascontiguousarray(rows.std(axis=0))
-        found = _linear_leaves.fit_tree(
+        found = _forest.fit_linear_tree(
             rows, gradient, hessian, None, spread, 0.0, *ensemble.arrays()
         )
         ensemble.term_start_, ensemble.term_feature_, ensemble.terms_ = found
@@ -216,10 +216,10 @@ def test_rows_that_were_not_drawn_take_no_part(data, rng):
     forest = MART(**FAST).fit(X, y, groups).ensemble_.truncated(1)
     rows = np.sort(rng.choice(len(X), 150, replace=False)).astype(np.int32)
     gradient, hessian, spread = rng.normal(size=len(X)), rng.random(len(X)), np.ones(5)
-    some = _linear_leaves.fit_tree(
+    some = _forest.fit_linear_tree(
         X, gradient, hessian, rows, spread, 1.0, *forest.arrays()
     )
-    alone = _linear_leaves.fit_tree(
+    alone = _forest.fit_linear_tree(
         X[rows], gradient[rows], hessian[rows], None, spread, 1.0, *forest.arrays()
     )
     for a, b in zip(some, alone, strict=True):
@@ -351,7 +351,7 @@ def test_features_that_are_one_by_rounding_are_one(factor, seed):
     rng = np.random.default_rng(seed)
     x, gradient = rng.normal(10.0, 1.0, 50), rng.normal(size=50)
     rows = np.column_stack([x, factor * x])
-    start, feature, (slopes, *_) = _linear_leaves.fit_tree(
+    start, feature, (slopes, *_) = _forest.fit_linear_tree(
         rows,
         gradient,
         None,

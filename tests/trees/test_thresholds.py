@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skrank.trees import BinMapper
-from skrank.trees._thresholds import ThresholdSearch, add_ranks, sum_ramps
+from skrank.trees._binning import ThresholdSearch, add_ranks, sum_ramps
 
 
 def rows(n=200, d=19, seed=0, dtype=np.float64):

@@ -40,3 +40,6 @@ def picks_by_pairs(
     ptr: np.ndarray,
     n_threads: int = 1,
 ) -> np.ndarray: ...
+def kendall_sums(
+    values: np.ndarray, ptr: np.ndarray, concordance: bool, n_threads: int = 1
+) -> np.ndarray: ...
