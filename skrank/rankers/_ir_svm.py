@@ -93,6 +93,9 @@ class IRSVM(RankSVM):
         named = self.rank_pair_weights
         if isinstance(named, (str, BaseMeasure)):
             measure = get_measure(named)
+            if not measure.has_swap_deltas:
+                accepted = "a measure of rankings, such as 'ndcg@10'"
+                raise invalid_parameter(self, "rank_pair_weights", accepted, named)
             weights = _swap_losses(
                 measure, np.asarray(data.y), data.ptr, data.sample_weight
             )

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 # 1 as SciPy has it, if the slope stayed as it is. Sums of millions of terms are exact
 # to far less.
 _NEAR = 1e-10
-# What a step so much shorter changes at a kink is not as much smaller.
-_NEARER, _JUMP = 64.0, 0.25
+# Within a part so much narrower, the slope changes as much at a kink, or nearly.
+_NEARER, _JUMP = 64.0, 0.1
 # Share of the decrease by the slope that a step must reach to count as one downhill.
 _ENOUGH = 0.1
 # Gradients that are looked at before giving up: this many pieces meet where kinks leave
@@ -94,18 +94,17 @@ def look_around(
             mean = _shortest_mean(gradients, pinned)
             continue
         near_value, near_gradient = evaluate(near)
+        ahead = _Way(evaluate, point, bounds, way)
         if near_value < value - _ENOUGH * reach * length:
-            # A smooth function has a way down along its gradient.
-            if len(gradients) == 1:
+            # A smooth function has a way down along its gradient, without a kink on it.
+            before, behind = ahead.turn(reach)
+            if len(gradients) == 1 and not ahead.has_kink(before, behind):
                 return Surroundings(False, False, None)
-            found = _Way(evaluate, point, bounds, way).lowest(reach)
-            return Surroundings(False, True, found)
-        if len(gradients) == 1:
-            # The gradient of a smooth function, too, may turn round within this reach.
-            _, nearer = evaluate(np.maximum(point + reach / _NEARER * way, bounds))
-            turn, jump = near_gradient - gradient, nearer - gradient
-            if np.linalg.norm(jump) < _JUMP * np.linalg.norm(turn):
-                return Surroundings(False, False, None)
+            return Surroundings(False, True, ahead.lowest(before, behind))
+        # The gradient of a smooth function, too, may turn round within this reach.
+        here = _Place(0.0, value, -length)
+        if len(gradients) == 1 and not ahead.has_kink(here, ahead.at(reach)):
+            return Surroundings(False, False, None)
         gradients.append(near_gradient)
         mean = _shortest_mean(gradients, pinned)
         stuck = np.linalg.norm(mean) > _SHORTER * length
@@ -152,16 +151,37 @@ class _Way:
         moving = (at > self.bounds) | (self.direction > 0.0)
         return _Place(step, value, float(gradient @ (self.direction * moving)))
 
-    def lowest(self, step):
-        """Return the lowest point, and its value, from a step on that leads down."""
-        before = self.at(step)
-        behind = before
+    def turn(self, step) -> tuple[_Place, _Place]:
+        """Return two places, from a step on that leads down: before and behind a turn.
+
+        Where the way leads down as far as it is followed, or up from the step on, they
+        are the same place.
+        """
+        before = behind = self.at(step)
         for _ in range(_MOST_STEPS):
+            if before.slope >= 0.0:
+                break
             behind = self.at(_LONGER * before.step)
             if behind.slope >= 0.0 or not behind.value < before.value:
-                break
+                return before, behind
             before = behind
-        if behind.slope > 0.0:
+        return before, before
+
+    def has_kink(self, before, behind) -> bool:
+        """Whether the slope jumps between two places instead of turning gradually."""
+        turned, width = behind.slope - before.slope, behind.step - before.step
+        half = before.slope + 0.5 * turned
+        while behind.step - before.step > width / _NEARER:
+            middle = self.at(0.5 * (before.step + behind.step))
+            if middle.slope < half:
+                before = middle
+            else:
+                behind = middle
+        return turned > 0.0 and behind.slope - before.slope >= _JUMP * turned
+
+    def lowest(self, before, behind):
+        """Return the lowest point between two places, and its value."""
+        if before.slope < 0.0 < behind.slope:
             before = self._between(before, behind)
         return self.after(before.step), before.value
 

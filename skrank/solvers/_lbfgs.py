@@ -26,7 +26,7 @@ NO_LOWER_POINT, _MAX_ITER_REACHED = 2, 1
 _MAX_STEPS, _MORE_STEPS = 20, 50
 # A gradient of this share of that at the start is no sign of a minimum, however little
 # the last steps changed.
-_STEEP = 1e-4
+_STEEP = 1e-6
 # Beside a kink, the search goes on as long as the objective falls by this share.
 _WORTH = 1e-11
 # Along a smaller gradient, relative to the objective, the latter changes by less than
@@ -56,6 +56,7 @@ class LBFGS(BaseSolver):
     solver looks at the gradients on its other sides: if a mean of them is near 0, this
     is the minimum; otherwise it goes on against the shortest mean of them. Many
     documents make such a loss nearly smooth, and `SmoothingHomotopy` makes it smooth.
+    Objectives that are not convex, such as those of networks, end at the first kink.
 
     Parameters
     ----------
@@ -236,6 +237,9 @@ class LbfgsRun:
             # no minimum unless the gradient says so.
             if result.status == 0 and "PGTOL" not in str(result.message):
                 result.success, result.status = False, NO_LOWER_POINT
+        # Kinks of a function that is not convex prove nothing, and may be without end.
+        if not getattr(self.objective, "convex", True):
+            return result
         return self._past_kinks(result, bounds, limits)
 
     def _continued(self, result, bounds, limits):

@@ -91,7 +91,9 @@ class UnbiasedLambdaMART(LambdaMART):
 
     def _check_parameters(self):
         super()._check_parameters()
-        terms = get_measure(self.measure).delta_terms(np.ones(1), np.array([0, 1]))
+        measure, terms = get_measure(self.measure), None
+        if measure.has_swap_deltas:
+            terms = measure.delta_terms(np.ones(1), np.array([0, 1]))
         if terms is None or terms.kind != "gain_discount":
             accepted = (
                 "a measure whose swaps are a difference of gains times one of "

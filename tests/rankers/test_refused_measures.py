@@ -5,6 +5,7 @@ Rankers make losses of their measures, which users do not see.
 
 import re
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,6 +15,7 @@ from skrank.exceptions import InvalidParameterError
 from skrank.metrics._registry import measure_names
 from skrank.rankers import RobustSparseRanker
 from skrank.solvers import LBFGS
+from skrank.unbiased import UnbiasedLambdaMART
 
 SHORT = ("max_iter", "n_estimators", "max_rounds", "max_updates", "n_restarts")
 
@@ -31,7 +33,8 @@ def rankers_of_measures():
     for name in skrank.rankers.__all__:
         cls = getattr(skrank.rankers, name)
         fields = getattr(cls, "__dataclass_fields__", {})
-        yield from ((cls, each) for each in ("measure", "utility") if each in fields)
+        names = ("measure", "utility", "rank_pair_weights")
+        yield from ((cls, each) for each in names if each in fields)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,13 @@ def test_a_refused_measure_is_that_of_the_ranker(cls, parameter, data):
         assert re.fullmatch(
             f"|{cls.__name__}: {parameter} must be .+, got {value}.*", told
         )
+
+
+def test_swaps_of_what_is_no_ranking_have_no_weight(data):
+    told = "UnbiasedLambdaMART: measure must be a measure whose swaps .+, got 'mse'"
+    places = {"positions": np.ones(len(data[1]), dtype=int)}
+    with pytest.raises(InvalidParameterError, match=told):
+        UnbiasedLambdaMART("mse").fit(*data, **places)
 
 
 def test_weights_that_are_held_need_sums_of_gains_times_discounts(data):

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank._objective import Objective
 from skrank.energies import LinearEnergy
 from skrank.losses import HingeLoss
 from skrank.rankers import EnergyRanker
-from skrank.solvers import LBFGS, SmoothingHomotopy, SparseLBFGS
-from skrank.solvers._kinks import look_around
+from skrank.solvers import LBFGS, SmoothingHomotopy, SparseLBFGS, _lbfgs
+from skrank.solvers._kinks import _Way, look_around
 
 
 def few_rows(seed):
@@ -137,6 +139,56 @@ def test_kinks_that_hold_the_solver_are_named_with_what_helps(solver, advice):
     with pytest.warns(ConvergenceWarning, match=advice):
         result = solver.solve(Wrong(), np.full(1, 2.5), None)
     assert not result.converged
+
+
+def test_a_slope_may_stay_below_zero_behind_a_kink():
+    def evaluate(w):
+        value = 1.0 - min(w[0], 5e-12) - 0.01 * max(w[0] - 5e-12, 0.0)
+        return value, np.array([-1.0 if w[0] < 5e-12 else -0.01])
+
+    assert look_around(evaluate, np.zeros(1), FREE[:1], 1e-6).has_kinks
+
+
+def test_a_step_may_lie_behind_the_kink_from_the_start():
+    evaluate = Pieces(AROUND).value_gradient
+    way = _Way(evaluate, np.array([1.0, -1.0]), FREE, np.array([1.0, 0.0]))
+    before, behind = way.turn(1e-3)
+    assert before == behind
+    np.testing.assert_allclose(way.lowest(before, behind)[0], [1.001, -1.0])
+
+
+def test_pieces_of_equal_slope():
+    # Of documents of zeros and ones, so that there is no place where tangents meet.
+    rows = ["10", "00", "01", "00", "00", "11", "01", "11", "00", "10", "01", "01"]
+    X = np.array([list(map(float, row)) for row in rows])
+    y = np.array([0, 0, 1, 0, 1, 1, 1, 1, 0, 1, 0, 1])
+    groups = np.repeat([0, 1, 2], [2, 5, 5])
+    solver = SparseLBFGS()
+    ranker = EnergyRanker(LinearEnergy(), HingeLoss(), solver=solver, alpha=0.0)
+    ranker.fit(X, y, groups)
+    better, worse = np.nonzero((y[:, None] > y) & (groups[:, None] == groups))
+    pairs = X[better] - X[worse]
+    n, d = pairs.shape
+    cost = np.concatenate([np.full(2 * d, solver.l1), np.full(n, 1.0 / n)])
+    lacks = np.hstack([-pairs, pairs, -np.eye(n)])
+    best = linprog(cost, A_ub=lacks, b_ub=-np.ones(n)).fun
+    found = np.maximum(0.0, 1.0 - pairs @ ranker.coef_).mean()
+    assert found + solver.l1 * np.abs(ranker.coef_).sum() <= best * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("convex", [True, False])
+def test_only_where_the_objective_is_convex(convex, monkeypatch):
+    looked = []
+
+    def look(*given):
+        looked.append(given)
+        return look_around(*given)
+
+    monkeypatch.setattr(_lbfgs, "look_around", look)
+    monkeypatch.setattr(Objective, "convex", convex)
+    rows, alpha = few_rows(47)
+    EnergyRanker(LinearEnergy(), HingeLoss(), solver=LBFGS(), alpha=alpha).fit(*rows)
+    assert bool(looked) == convex
 
 
 class Hinges:
