@@ -145,7 +145,7 @@ class LevelFinder : public SplitFinder {
             const int b = sums.order[i];
             balance += best.takes(b) ? sums.weight[b] : -sums.weight[b];
         }
-        if (balance > 0.0) best.take_absent(sums.order, sums.n_places, n_bins[f]);
+        if (!alone(f) && balance > 0.0) best.take_absent(sums.order, sums.n_places, n_bins[f]);
     }
 
     // Whether a leaf is split by these sums on the left; fills in gain and values.

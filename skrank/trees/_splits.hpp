@@ -240,6 +240,8 @@ class SplitFinder {
             if (first != cut.others_left) chosen[n++] = order[i];
         }
         best.take_left(chosen, n);
+        // What is not the one at the place is one of the others, also where it is absent.
+        if (alone(f) && all != cut.others_left) best.take_absent(order, n_present, n_bins[f]);
     }
 
     // Gain of a split of these sums on the left, with the values of both sides where there
@@ -416,7 +418,7 @@ class SplitFinder {
         best.bin = 0;
         best.missing_left = false;
         take_cut(f, cut, order, n_present, best);
-        if (2 * hessian_of(best.left) > hessian_of(s.sum)) {
+        if (!alone(f) && 2 * hessian_of(best.left) > hessian_of(s.sum)) {
             best.take_absent(order, n_present, n_bins[f]);
         }
     }

@@ -168,6 +168,25 @@ def test_few_levels_may_be_split_as_columns_of_their_own(rest, missing, growth):
     assert np.abs(ranker.predict(rows) - expected).max() > 1e-3
 
 
+@pytest.mark.parametrize("growth", ["leaf", "depth", "symmetric"])
+def test_an_absent_level_is_one_of_the_others(growth):
+    # Level 0 is most of the rows on one side of x, where levels 2 and 4 do not occur.
+    codes = np.repeat([0.0, 1, 3, 0, 1, 2, 3, 4], [50, 5, 5, 15, 15, 15, 15, 15])
+    x = np.repeat([1.0, -1.0], [60, 75])
+    y = np.where(x < 0, 0.0, np.where(codes == 0, 4.0, 2.0))
+    options = {"n_estimators": 1, "min_samples_leaf": 1, "random_strength": 0.0}
+    options |= {"max_depth": 2, "growth": growth, "stochastic_rounding": False}
+    groups = np.zeros(len(y))
+    ranker = MART(categorical_features=[1], one_hot_max_levels=5, **options)
+    ranker.fit(np.column_stack([x, codes]), y, groups)
+    own = codes[:, None] == np.arange(5)
+    columns = MART(**options).fit(np.column_stack([x, own]), y, groups)
+    found = ranker.predict(np.column_stack([np.ones(5), np.arange(5)]))
+    expected = columns.predict(np.column_stack([np.ones(5), np.eye(5)]))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert found[0] > found[2] == found[4] == found[1]
+
+
 def test_integers_have_names_by_the_name_of_their_column(data):
     frame, codes, y, groups = data
     frame = frame.assign(site=np.nan_to_num(codes[:, 1]).astype(int))
