@@ -188,7 +188,7 @@ def test_whatever_values_a_step_refuses_models_are_loaded(steps, tmp_path):
         [QueryStandardScaler(), RankSVM()],
         [QueryMinMaxScaler(), RankSVM(kernel="chi2")],
         [MinMaxScaler(), RankSVM(kernel="additive_chi2")],
-        [columns((QueryStandardScaler(), ["a"]), remainder="passthrough"), RankSVM()],
+        [columns((QueryStandardScaler(), ["a"]), (StandardScaler(), ["b"])), RankSVM()],
         [make_pipeline(QueryMinMaxScaler(), StandardScaler()), RankSVM()],
         [QueryTargetEncoder(["s"], random_state=0), QueryStandardScaler(), RankSVM()],
         [SelectByMeasure(1), RankSVM()],
