@@ -167,6 +167,7 @@ def potential_gradient(const double[:, ::1] units, const Py_ssize_t[::1] ptr,
                                  n_threads)
     return units_gradient, output_gradient
 
+
 # In the order of DivergenceKind in _gaussian.hpp.
 DIVERGENCES = ("kl", "reverse_kl", "jensen_shannon", "expected_likelihood")
 

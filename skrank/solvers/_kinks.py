@@ -88,24 +88,24 @@ def look_around(
         length = float(np.linalg.norm(mean))
         way = -mean / length
         reach = _NEAR * max(1.0, abs(value)) / length
-        near = np.maximum(point + reach * way, bounds)
+        ahead = _Way(evaluate, point, bounds, way)
+        near = ahead.after(reach)
         if np.any((near <= bounds) & ~pinned):  # as near to its bound as to a kink
             pinned |= near <= bounds
             mean = _shortest_mean(gradients, pinned)
             continue
-        near_value, near_gradient = evaluate(near)
-        ahead = _Way(evaluate, point, bounds, way)
-        if near_value < value - _ENOUGH * reach * length:
-            # A smooth function has a way down along its gradient, without a kink on it.
-            before, behind = ahead.turn(reach)
-            if len(gradients) == 1 and not ahead.has_kink(before, behind):
-                return Surroundings(False, False, None)
-            return Surroundings(False, True, ahead.lowest(before, behind))
-        # The gradient of a smooth function, too, may turn round within this reach.
-        here = _Place(0.0, value, -length)
-        if len(gradients) == 1 and not ahead.has_kink(here, ahead.at(reach)):
+        before = behind = ahead.at(reach)
+        is_lower = before.value < value - _ENOUGH * reach * length
+        if is_lower:
+            before, behind = ahead.turn(before)
+        # A smooth function, too, has a way down along its gradient, or turns round
+        # within this reach, but without a kink.
+        here = _Place(0.0, value, -length, mean)
+        if len(gradients) == 1 and not ahead.has_kink(here, behind):
             return Surroundings(False, False, None)
-        gradients.append(near_gradient)
+        if is_lower:
+            return Surroundings(False, True, ahead.lowest(before, behind))
+        gradients.append(behind.gradient)
         mean = _shortest_mean(gradients, pinned)
         stuck = np.linalg.norm(mean) > _SHORTER * length
         if stuck or len(gradients) > _MOST_GRADIENTS:
@@ -119,6 +119,7 @@ class _Place(NamedTuple):
     step: float
     value: float
     slope: float
+    gradient: np.ndarray
 
 
 class _Way:
@@ -149,15 +150,15 @@ class _Way:
         at = self.after(step)
         value, gradient = self.evaluate(at)
         moving = (at > self.bounds) | (self.direction > 0.0)
-        return _Place(step, value, float(gradient @ (self.direction * moving)))
+        slope = float(gradient @ (self.direction * moving))
+        return _Place(step, value, slope, gradient)
 
-    def turn(self, step) -> tuple[_Place, _Place]:
-        """Return two places, from a step on that leads down: before and behind a turn.
+    def turn(self, before) -> tuple[_Place, _Place]:
+        """Return two places, from one on that is lower: before and behind a turn.
 
-        Where the way leads down as far as it is followed, or up from the step on, they
-        are the same place.
+        Where the way leads down as far as it is followed, or up from this place on,
+        they are the same place.
         """
-        before = behind = self.at(step)
         for _ in range(_MOST_STEPS):
             if before.slope >= 0.0:
                 break

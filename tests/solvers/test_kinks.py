@@ -152,8 +152,8 @@ def test_a_slope_may_stay_below_zero_behind_a_kink():
 def test_a_step_may_lie_behind_the_kink_from_the_start():
     evaluate = Pieces(AROUND).value_gradient
     way = _Way(evaluate, np.array([1.0, -1.0]), FREE, np.array([1.0, 0.0]))
-    before, behind = way.turn(1e-3)
-    assert before == behind
+    before, behind = way.turn(way.at(1e-3))
+    assert before is behind
     np.testing.assert_allclose(way.lowest(before, behind)[0], [1.001, -1.0])
 
 
