@@ -1,150 +1,159 @@
 // Hinge losses of preference pairs, documents in the order of their grades.
 #pragma once
 
+#include "_gap_windows.hpp"
 #include "_graded_queries.hpp"
 #include "_sort.hpp"
 
 namespace skrank {
 
-// Up to this many documents all pairs, in wide registers, are faster than sorting.
-constexpr int DIRECT_SIZE = 256;
-// Beyond this ratio of scores to margin, sums by level lose the digits of the margin.
-constexpr double DIRECT_RANGE = 1e8;
+// Up to this many documents all pairs, in wide registers, are faster than sorting; the
+// second number holds where sums are taken over more windows than one.
+constexpr int DIRECT_SIZE = 512, DIRECT_SIZE_OF_RAMPS = 768;
 
-// Pairs (i, j), j >= lower[i], of documents in order of grade: adds
-// max(0, margin - (x[i] - x[j])), squared or not; `hess` is null without Hessian.
-template <bool Squared, bool Hessian = false>
-SKRANK_INLINE double hinge_direct_body(double *x, const int *lower,
-                                       const double *weight, int m, double margin,
+// Value and slope of single gaps, and the curvature where there is a Hessian.
+struct PlainHinge {
+    SKRANK_MEMBER void at(Vec gap, Vec *value, Vec *slope) const {
+        const Vec one = {1.0, 1.0, 1.0, 1.0};
+        const Mask active = gap > 0.0;
+        *value = where(active, gap, Vec{});
+        *slope = where(active, one, Vec{});
+    }
+};
+
+struct SquaredHinge {
+    SKRANK_MEMBER void at(Vec gap, Vec *value, Vec *slope) const {
+        const Vec slack = where(gap > 0.0, gap, Vec{});
+        *value = slack * slack;
+        *slope = slack + slack;
+    }
+    SKRANK_MEMBER Vec curvature(Vec gap) const {
+        return where(gap > 0.0, Vec{} + 2.0, Vec{});
+    }
+};
+
+SKRANK_INLINE Vec between(Vec v, double low, double high) {
+    v = where(v > low, v, Vec{} + low);
+    return where(v < high, v, Vec{} + high);
+}
+
+// See Hinge; the way from 0 to the gap lies in its climb, its steepest part and its fall.
+template <bool Bent, bool Capped>
+struct Ramp {
+    double cap, rise, top, inverse, steep;
+
+    explicit Ramp(const Hinge &hinge)
+        : cap(hinge.cap),
+          rise(hinge.rise),
+          top(hinge.top),
+          inverse(1.0 / hinge.width),
+          steep(hinge.steep) {}
+
+    SKRANK_MEMBER void at(Vec gap, Vec *value, Vec *slope) const {
+        if (!Bent) {
+            const Vec one = {1.0, 1.0, 1.0, 1.0};
+            *value = between(gap, 0.0, cap);
+            *slope = where((gap > 0.0) & ~(gap > cap), one, Vec{});
+            return;
+        }
+        const Vec climb = between(gap, 0.0, rise);
+        if (!Capped) {
+            const Vec further = where(gap > rise, gap - rise, Vec{});
+            *slope = climb * inverse;
+            *value = further + 0.5 * climb * *slope;
+            return;
+        }
+        const Vec middle = between(gap - rise, 0.0, top - rise);
+        const Vec fall = between(gap - top, 0.0, rise);
+        *slope = (climb - fall) * inverse;
+        *value = steep * middle + 0.5 * (climb * (climb * inverse) +
+                                         fall * ((rise - fall + rise) * inverse));
+    }
+};
+
+// Pairs (i, j), j >= lower[i], of documents in order of grade: adds the losses of their
+// gaps, margin - (x[i] - x[j]); `hess` counts with a Hessian only.
+template <bool Hessian = false, class Loss>
+SKRANK_INLINE double hinge_direct_body(const Loss &of_gap, double margin, double *x,
+                                       const int *lower, const double *weight, int m,
                                        double *grad, double *hess = nullptr) {
-    const Vec one = {1.0, 1.0, 1.0, 1.0};
     double loss = 0.0;
     pad(x, m, -INFINITE);
     for (int i = 0; i < m && lower[i] < m; i++) {
         const double x_i = x[i], w = weight ? weight[i] : 1.0;
-        Vec row_loss = {}, slope = {}, curvature = {};
+        Vec row_loss = {}, row_slope = {}, row_curvature = {};
         for (int j = lower[i]; j < m; j += LANES) {
             const Vec gap = (load(x + j) - x_i) + margin;
-            const Mask active = gap > 0.0;
-            const Vec slack = where(active, gap, Vec{});
-            const Vec pull = Squared ? slack + slack : where(active, one, Vec{});
-            row_loss += Squared ? slack * slack : slack;
-            slope += pull;
-            store(grad + j, load(grad + j) + w * pull);
-            if (Hessian) {
-                const Vec bend = where(active, one + one, Vec{});
-                curvature += bend;
-                store(hess + j, load(hess + j) + w * bend);
+            Vec value, slope;
+            of_gap.at(gap, &value, &slope);
+            row_loss += value;
+            row_slope += slope;
+            store(grad + j, load(grad + j) + w * slope);
+            if constexpr (Hessian) {
+                const Vec curvature = of_gap.curvature(gap);
+                row_curvature += curvature;
+                store(hess + j, load(hess + j) + w * curvature);
             }
         }
-        grad[i] -= w * sum(slope);
-        if (Hessian) hess[i] += w * sum(curvature);
+        grad[i] -= w * sum(row_slope);
+        if (Hessian) hess[i] += w * sum(row_curvature);
         loss += w * sum(row_loss);
     }
     return loss;
 }
 
 SKRANK_CLONES
-static double hinge_direct(double *x, const int *lower, const double *weight,
-                           int m, double margin, double *grad) {
-    return hinge_direct_body<false>(x, lower, weight, m, margin, grad);
+static double plain_hinge_direct(const Hinge &hinge, double *x, const int *lower,
+                                 const double *weight, int m, double *grad) {
+    return hinge_direct_body(PlainHinge(), hinge.margin, x, lower, weight, m, grad);
 }
 
 SKRANK_CLONES
-static double squared_hinge_direct(double *x, const int *lower,
-                                   const double *weight, int m, double margin,
-                                   double *grad) {
-    return hinge_direct_body<true>(x, lower, weight, m, margin, grad);
+static double bent_hinge_direct(const Hinge &hinge, double *x, const int *lower,
+                                const double *weight, int m, double *grad) {
+    return hinge_direct_body(Ramp<true, false>(hinge), hinge.margin, x, lower, weight, m,
+                             grad);
 }
 
 SKRANK_CLONES
-static double squared_hinge_hessian_direct(double *x, const int *lower,
-                                           const double *weight, int m, double margin,
+static double capped_hinge_direct(const Hinge &hinge, double *x, const int *lower,
+                                  const double *weight, int m, double *grad) {
+    return hinge_direct_body(Ramp<false, true>(hinge), hinge.margin, x, lower, weight, m,
+                             grad);
+}
+
+SKRANK_CLONES
+static double bent_ramp_direct(const Hinge &hinge, double *x, const int *lower,
+                               const double *weight, int m, double *grad) {
+    return hinge_direct_body(Ramp<true, true>(hinge), hinge.margin, x, lower, weight, m,
+                             grad);
+}
+
+SKRANK_CLONES
+static double squared_hinge_direct(const Hinge &hinge, double *x, const int *lower,
+                                   const double *weight, int m, double *grad) {
+    return hinge_direct_body(SquaredHinge(), hinge.margin, x, lower, weight, m, grad);
+}
+
+SKRANK_CLONES
+static double squared_hinge_hessian_direct(const Hinge &hinge, double *x,
+                                           const int *lower, const double *weight, int m,
                                            double *grad, double *hess) {
-    return hinge_direct_body<true, true>(x, lower, weight, m, margin, grad, hess);
+    return hinge_direct_body<true>(SquaredHinge(), hinge.margin, x, lower, weight, m,
+                                   grad, hess);
 }
 
-struct Moments {
-    double weight = 0.0, first = 0.0, second = 0.0;
-};
-
-// Prefix sums over grade levels 0 .. n - 1 that take O(log n) to extend and to read.
-// Nothing is ever subtracted, so a sum holds no trace of documents outside it.
-class LevelSums {
-    Moments *nodes;
-    int n;
-
-  public:
-    LevelSums(Moments *memory, int n_levels) : nodes(memory), n(n_levels) {
-        for (int i = 0; i <= n; i++) nodes[i] = Moments();
-    }
-    void add(int level, double weight, double x) {
-        const double first = weight * x, second = first * x;
-        for (int i = level + 1; i <= n; i += i & -i) {
-            nodes[i].weight += weight;
-            nodes[i].first += first;
-            nodes[i].second += second;
-        }
-    }
-    Moments below(int level) const {
-        Moments sum;
-        for (int i = level; i > 0; i -= i & -i) {
-            sum.weight += nodes[i].weight;
-            sum.first += nodes[i].first;
-            sum.second += nodes[i].second;
-        }
-        return sum;
-    }
-};
-
-// The same in O(m log m): documents are visited by score, and the documents that violate
-// the margin against the visited one are kept in sums by grade level. `x` is in order of
-// grade, `by_score` its order by score, `level` numbers the grades from the best (0).
-// The first pass adds the losses and the slopes of the preferred documents, the second
-// one, from the other end, the slopes of the other documents.
-template <bool Squared>
-static double hinge_sorted_body(const double *x, const int *by_score, const int *level,
-                                int n_levels, const double *weight, int m,
-                                double margin, Moments *memory, double *grad,
-                                double *hess) {
-    const double centre = x[by_score[m / 2]];  // sums of squares stay small
-    double loss = 0.0;
-    LevelSums worse(memory, n_levels);
-    for (int r = 0, next = 0; r < m; r++) {
-        const int i = by_score[r];
-        const double slack = margin - (x[i] - centre);
-        for (; next < m && x[by_score[next]] - centre + slack > 0.0; next++) {
-            const int j = by_score[next];
-            worse.add(n_levels - 1 - level[j], 1.0, x[j] - centre);
-        }
-        const Moments s = worse.below(n_levels - 1 - level[i]);
-        const double w = weight ? weight[i] : 1.0, sum = s.weight * slack + s.first;
-        loss += w * (Squared ? slack * (sum + s.first) + s.second : sum);
-        grad[i] -= w * (Squared ? 2.0 * sum : s.weight);
-        if (Squared && hess) hess[i] += 2.0 * w * s.weight;
-    }
-    LevelSums better(memory, n_levels);
-    for (int r = m - 1, next = m - 1; r >= 0; r--) {
-        const int j = by_score[r];
-        const double slack = margin + (x[j] - centre);
-        for (; next >= 0 && slack - (x[by_score[next]] - centre) > 0.0; next--) {
-            const int i = by_score[next];
-            better.add(level[i], weight ? weight[i] : 1.0, x[i] - centre);
-        }
-        const Moments s = better.below(level[j]);
-        grad[j] += Squared ? 2.0 * (s.weight * slack - s.first) : s.weight;
-        if (Squared && hess) hess[j] += 2.0 * s.weight;
-    }
-    return loss;
-}
-
-static double hinge_sorted(const double *x, const int *by_score, const int *level,
-                           int n_levels, const double *weight, int m, double margin,
-                           bool squared, Moments *memory, double *grad, double *hess) {
-    return squared ? hinge_sorted_body<true>(x, by_score, level, n_levels, weight, m,
-                                             margin, memory, grad, hess)
-                   : hinge_sorted_body<false>(x, by_score, level, n_levels, weight, m,
-                                              margin, memory, grad, hess);
+static double hinge_direct(const Hinge &hinge, double *x, const int *lower,
+                           const double *weight, int m, double *grad, double *hess) {
+    if (hess)
+        return squared_hinge_hessian_direct(hinge, x, lower, weight, m, grad, hess);
+    const bool bent = hinge.width > 0.0, capped = hinge.cap < INFINITE;
+    const auto direct = hinge.squared    ? squared_hinge_direct
+                        : bent && capped ? bent_ramp_direct
+                        : bent           ? bent_hinge_direct
+                        : capped         ? capped_hinge_direct
+                                         : plain_hinge_direct;
+    return direct(hinge, x, lower, weight, m, grad);
 }
 
 // Numbers the grades from the best, 0; returns how many there are.
@@ -157,47 +166,47 @@ static int number_levels(const int *lower, int m, int *level) {
     return current + 1;
 }
 
-// One query; `work` has 3 m + 3 numbers or more, `indices` 2 m. `hess`, which only
-// squares have, may be null.
-static double hinge_pairs(double *x, const int *lower, const double *weight, int m,
-                          double margin, bool squared, double *work, int *indices,
-                          double *grad, double *hess) {
-    const double scale = margin > 0.0 ? margin : 1.0;
-    double bottom = 0.0, top = 0.0;
-    if (m > DIRECT_SIZE) find_extremes(x, m, &bottom, &top);
-    // The negation also sends NaN to the direct loop, which passes it on.
-    if (m <= DIRECT_SIZE || !(top - bottom <= DIRECT_RANGE * scale)) {
-        if (hess)
-            return squared_hinge_hessian_direct(x, lower, weight, m, margin, grad, hess);
-        return squared ? squared_hinge_direct(x, lower, weight, m, margin, grad)
-                       : hinge_direct(x, lower, weight, m, margin, grad);
-    }
-    int *level = indices, *by_score = indices + m;
-    const int n_levels = number_levels(lower, m, level);
-    sort_descending(x, m, work, work + SORT_WORK_DOUBLES * m, by_score);
+static_assert(LevelSums::ROOM >= SORT_WORK_DOUBLES, "sorting needs room");
+constexpr int HINGE_ARRAYS = LevelSums::ROOM + 2, HINGE_INDEX_ARRAYS = 4;
+
+// One query; `hess`, which only squares have, may be null.
+static double hinge_pairs(const Hinge &hinge, const GradedQuery &q, Scratch &scratch,
+                          double *hess) {
+    const int m = q.size;
+    const bool is_ramp = hinge.width > 0.0 || hinge.cap < INFINITE;
+    // Differences of infinite scores, and of NaN, are in no order.
+    const auto not_finite = [](double x) { return x - x != 0.0; };
+    if (m <= (is_ramp ? DIRECT_SIZE_OF_RAMPS : DIRECT_SIZE) ||
+        std::any_of(q.x, q.x + m, not_finite))
+        return hinge_direct(hinge, q.x, q.lower, q.weight, m, q.gradient, hess);
+    double *work = scratch.array(0), *x = scratch.array(LevelSums::ROOM);
+    double *weight = q.weight ? scratch.array(LevelSums::ROOM + 1) : nullptr;
+    int *level = scratch.indices(0), *slot = scratch.indices(1);
+    int *place = scratch.indices(2), *begins = scratch.indices(3);
+    const int n_levels = number_levels(q.lower, m, level);
+    sort_descending(q.x, m, work, x, place);
+    for (int r = 0; r < m; r++) slot[r] = n_levels - 1 - level[place[r]];
+    if (weight) gather(q.weight, place, m, 1.0, weight);
     // What the sort left in `work` is not needed any more.
-    return hinge_sorted(x, by_score, level, n_levels, weight, m, margin, squared,
-                        reinterpret_cast<Moments *>(work), grad, hess);
+    LevelSums sums(work, n_levels);
+    return add_pairs(hinge, {x, weight, slot, place, m}, {x, nullptr, slot, place, m},
+                     n_levels, sums, begins, q.gradient, hess);
 }
 
 // Values, gradient and, unless `hessian` is null, the diagonal of the Hessian.
 static void hinge_losses(const GradedQueries &queries, const double *scores,
-                         double margin, bool squared, double *values, double *gradient,
+                         const Hinge &hinge, double *values, double *gradient,
                          double *hessian, int n_threads) {
-    static_assert(sizeof(Moments) == 3 * sizeof(double), "sums must fit the work space");
-    constexpr int n_work = SORT_WORK_DOUBLES + 1, n_index_arrays = 2;
     sum_graded_losses(
-        queries, scores, 1.0, n_work + 1, n_threads, values, gradient,
+        queries, scores, 1.0, HINGE_ARRAYS + 1, n_threads, values, gradient,
         [=](const GradedQuery &q, Scratch &scratch) {
-            double *hess = hessian ? scratch.array(n_work) : nullptr;
+            double *hess = hessian ? scratch.array(HINGE_ARRAYS) : nullptr;
             if (hess) std::fill(hess, hess + q.size, 0.0);
-            const double loss =
-                hinge_pairs(q.x, q.lower, q.weight, q.size, margin, squared,
-                            scratch.array(0), scratch.indices(0), q.gradient, hess);
+            const double loss = hinge_pairs(hinge, q, scratch, hess);
             if (hess) scatter(hess, q.order, q.size, 1.0, hessian + q.start);
             return loss;
         },
-        n_index_arrays);
+        HINGE_INDEX_ARRAYS);
 }
 
 }  // namespace skrank

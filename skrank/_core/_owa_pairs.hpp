@@ -6,114 +6,73 @@
 // ones of it.
 #pragma once
 
+#include "_gap_windows.hpp"
 #include "_graded_queries.hpp"
 #include "_sort.hpp"
 
 namespace skrank {
 
-// Sums over a first part of the documents; scores are taken from the centre.
-struct OwaSums {
-    double weight = 0.0, first = 0.0, second = 0.0;
-
-    void add(double w, double x) {
-        weight += w;
-        first += w * x;
-        second += w * x * x;
+// Gathers the documents at places `first` ... `end` - 1 in the order of the grades by
+// descending score.
+static void take_level(const double *x, const int *by_score, int m, int first, int end,
+                       Documents *documents) {
+    int n = 0;
+    for (int r = 0; r < m; r++) {  // without a branch that depends on the grade
+        const int i = by_score[r];
+        documents->x[n] = x[i];
+        documents->place[n] = i;
+        n += (i >= first) & (i < end);
     }
-};
-
-// The worse documents of one grade level by descending score, with the weights of their
-// places; those of equal score share the mean of theirs, which no order of rows changes.
-struct OwaOthers {
-    const double *x;  // scores in the order of the grades
-    double centre;
-    int *place;     // of the documents
-    double *share;  // their weights
-    int size = 0;
-
-    void take(const int *by_score, int m, int lower, const double *alpha) {
-        size = 0;
-        for (int r = 0; r < m; r++)
-            if (by_score[r] >= lower) place[size++] = by_score[r];
-        for (int first = 0, end; first < size; first = end) {
-            double total = alpha[first];  // NaN is not even equal to itself
-            for (end = first + 1; end < size && x[place[end]] == x[place[first]]; end++)
-                total += alpha[end];
-            std::fill(share + first, share + end, total / (end - first));
-        }
-    }
-    double at(int t) const { return x[place[t]] - centre; }
-};
-
-// Losses and slopes of the documents `members` of one grade level, by descending score.
-// The first pass adds the losses and the slopes of the preferred documents, the second
-// one, from the other end, the slopes of the other documents.
-template <bool Squared>
-static double owa_level(const OwaOthers &others, const int *members, int n_members,
-                        const double *weight, double margin, double *grad) {
-    const double *x = others.x, centre = others.centre;
-    double loss = 0.0;
-    OwaSums active;
-    for (int k = 0, next = 0; k < n_members; k++) {
-        const int i = members[k];
-        const double slack = margin - (x[i] - centre), w = weight ? weight[i] : 1.0;
-        for (; next < others.size && others.at(next) + slack > 0.0; next++)
-            active.add(others.share[next], others.at(next));
-        const double sum = active.weight * slack + active.first;
-        loss += w * (Squared ? slack * (sum + active.first) + active.second : sum);
-        grad[i] -= w * (Squared ? 2.0 * sum : active.weight);
-    }
-    OwaSums above;
-    for (int t = others.size - 1, next = n_members - 1; t >= 0; t--) {
-        const double slack = margin + others.at(t);
-        for (; next >= 0 && slack - (x[members[next]] - centre) > 0.0; next--) {
-            const int i = members[next];
-            above.add(weight ? weight[i] : 1.0, x[i] - centre);
-        }
-        const double pull = Squared ? 2.0 * (above.weight * slack - above.first)
-                                    : above.weight;
-        grad[others.place[t]] += others.share[t] * pull;
-    }
-    return loss;
+    documents->size = n;
 }
 
-// One query; `work` has 3 m numbers or more, `indices` 3 m.
-static double owa_pairs(const double *x, const int *lower, const double *weight, int m,
-                        const double *alpha, double margin, bool squared, double *work,
-                        int *indices, double *grad, Scratch &scratch) {
-    int *by_score = indices, *members = indices + m, *place = indices + 2 * m;
-    double *sorted = work + SORT_WORK_DOUBLES * m;
-    sort_descending(x, m, work, sorted, by_score);
-    // What the sort left in `work` is not needed any more.
-    OwaOthers others = {x, x[by_score[m / 2]], place, work};
+// The weights of places; documents of equal score share the mean of theirs, which no order
+// of rows changes.
+static void share_places(const double *alpha, Documents *others) {
+    const double *x = others->x;
+    for (int first = 0, end; first < others->size; first = end) {
+        double total = alpha[first];  // NaN is not even equal to itself
+        for (end = first + 1; end < others->size && x[end] == x[first]; end++)
+            total += alpha[end];
+        std::fill(others->weight + first, others->weight + end, total / (end - first));
+    }
+}
+
+constexpr int OWA_ARRAYS = 4, OWA_INDEX_ARRAYS = 4;
+static_assert(OWA_ARRAYS > SORT_WORK_DOUBLES, "sorting needs room");
+
+static double owa_pairs(const Hinge &hinge, const double *alpha, const GradedQuery &q,
+                        Scratch &scratch) {
+    const int m = q.size, *lower = q.lower;
+    int *by_score = scratch.indices(0), *begins = scratch.indices(1);
+    sort_descending(q.x, m, scratch.array(0), scratch.array(SORT_WORK_DOUBLES), by_score);
+    // What the sort left in the arrays is not needed any more.
+    Documents members = {scratch.array(0), q.weight ? scratch.array(1) : nullptr, nullptr,
+                         scratch.indices(2), 0};
+    Documents others = {scratch.array(2), scratch.array(3), nullptr, scratch.indices(3), 0};
     double loss = 0.0;
+    SumsOfAll sums;
     for (int first = 0; first < m && lower[first] < m; first = lower[first]) {
         if (scratch.spend(4 * m)) break;
-        const int end = lower[first];
-        others.take(by_score, m, end, alpha);
-        int n_members = 0;
-        for (int r = 0; r < m; r++)
-            if (by_score[r] >= first && by_score[r] < end)
-                members[n_members++] = by_score[r];
-        loss += squared ? owa_level<true>(others, members, n_members, weight, margin, grad)
-                        : owa_level<false>(others, members, n_members, weight, margin,
-                                           grad);
+        take_level(q.x, by_score, m, first, lower[first], &members);
+        if (q.weight) gather(q.weight, members.place, members.size, 1.0, members.weight);
+        take_level(q.x, by_score, m, lower[first], m, &others);
+        share_places(alpha, &others);
+        loss += add_pairs(hinge, members, others, 1, sums, begins, q.gradient);
     }
     return loss;
 }
 
 // `alpha` has a weight for each place of the longest query.
 static void owa_losses(const GradedQueries &queries, const double *scores,
-                       const double *alpha, double margin, bool squared, double *values,
+                       const double *alpha, const Hinge &hinge, double *values,
                        double *gradient, int n_threads) {
-    constexpr int n_arrays = SORT_WORK_DOUBLES + 1, n_index_arrays = 3;
     sum_graded_losses(
-        queries, scores, 1.0, n_arrays, n_threads, values, gradient,
+        queries, scores, 1.0, OWA_ARRAYS, n_threads, values, gradient,
         [=](const GradedQuery &q, Scratch &scratch) {
-            return owa_pairs(q.x, q.lower, q.weight, q.size, alpha, margin, squared,
-                             scratch.array(0), scratch.indices(0), q.gradient, scratch);
+            return owa_pairs(hinge, alpha, q, scratch);
         },
-        n_index_arrays);
+        OWA_INDEX_ARRAYS);
 }
 
 }  // namespace skrank

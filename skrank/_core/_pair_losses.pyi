@@ -20,6 +20,17 @@ def hinge(
     squared: bool,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]: ...
+def ramp(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    order: np.ndarray,
+    lower: np.ndarray,
+    weight: np.ndarray | None,
+    margin: float,
+    cap: float,
+    width: float,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...
 def squared_hinge_hessian(
     scores: np.ndarray,
     ptr: np.ndarray,
@@ -46,6 +57,7 @@ def owa_hinge(
     weight: np.ndarray | None,
     alpha: np.ndarray,
     margin: float,
+    width: float,
     squared: bool,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]: ...

@@ -8,6 +8,7 @@ nothing but the rows of this query, so results do not depend on the number of th
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libcpp cimport bool as cbool
 
 from skrank._core._for_each_query cimport doubles, out_doubles
@@ -21,8 +22,13 @@ cdef extern from "_logistic_pairs.hpp" namespace "skrank" nogil:
                          double *values, double *gradient, double *hessian,
                          int n_threads) except +
 
+cdef extern from "_gap_windows.hpp" namespace "skrank" nogil:
+    cppclass Hinge:
+        Hinge(double margin, cbool squared)
+        Hinge(double margin, cbool squared, double cap, double width)
+
 cdef extern from "_hinge_pairs.hpp" namespace "skrank" nogil:
-    void hinge_losses(GradedQueries, const double *scores, double margin, cbool squared,
+    void hinge_losses(GradedQueries, const double *scores, const Hinge &,
                       double *values, double *gradient, double *hessian,
                       int n_threads) except +
 
@@ -32,7 +38,7 @@ cdef extern from "_sigmoid_pairs.hpp" namespace "skrank" nogil:
 
 cdef extern from "_owa_pairs.hpp" namespace "skrank" nogil:
     void owa_losses(GradedQueries, const double *scores, const double *alpha,
-                    double margin, cbool squared, double *values, double *gradient,
+                    const Hinge &, double *values, double *gradient,
                     int n_threads) except +
 
 cdef extern from "_magnitude_pairs.hpp" namespace "skrank" nogil:
@@ -116,8 +122,8 @@ def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
         Sum over the pairs of each query.
     gradient : ndarray of shape (n_documents,)
         Gradient, or a subgradient, of the sum of all values. Complexity: O(m log m) for
-        a query of m documents, whatever the number of grades; up to 256 documents, and
-        for scores beyond 1e8 margins, the pairs are enumerated.
+        a query of m documents, whatever the number of grades; up to 512 documents, the
+        pairs are enumerated.
     """
     cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
                                                 scores.shape[0])
@@ -127,7 +133,50 @@ def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:
-        hinge_losses(queries, s, margin, squared, v, g, NULL, n_threads)
+        hinge_losses(queries, s, Hinge(margin, squared), v, g, NULL, n_threads)
+    return values, gradient
+
+
+def ramp(const double[::1] scores, const Py_ssize_t[::1] ptr,
+         const int[::1] order, const int[::1] lower, const double[::1] weight,
+         double margin, double cap, double width, int n_threads):
+    """Hinge loss over all preference pairs, bent, cut off at a cap, or both.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Current scores.
+    ptr, order, lower : ndarrays
+        The queries and their documents by grade.
+    weight : ndarray of shape (n_documents,) or None
+        A pair has the weight of its preferred document.
+    margin : float
+        Wanted difference of scores.
+    cap : float
+        Largest loss of a pair, above 0; infinity for none.
+    width : float
+        Length of the parabola that replaces each kink, 0 or more; 0 keeps the kink.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        Sum over the pairs of each query.
+    gradient : ndarray of shape (n_documents,)
+        Gradient, or a subgradient, of the sum of all values. Complexity: that of
+        `hinge`; up to 768 documents, the pairs are enumerated.
+    """
+    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
+                                                scores.shape[0])
+    values = np.zeros(queries.queries.count)
+    gradient = np.empty(scores.shape[0])
+    cdef const double *s = doubles(scores, scores.shape[0], "scores")
+    cdef double *v = out_doubles(values)
+    cdef double *g = out_doubles(gradient)
+    with nogil:
+        hinge_losses(queries, s, Hinge(margin, False, cap, width), v, g, NULL,
+                     n_threads)
     return values, gradient
 
 
@@ -169,7 +218,7 @@ def squared_hinge_hessian(const double[::1] scores, const Py_ssize_t[::1] ptr,
     cdef double *g = out_doubles(gradient)
     cdef double *h = out_doubles(hessian)
     with nogil:
-        hinge_losses(queries, s, margin, True, v, g, h, n_threads)
+        hinge_losses(queries, s, Hinge(margin, True), v, g, h, n_threads)
     return values, gradient, hessian
 
 
@@ -212,7 +261,8 @@ def sigmoid(const double[::1] scores, const Py_ssize_t[::1] ptr,
 
 def owa_hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
               const int[::1] order, const int[::1] lower, const double[::1] weight,
-              const double[::1] alpha, double margin, bint squared, int n_threads):
+              const double[::1] alpha, double margin, double width, bint squared,
+              int n_threads):
     """Ordered weighted sums of the hinge losses of each preferred document.
 
     Parameters
@@ -228,6 +278,8 @@ def owa_hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
         on; as long as the longest query.
     margin : float
         Wanted difference of scores.
+    width : float
+        Length of the parabola that replaces the kink; 0 keeps it. Squares have none.
     squared : bool
         Whether the hinge is squared.
     n_threads : int
@@ -252,7 +304,8 @@ def owa_hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:
-        owa_losses(queries, s, a, margin, squared, v, g, n_threads)
+        owa_losses(queries, s, a, Hinge(margin, squared, INFINITY, width), v, g,
+                   n_threads)
     return values, gradient
 
 

@@ -10,13 +10,7 @@ from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval, NonNegative
 from skrank.losses._base import finite_evaluation
 from skrank.losses._functional import BaseMarginLoss, hinge
-from skrank.losses._pairs import (
-    WIDEST,
-    PairIndex,
-    PreparedPairs,
-    add_pairs,
-    queries_wider_than,
-)
+from skrank.losses._pairs import PreparedPairs
 
 
 class _Ramp(BaseMarginLoss):
@@ -110,8 +104,7 @@ class HingeLoss(_Ramp):
     .. math:: L(z) = \frac{\max(0, M - z)^2 - \max(0, M - \mu - z)^2}{2 \mu},
 
     which is at most :math:`\mu / 2` below the hinge, for solvers that need a smooth
-    loss. A query whose scores differ by more than 10⁷ widths is summed pair by pair,
-    because the difference would lose its digits.
+    loss.
 
     With a margin of 0, scores that are all zero are a minimum: L-BFGS stops where it
     starts, at coefficients of zero. Take a margin above 0, whose size only sets the
@@ -122,7 +115,7 @@ class HingeLoss(_Ramp):
     the pointwise reading, take the side on which answers cost for every tie.
 
     Complexity: O(n_documents n_labels), or O(m log m) per query of m documents,
-    whatever the number of distinct grades; twice that with a width.
+    whatever the number of distinct grades and the range of the scores.
 
     Parameters
     ----------
@@ -169,7 +162,7 @@ class SquaredHingeLoss(BaseMarginLoss):
     the scores.
 
     Complexity: O(n_documents n_labels), or O(m log m) per query of m documents,
-    whatever the number of distinct grades.
+    whatever the number of distinct grades and the range of the scores.
 
     Parameters
     ----------
@@ -229,9 +222,8 @@ class LVQ2Loss(_Ramp):
     wrong one. Where only some of them are, the sum over all pairs gives pairs of equal
     scores a gradient of zero; `HingeLoss` says where every tie steps.
 
-    Complexity: O(n_documents n_labels), or O(m log m) per query of m documents, as the
-    difference of two sums of hinges. A query whose scores differ by more than 10⁷ caps
-    or widths is summed pair by pair, because the difference would lose its digits.
+    Complexity: O(n_documents n_labels), or O(m log m) per query of m documents,
+    whatever the number of distinct grades and the range of the scores.
 
     Parameters
     ----------
@@ -340,8 +332,8 @@ class PreparedHinge(PreparedPairs):
         )
 
 
-class PreparedRamp(PreparedHinge):
-    """Difference of the hinges at the two ends of the ramp.
+class PreparedRamp(PreparedPairs):
+    """Sum of hinges over all preference pairs, bent, cut off at a cap, or both.
 
     Parameters
     ----------
@@ -352,62 +344,33 @@ class PreparedRamp(PreparedHinge):
     """
 
     def __init__(self, y, ptr, sample_weight, n_threads, weighting, shape):
-        margin, cap, width = shape
-        super().__init__(y, ptr, sample_weight, n_threads, weighting, margin)
-        self.cap = cap
-        self.width = width
+        super().__init__(y, ptr, sample_weight, n_threads, weighting)
+        self.shape = shape
+        margin, _, width = shape
         self.stuck_at_zero = margin == 0.0 and width == 0.0
-        if self.stuck_at_zero or cap < np.inf:
+        if self.stuck_at_zero:
             self.preferred, self.other = _pair_losses.pair_weights(
                 self.ptr, self.order, self.lower, self.weight
             )
 
     def value_gradient(self, raw):
+        """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
         raw = self._scores(raw)
-        values, gradient = self._hinge(raw, self.margin)
-        if self.cap < np.inf:
-            excess, slopes = self._hinge(raw, self.margin - self.cap)
-            most = self.cap * _segments.segment_sum(self.preferred, self.ptr)
-            values, gradient = np.clip(values - excess, 0.0, most), gradient - slopes
-        wide = self._wide_queries(raw)
-        if len(wide):
-            part, rows = self._part(wide)
-            values[wide], slopes = part._pair_by_pair(raw[rows])
-            if self.width > 0.0:  # else there is a rule for ties
-                gradient[rows] = slopes
+        values, gradient = _pair_losses.ramp(
+            raw,
+            self.ptr,
+            self.order,
+            self.lower,
+            self.weight,
+            *self.shape,
+            self.n_threads,
+        )
         if self.stuck_at_zero:
             # The kernel's slope at the kink is 0, and no solver would leave a start
             # where all scores are equal; eq. 28 of Fang steps where E_u - E_v >= 0.
             flat = self._is_flat(raw)
             gradient[flat] = self.other[flat] - self.preferred[flat]
         return values, gradient
-
-    def _hinge(self, raw, margin):
-        if self.width == 0.0:
-            return self.at_margin(raw, margin, False)
-        # The squared hinges at the two ends of the parabola differ by a line beyond it.
-        outer, outer_slope = self.at_margin(raw, margin, True)
-        inner, inner_slope = self.at_margin(raw, margin - self.width, True)
-        scale = 0.5 / self.width
-        return scale * (outer - inner), scale * (outer_slope - inner_slope)
-
-    def _wide_queries(self, raw):
-        """Return the queries in which differences of sums would lose digits."""
-        finest = min(self.cap, self.width if self.width > 0.0 else np.inf)
-        return queries_wider_than(WIDEST * finest, raw, self.ptr)
-
-    def _pair_by_pair(self, raw):
-        """Values and gradient without differences of sums."""
-        losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
-        for rows, better, worse in PairIndex(self).blocks():
-            scores = raw[rows]
-            values, slopes = _ramp_of(
-                scores[better] - scores[worse], self.margin, self.cap, self.width
-            )
-            weight = None if self.weight is None else self.weight[rows][better]
-            sums = losses[rows], gradient[rows]
-            add_pairs(*sums, better, worse, values, slopes, weight)
-        return _segments.segment_sum(losses, self.ptr), gradient
 
     def _is_flat(self, raw):
         """Rows of queries whose scores are all equal."""

@@ -13,11 +13,9 @@ from skrank._core._validation import as_numbers, calling, check_arguments
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._functional import hinge
 from skrank.losses._pairs import (
-    WIDEST,
     PairIndex,
     PreparedPairs,
     given_pairs_of_queries,
-    queries_wider_than,
     query_factor,
 )
 from skrank.metrics._gain import numbers_of_function
@@ -46,7 +44,8 @@ class OWPCLoss(BaseLoss):
     worse documents it has a kink, where they share the weights of their places.
 
     Losses have the order of the scores for every u, so that no pair is visited. A
-    query of m documents with k grades costs O(m log m + m k).
+    query of m documents with k grades costs O(m log m + m k), whatever the range of
+    the scores.
 
     Over given pairs (`ExplicitPairsLoss`) the places of u are those of the documents
     that it is preferred to, in O(P log P) for P pairs. A pair of twice the weight has
@@ -69,10 +68,7 @@ class OWPCLoss(BaseLoss):
         pairs; with "query" the latter are scaled so that all of a query together weigh
         the mean weight of its rows.
     width : float, default=0.0
-        Length of the parabola that replaces the kink of a linear hinge; 0 keeps it. A
-        query whose scores differ by more than 10⁷ widths, by 10¹² margins without a
-        width, or by 10⁶ of a squared hinge, costs O(m) for each preferred document,
-        since sums would lose their digits.
+        Length of the parabola that replaces the kink of a linear hinge; 0 keeps it.
 
     References
     ----------
@@ -217,70 +213,16 @@ class _PreparedOWPC(PreparedPairs):
             self.total_weight = total
 
     def value_gradient(self, raw):
-        raw = self._scores(raw)
-        values, gradient = self._of_sums(raw)
-        for query in queries_wider_than(self._widest(), raw, self.ptr):
-            rows = slice(self.ptr[query], self.ptr[query + 1])
-            values[query], gradient[rows] = self._one_by_one(raw, rows)
-        return values, gradient
-
-    def _widest(self) -> float:
-        """Return the largest range of scores of which sums keep enough digits."""
-        margin = self.margin or 1.0
-        if self.squared:
-            return 1e6 * margin  # of its square, four digits are left
-        return 1e12 * margin if self.width == 0.0 else WIDEST * self.width
-
-    def _of_sums(self, raw):
-        if self.squared or self.width == 0.0:
-            return self._hinge(raw, self.margin, self.squared)
-        # The squared hinges at the two ends of the parabola differ by a line beyond it.
-        outer, outer_slope = self._hinge(raw, self.margin, True)
-        inner, inner_slope = self._hinge(raw, self.margin - self.width, True)
-        scale = 0.5 / self.width
-        return scale * (outer - inner), scale * (outer_slope - inner_slope)
-
-    def _one_by_one(self, raw, rows):
-        """Value and gradient of one query, one preferred document after the other."""
-        scores, total, gradient = raw[rows], 0.0, np.zeros(len(raw[rows]))
-        order, lower = self.order[rows], self.lower[rows]
-        weight = np.asarray(self.weight)[rows]
-        for first in np.unique(lower[lower < len(order)]):
-            worse = order[first:]
-            worse = worse[np.argsort(-scores[worse], kind="stable")]
-            others = scores[worse]
-            # Equal scores share the weights of their places.
-            runs = np.flatnonzero(np.append(True, others[1:] != others[:-1]))
-            sizes = np.diff(np.append(runs, len(others)))
-            share = np.add.reduceat(self.alpha[: len(others)], runs) / sizes
-            share = np.repeat(share, sizes)
-            for u in order[lower == first]:
-                gap = self.margin - (scores[u] - others)
-                values, slopes = self._losses_of(gap)
-                pull = weight[u] * share * slopes
-                total += weight[u] * float(share @ values)
-                gradient[worse] += pull
-                gradient[u] -= pull.sum()
-        return total, gradient
-
-    def _losses_of(self, gap):
-        if self.squared:
-            short = np.maximum(0.0, gap)
-            return short * short, 2.0 * short
-        values, slopes = hinge(gap, self.width)
-        # The sums give a pair at the kink no slope.
-        return values, np.where(gap == 0.0, 0.0, slopes)
-
-    def _hinge(self, raw, margin, squared):
         return _pair_losses.owa_hinge(
-            raw,
+            self._scores(raw),
             self.ptr,
             self.order,
             self.lower,
             self.weight,
             self.alpha,
-            margin,
-            squared,
+            self.margin,
+            self.width,
+            self.squared,
             self.n_threads,
         )
 

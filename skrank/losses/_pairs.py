@@ -20,9 +20,6 @@ from skrank.metrics._gain import numbers_of_function
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
 BLOCK = 1 << 15
-# Largest range of scores, in units of what a loss tells apart, in which the difference
-# of two sums over pairs keeps half of its digits.
-WIDEST = 1e7
 # Up to so many different grades, all pairs of grades are tried to find out whether
 # their weight depends on the better one alone.
 _MAX_TABLE = 64
@@ -311,31 +308,6 @@ def given_pairs_of_queries(ptr, better, queries):
     pairs, pair_ptr = rows_of_queries(np.searchsorted(better, ptr), queries)
     moved = np.repeat(chosen_ptr[:-1] - ptr[queries], np.diff(pair_ptr))
     return chosen_ptr, pairs, moved
-
-
-def queries_wider_than(limit, raw, ptr) -> np.ndarray:
-    """Return the numbers of the queries whose scores differ by more than a limit.
-
-    Parameters
-    ----------
-    limit : float
-        Largest difference.
-    raw : ndarray of shape (n_documents,)
-        Scores, grouped by query.
-    ptr : ndarray of shape (n_queries + 1,)
-        Pointer array of the queries.
-
-    Returns
-    -------
-    ndarray of shape (n_wide,), dtype intp
-    """
-    # Most often, no two scores of all queries differ as much.
-    if not len(raw) or not np.max(raw) - np.min(raw) > limit:
-        return np.zeros(0, dtype=np.intp)
-    held = np.flatnonzero(np.diff(ptr) > 0)
-    starts = ptr[:-1][held]
-    ranges = np.maximum.reduceat(raw, starts) - np.minimum.reduceat(raw, starts)
-    return held[ranges > limit]
 
 
 def query_factor(total, weight, ptr):

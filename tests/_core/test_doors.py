@@ -487,6 +487,13 @@ CASES = {
         "margin": 1.0,
         "squared": True,
     },
+    "_pair_losses.ramp": {
+        **GRADED,
+        "scores": f8(N),
+        "margin": 1.0,
+        "cap": 2.0,
+        "width": 0.5,
+    },
     "_pair_losses.squared_hinge_hessian": {**GRADED, "scores": f8(N), "margin": 1.0},
     "_pair_losses.sigmoid": {**GRADED, "scores": f8(N), "beta": 1.0},
     "_pair_losses.owa_hinge": {
@@ -494,6 +501,7 @@ CASES = {
         "scores": f8(N),
         "alpha": f8(LONGEST),
         "margin": 1.0,
+        "width": 0.5,
         "squared": False,
     },
     "_pair_losses.misordered": {

@@ -351,6 +351,120 @@ def test_hinge_keeps_the_margin_beside_huge_scores():
     np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)
 
 
+SCORES_OF_LONG_QUERIES = {
+    "usual": lambda rng, m: 2.0 * rng.normal(size=m),
+    "small": lambda rng, m: 1e-9 * rng.normal(size=m),
+    "outlier": lambda rng, m: np.append(1e6, rng.normal(size=m - 1)),
+    "far outlier": lambda rng, m: np.append(-1e12, rng.normal(size=m - 1)),
+    "outliers": lambda rng, m: (
+        np.where(rng.random(m) < 0.1, 1e30, 1.0) * rng.normal(size=m)
+    ),
+    "groups": lambda rng, m: rng.choice([0.0, 3e7, 6e7], m) + rng.normal(size=m),
+    "far groups": lambda rng, m: (
+        rng.choice([-1e9, 0.0, 3.0, 1e12], m) + rng.normal(size=m)
+    ),
+    "large": lambda rng, m: 1e17 * rng.normal(size=m),
+    "ties": lambda rng, m: 0.25 * rng.integers(-9, 10, m),
+}
+
+
+@pytest.fixture(params=SCORES_OF_LONG_QUERIES)
+def long_query(request):
+    """Grades, scores and weights of a query beyond the direct loop over pairs."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 4, 900).astype(float)
+    scores = SCORES_OF_LONG_QUERIES[request.param](rng, 900)
+    return y, scores, rng.uniform(0.5, 2.0, 900)
+
+
+def sums_of_pairs(y, s, weight, margin, of_gap):
+    """Value of one query and the slopes up and down, by the matrix of its pairs."""
+    better, worse = np.nonzero(y[:, None] > y)
+    values, slopes = of_gap(margin + (s[worse] - s[better]))
+    values, slopes = weight[better] * values, weight[better] * slopes
+    sums = [np.bincount(rows, slopes, len(y)) for rows in (worse, better)]
+    return values.sum(), *sums
+
+
+def ramp_by_its_parts(gap, cap, width):
+    """The integral of a slope that climbs, stays and falls, each part by itself."""
+    rise, top = min(width, cap), max(width, cap)
+    climb = np.clip(gap, 0.0, rise)
+    if width == 0.0:
+        return np.clip(gap, 0.0, cap), 1.0 * ((gap > 0.0) & (gap <= cap))
+    fall = np.clip(gap - top, 0.0, rise)
+    slope = (climb - fall) / width
+    steepest = rise / width * np.clip(gap - rise, 0.0, top - rise)
+    bends = climb**2 + fall * (2.0 * rise - fall)
+    return steepest + bends / (2.0 * width), slope
+
+
+def assert_sums_of_pairs(found, expected, scale):
+    value, up, down = expected
+    np.testing.assert_allclose(found[0], [value], rtol=1e-12)
+    error = np.abs(found[1] - (up - down))
+    assert np.all(error <= 1e-12 * (up + down + scale))
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-3, 0.5, 2.0, 7.0])
+@pytest.mark.parametrize("cap", [1e-2, 0.5, 3.0, 1e6, np.inf])
+@pytest.mark.parametrize("margin", [0.0, 1.0, -0.25])
+def test_ramp_of_long_queries(long_query, margin, cap, width):
+    y, s, weight = long_query
+    ptr = np.array([0, len(y)], dtype=np.intp)
+    order, lower = _segments.label_order(y, ptr)
+    found = _pair_losses.ramp(s, ptr, order, lower, weight, margin, cap, width, 1)
+    expected = sums_of_pairs(
+        y, s, weight, margin, lambda gap: ramp_by_its_parts(gap, cap, width)
+    )
+    bend = 1.0 + (min(cap, 1e6) / width if cap < np.inf and width else 0.0)
+    assert_sums_of_pairs(found, expected, bend)
+
+
+def test_squared_hinge_of_long_queries(long_query):
+    y, s, weight = long_query
+    ptr = np.array([0, len(y)], dtype=np.intp)
+    order, lower = _segments.label_order(y, ptr)
+    found = _pair_losses.hinge(s, ptr, order, lower, weight, 1.0, True, 1)
+    expected = sums_of_pairs(
+        y, s, weight, 1.0, lambda gap: (np.maximum(gap, 0.0) ** 2, 2 * gap * (gap > 0))
+    )
+    assert_sums_of_pairs(found, expected, 1.0)
+
+
+def test_misordered_of_long_queries(long_query):
+    y, s, weight = long_query
+    ptr = np.array([0, len(y)], dtype=np.intp)
+    order, lower = _segments.label_order(y, ptr)
+    residuals = s - y
+    found = _pair_losses.misordered(s, residuals, ptr, order, lower, weight, True, 1)
+    better, worse = np.nonzero((y[:, None] > y) & (s[:, None] < s))
+    error = residuals[worse] - residuals[better]
+    value = np.sum(weight[better] * error**2)
+    slopes = 2.0 * weight[better] * error
+    up, down = (np.bincount(rows, slopes, len(y)) for rows in (worse, better))
+    assert_sums_of_pairs(found, (value, up, down), 1.0)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+@pytest.mark.parametrize("cap", [2.0, np.inf])
+@pytest.mark.parametrize("m", [100, 900])
+def test_ramp_of_scores_without_order(m, cap, width):
+    rng = np.random.default_rng(5)
+    y, s = rng.integers(0, 3, m).astype(float), rng.normal(size=m)
+    ptr = np.array([0, m], dtype=np.intp)
+    s[7] = np.nan  # forms no pair
+    order, lower = _segments.label_order(y, ptr)
+    values, gradient = _pair_losses.ramp(s, ptr, order, lower, None, 1.0, cap, width, 1)
+    kept = np.arange(m) != 7
+    ptr = np.array([0, m - 1], dtype=np.intp)
+    order, lower = _segments.label_order(y[kept], ptr)
+    expected = _pair_losses.ramp(s[kept], ptr, order, lower, None, 1.0, cap, width, 1)
+    np.testing.assert_allclose(values, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient[kept], expected[1], rtol=1e-12, atol=1e-12)
+    assert gradient[7] == 0.0
+
+
 @ragged
 @given(ragged_queries())
 def test_listnet(data):

@@ -262,7 +262,7 @@ def test_equal_scores_do_not_hold_a_stochastic_solver(loss):
     assert mixed.tolist() == [-1.0, 1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("size", [300, 500])  # where the hinges are sorted
+@pytest.mark.parametrize("size", [300, 900])  # on both sides of sorting
 @pytest.mark.parametrize("width", [0.0, 0.3])
 def test_lvq2_of_large_queries(size, width):
     rng = np.random.default_rng(size)

@@ -457,7 +457,7 @@ def test_owpc_of_scores_far_beyond_the_width(form, normalization, size):
     assert_allclose(gradient, slopes, rtol=1e-9, atol=1e-9)
 
 
-def test_a_little_beyond_what_sums_can_do_nothing_jumps():
+def test_nothing_jumps_where_scores_differ_much():
     for loss in (HingeLoss(width=0.5), LVQ2Loss(), OWPCLoss(width=0.5)):
         for limit in (1.0, 0.5):
             scores = SCORES.copy()
@@ -477,6 +477,39 @@ def test_squares_of_a_small_loss_beside_large_scores(weights):
     first = 3 * loss.place_weights(3)[0] / loss.place_weights(3).sum()
     assert_allclose(value, [first], rtol=1e-12)
     assert_allclose(gradient, [-2 * first, 2 * first, 0, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        PerceptronLoss(),
+        HingeLoss(),
+        HingeLoss(width=0.3),
+        SquaredHingeLoss(),
+        LVQ2Loss(0.7, margin=0.2),
+        LVQ2Loss(0.7, margin=0.2, width=0.3),
+        LVQ2Loss(0.3, margin=0.2, width=0.7),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [1e6, 1e12])
+def test_an_outlier_of_a_long_query_takes_no_digits_of_the_others(loss, size):
+    rng = np.random.default_rng(0)
+    y = np.append(2.0, rng.integers(0, 3, 899).astype(float))
+    scores = rng.normal(size=900)
+    weight = rng.uniform(0.5, 2.0, 900)
+    others, expected = loss.value_gradient(y[1:], scores[1:], [0, 899], weight[1:])
+    # The outlier is in order with all others, so that it costs nothing.
+    scores[0] = size
+    value, gradient = loss.value_gradient(y, scores, [0, 900], weight)
+    assert_allclose(value, others, rtol=1e-12)
+    assert_allclose(gradient[1:], expected, rtol=1e-12, atol=1e-11)
+    assert gradient[0] == 0.0
+    # In no order with any of them, it adds to what it pairs with; the best are left.
+    scores[0] = -size
+    _, gradient = loss.value_gradient(y, scores, [0, 900], weight)
+    best = y[1:] == 2.0
+    assert_allclose(gradient[1:][best], expected[best], rtol=1e-12, atol=1e-11)
 
 
 @pytest.mark.parametrize(("cap", "width"), [(1.0, 1e-17), (100.0, 1e-8), (3.0, 0.5)])
