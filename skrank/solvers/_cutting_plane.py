@@ -1,11 +1,13 @@
 """Cutting planes: convex objectives with kinks, minimised up to a known gap."""
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgeqrf, dormqr, dpotrf, dtrtrs
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank._core._finite import quiet
 from skrank._core._parameters import NonNegative, PositiveInt
 from skrank.solvers._base import (
     BaseSolver,
@@ -19,14 +21,21 @@ from skrank.solvers._base import (
 _HALVINGS, _SHARE = 2, 0.1
 # Planes that have not held the model up for this many iterations are dropped.
 _IDLE = 100
-# Relative accuracy of the model's minimum.
+# Relative accuracy of the minimum of the model.
 _ROUNDING = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
+# Normal equations are used where this share of each square is left.
+_DIGITS = 1e-6
+# Columns that LAPACK handles at once.
+_BLOCK = 32
 # Planes whose height at 0 is less exact than this share of the objective are not used;
 # the search goes this share of the way instead, again and again.
 _INEXACT, _BACK = 1e-5, 0.1
-# The model may be inexact by this share of the objective.
-_LIMIT = 0.1
+# Gaps of this many rounding errors of the model do not fall further, and must not be
+# above this share of the objective where all parameters are 0.
+_NOISE, _LIMIT = 2.0, 0.1
+# Iterations without any change after which there will be none.
+_STILL = 10
 
 
 class CuttingPlane(BaseSolver):
@@ -42,12 +51,14 @@ class CuttingPlane(BaseSolver):
     planes are put near the best parameters so far, which makes far fewer of them do
     (the exact line search of the source is cut short to two halvings).
 
-    Needs a penalty of every parameter, and raises an error where alpha is so small that
-    rounding errors, about 1e-16 / alpha times the squared length of a subgradient, come
-    near the objective. Its minimum is one only where the objective is
-    convex, as with linear scores and the losses that say so. Complexity: up to four
-    evaluations of the objective and O(t³) per iteration for the t planes that hold the
-    model up, of which there are about as many as parameters at most.
+    Needs a penalty of every parameter. Where rounding hides what is left of the gap, it
+    stops with a warning, or with an error if that is much. Rounding errors are about
+    1e-16 times the length of a subgradient, divided by the root of alpha, times the
+    root of the objective: large features and a small alpha make them large. Its minimum
+    is one only where the objective is convex, as with linear scores and the losses that
+    say so. Complexity: up to four evaluations of the objective and O(d t²) for every
+    plane that joins or leaves the t planes that hold the model up; of these there are
+    at most one more than the d parameters.
 
     Parameters
     ----------
@@ -98,32 +109,38 @@ class CuttingPlane(BaseSolver):
         run = _Run(objective, params)
         announce_start(monitor, np.array(params), run.value)
         # No other place is lower as soon as the penalty outweighs the loss.
-        run.evaluate(np.zeros_like(run.best), touch=True)
+        run.at_zero, _ = run.evaluate(np.zeros_like(run.best), touch=True)
         history: list[float] = []
-        gap, converged = np.inf, False
-        while not converged and len(history) < self.max_iter:
-            run.check_rounding()
-            lowest = run.model.minimise()
-            gap = run.value - run.model.bound
-            run.check_convex(gap)
-            if gap <= run.share(self.tol):
+        converged, why = False, f"after max_iter={self.max_iter} iterations with"
+        while len(history) < self.max_iter:
+            lowest = run.minimised()
+            if run.gap <= run.share(self.tol):
                 converged = True
+                break
+            if run.is_stuck():
+                why = f"after {len(history)} iterations, because rounding leaves"
                 break
             run.search(lowest)
             history.append(run.value)
             if monitor is not None and monitor(run.best, len(history), run.value):
                 converged = True
+                break
         if not converged:
+            remedy = (
+                "raise max_iter or alpha"
+                if len(history) == self.max_iter
+                else "raise alpha"
+            )
             warnings.warn(
-                f"CuttingPlane stopped after max_iter={self.max_iter} iterations with "
-                f"the objective {run.value:.6g} up to {gap:.2g} above its minimum, "
-                f"more than tol={self.tol:g} of it; raise max_iter or alpha, or scale "
-                "the features",
+                f"CuttingPlane stopped {why} "
+                f"the objective {run.value:.6g} up to {run.gap:.2g} above its minimum, "
+                f"more than tol={self.tol:g} of it; {remedy}, or scale the features",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        gap = max(float(run.value - run.model.bound), 0.0)
-        return SolverResult(run.best, len(history), run.value, converged, history, gap)
+        return SolverResult(
+            run.best, len(history), run.value, converged, history, max(run.gap, 0.0)
+        )
 
 
 class _Run:
@@ -139,12 +156,17 @@ class _Run:
             )
         self.model = _Model(np.sqrt(self.penalty))
         self.inexact = False  # whether the latest plane was
+        self.at_zero = np.inf  # objective where all parameters are 0
+        self.state, self.still = None, 0  # for so many iterations
         self.value = np.inf
         self.best = np.array(params, dtype=np.float64)
         self.evaluate(self.best, touch=True)
 
     def evaluate(self, params, touch=False):
-        """Return the gradient; ``touch`` adds the plane that touches the loss there."""
+        """Return the objective and its gradient.
+
+        ``touch`` adds the plane that touches the loss there.
+        """
         value, gradient = finite_value_gradient(self.objective, params)
         if value < self.value:
             self.value, self.best = value, params
@@ -155,8 +177,8 @@ class _Run:
             error = _EPS * max(abs(value), abs(rise))
             self.inexact = error > _INEXACT * abs(self.value)
             if not self.inexact:
-                self.model.add(value - 0.5 * shrunk @ params - rise, slope)
-        return gradient
+                self.model.add(value - 0.5 * shrunk @ params - rise, slope, error)
+        return value, gradient
 
     def share(self, part):
         """Return a part of the objective, or the rounding of the model where it is 0.
@@ -164,23 +186,40 @@ class _Run:
         No gap is a part of 0: losses without a margin are 0 where all scores are equal,
         with slopes that are not.
         """
-        return part * abs(self.value) if self.value else self._rounding()
+        return part * abs(self.value) if self.value else _NOISE * self.model.rounding
 
-    def check_rounding(self):
-        """Raise an error where the model is less exact than the objective is large.
+    @property
+    def gap(self):
+        """How far the objective is above its minimum at most."""
+        return float(self.value - self.model.bound)
 
-        Its minimum balances squared lengths of slopes, divided by alpha.
-        """
-        # Without any plane, none was exact enough.
-        rounding = self._rounding() if len(self.model.weights) else np.inf
-        if rounding == np.inf or rounding > self.share(_LIMIT):
+    def minimised(self):
+        """Return where the model is lowest."""
+        # Without any plane, none was exact enough; lengths of others may overflow.
+        if not (len(self.model.slopes) and np.isfinite(self.model.size())):
             raise self._too_small()
+        lowest = self.model.minimise()
+        self._check_convex()
+        return lowest
 
-    def check_convex(self, gap):
+    def is_stuck(self):
+        """Whether rounding hides what is left; raise an error where that is much."""
+        # Without rounding, every plane that is added raises the bound.
+        state = (self.value, self.model.bound)
+        self.still = self.still + 1 if state == self.state else 0
+        self.state = state
+        seen = self.gap > _NOISE * self.model.rounding
+        if seen and not self.inexact and self.still < _STILL:
+            return False
+        if self.gap > _LIMIT * abs(self.at_zero):
+            raise self._too_small()
+        return True
+
+    def _check_convex(self):
         """Raise an error where the objective is below what bounds a convex one."""
-        if gap >= -self.share(1e-3):
+        if self.gap >= -self.share(1e-3):
             return
-        if self._rounding() > self.share(1e-4):
+        if self.model.rounding > self.share(1e-4):
             raise self._too_small()
         name = getattr(self.objective, "loss_name", "the objective")
         raise ValueError(
@@ -189,18 +228,13 @@ class _Run:
             "much in size for double precision, and X must be scaled"
         )
 
-    def _rounding(self):
-        lengths = np.sqrt(self.model.gram.diagonal())
-        if not np.isfinite(lengths).all():
-            return np.inf
-        return _EPS * float(self.model.weights @ lengths) ** 2
-
     def _too_small(self):
         alpha = getattr(self.objective, "alpha", self.penalty.min())
         name = getattr(self.objective, "loss_name", "the objective")
+        rounding = f"about {self.model.rounding:.2g}"
         return ValueError(
             f"solver: CuttingPlane cannot minimise {name} with alpha={alpha:g}, "
-            f"because rounding errors of its model, about {self._rounding():.2g}, are "
+            f"because rounding errors of its model, {rounding}, are "
             f"too large for the objective, {self.value:.2g}; alpha must be raised, "
             "or X must be scaled, unless another solver is used"
         )
@@ -209,17 +243,17 @@ class _Run:
         """Go towards the minimum of the model, and add planes on the way."""
         start = self.best
         way = lowest - start
-        gradient = self.evaluate(lowest, touch=True)
-        while self.inexact and way.any():
+        _, gradient = self.evaluate(lowest, touch=True)
+        while self.inexact and (lowest != start).any():
             way = _BACK * way
             lowest = start + way
-            gradient = self.evaluate(lowest, touch=True)
+            _, gradient = self.evaluate(lowest, touch=True)
         if gradient @ way <= 0:
             return
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            if self.evaluate(start + middle * way) @ way > 0:
+            if self.evaluate(start + middle * way)[1] @ way > 0:
                 high = middle
             else:
                 low = middle
@@ -229,117 +263,224 @@ class _Run:
 class _Model:
     r"""The highest of some planes plus the penalty, minimised by its dual.
 
-    .. math:: \max_{a \ge 0,\ \sum a = 1} \; c^T a
+    .. math:: \min_w \; \max_i (c_i + s_i^T w) + \tfrac{1}{2} \lVert w \rVert^2
+              = \max_{a \ge 0,\ \sum a = 1} \; c^T a
               - \tfrac{1}{2} \lVert S^T a \rVert^2
 
     with the constants c of the planes, and their slopes, divided by the roots of the
-    penalty, in the rows of S.
+    penalty, in the rows of S; w is multiplied by these roots.
     """
 
     def __init__(self, root):
         self.root = root
         self.slopes = np.empty((0, len(root)))
         self.constants = np.empty(0)
-        self.gram = np.empty((0, 0))
+        self.errors = np.empty(0)  # of the constants
         self.weights = np.empty(0)
         self.idle = np.empty(0, dtype=np.intp)
         self.bound = -np.inf  # below the minimum of the objective
+        self.rounding = np.inf  # of the bound
 
-    def add(self, constant, slope):
-        """Add a plane."""
-        slope = slope / self.root
-        products = self.slopes @ slope
-        self.slopes = np.vstack([self.slopes, slope])
+    def add(self, constant, slope, error):
+        """Add a plane whose constant is known up to an error."""
+        with quiet():
+            self.slopes = np.vstack([self.slopes, slope / self.root])
         self.constants = np.append(self.constants, constant)
-        corner = np.array([[slope @ slope]])
-        self.gram = np.block(
-            [[self.gram, products[:, None]], [products[None, :], corner]]
-        )
+        self.errors = np.append(self.errors, error)
         self.weights = np.append(self.weights, 0.0 if len(self.weights) else 1.0)
         self.idle = np.append(self.idle, 0)
 
+    def size(self):
+        """Return the root of the sum of squares of all slopes."""
+        with quiet():
+            return np.linalg.norm(self.slopes)
+
     def minimise(self):
         """Return where the model is lowest, and raise the bound to its minimum."""
-        self.weights = simplex_maximum(self.gram, self.constants, self.weights)
-        direction = self.weights @ self.slopes
-        height = self.constants @ self.weights - 0.5 * direction @ direction
-        self.bound = max(self.bound, height)
+        found = simplex_maximum(self.slopes, self.constants, self.weights)
+        self.weights = found.weights
+        error = _EPS * (found.weights @ np.linalg.norm(self.slopes, axis=1))
+        self.rounding = float(
+            found.weights @ self.errors + error * (np.linalg.norm(found.place) + error)
+        )
+        self.bound = max(self.bound, found.value - self.rounding)
         self.idle = np.where(self.weights > 0, 0, self.idle + 1)
         if (self.idle > _IDLE).any():
             self._keep(self.idle <= _IDLE)
-        return -direction / self.root
+        return found.place / self.root
 
     def _keep(self, kept):
         self.slopes, self.constants = self.slopes[kept], self.constants[kept]
-        self.gram = self.gram[np.ix_(kept, kept)]
-        self.weights, self.idle = self.weights[kept], self.idle[kept]
+        self.errors, self.idle = self.errors[kept], self.idle[kept]
+        self.weights = self.weights[kept]
+
+
+class _Lowest(NamedTuple):
+    """The weights of planes, the place where these are balanced, and the dual."""
+
+    weights: np.ndarray
+    place: np.ndarray
+    value: float
 
 
 def simplex_maximum(
-    gram: np.ndarray, linear: np.ndarray, start: np.ndarray
-) -> np.ndarray:
-    r"""Maximise a concave quadratic function over the simplex by active sets.
+    slopes: np.ndarray, constants: np.ndarray, start: np.ndarray
+) -> _Lowest:
+    r"""Maximise the dual of the highest of some planes by active sets.
 
-    .. math:: \max_{a \ge 0,\ \sum a = 1} \; c^T a - \tfrac{1}{2} a^T G a
+    .. math:: \max_{a \ge 0,\ \sum a = 1} \; c^T a
+              - \tfrac{1}{2} \lVert S^T a \rVert^2
 
     Numbers that are not 0 are solved for as if only their sum were fixed. Where one of
     them would fall below 0, it stays there; where another one would raise the function,
-    it joins them.
+    it joins them, until rounding hides what that brings.
 
     Parameters
     ----------
-    gram : ndarray of shape (n, n)
-        Positive semidefinite matrix G.
-    linear : ndarray of shape (n,)
+    slopes : ndarray of shape (n, d)
+        Matrix S.
+    constants : ndarray of shape (n,)
         Vector c.
     start : ndarray of shape (n,)
         Numbers of at least 0 whose sum is 1.
 
     Returns
     -------
-    ndarray of shape (n,)
-        The numbers a. Complexity: O(p³) per change for p numbers above 0.
+    _Lowest
+        The numbers a, the place :math:`w = -S^T a`, and the maximum. Complexity:
+        O(d p²) per change for p numbers above 0.
     """
     weights, held = start, start > 0
-    # In units in which no entry of the matrix is above 1, whose rounding errors are
-    # known, and which the row of ones for the sum can stand beside.
-    unit = max(1.0, gram.diagonal().max())
-    lengths = np.sqrt(gram.diagonal() / unit)
-    gram, linear = gram / unit, linear / unit
+    lengths = np.linalg.norm(slopes, axis=1)
+    best = None
     for _ in range(100 + 10 * len(start)):
         chosen = np.flatnonzero(held)
-        # Planes may repeat, which makes the matrix singular but for the ridge.
-        square = gram[np.ix_(chosen, chosen)] + _ROUNDING * np.eye(len(chosen))
-        found, level = _with_fixed_sum(square, linear[chosen])
+        found, place = _balanced(slopes[chosen], constants[chosen], lengths[chosen])
         now = weights[chosen]
-        falling = found < 0
-        if falling.any():
+        weights = np.zeros_like(weights)
+        if place is None:
+            falling = found < 0
             steps = np.full(len(chosen), np.inf)
             steps[falling] = now[falling] / (now[falling] - found[falling])
             first = int(np.argmin(steps))
             now = np.maximum(now + steps[first] * (found - now), 0.0)
             now[first] = 0.0
-            weights = np.zeros_like(weights)
             weights[chosen] = now / now.sum()
             held[chosen[first]] = False
             continue
-        weights = np.zeros_like(weights)
         weights[chosen] = found / found.sum()
-        gain = linear - gram @ weights - level
-        gain[chosen] = -np.inf
-        best = int(np.argmax(gain))
-        rounding = 8.0 * _EPS * lengths[best] * (weights @ lengths)
-        if gain[best] <= _ROUNDING * max(1.0 / unit, abs(level)) + rounding:
+        heights = constants + slopes @ place
+        value = _dual(slopes, weights, place, heights)
+        if best is not None and value <= best.value:
             break
-        held[best] = True
-    return weights
+        best = _Lowest(weights, place, value)
+        highest = int(np.argmax(heights))
+        if held[highest] or heights[highest] - weights @ heights <= _ROUNDING * abs(
+            value
+        ):
+            break
+        held[highest] = True
+    assert best is not None  # a single plane is balanced
+    return best
 
 
-def _with_fixed_sum(gram, linear):
-    """Return the best numbers of any sign with the sum 1, and the multiplier."""
-    n = len(linear)
-    system = np.ones((n + 1, n + 1))
-    system[:n, :n] = gram
-    system[n, n] = 0.0
-    found = np.linalg.solve(system, np.append(linear, 1.0))
-    return found[:n], found[n]
+def _dual(slopes, weights, place, heights):
+    r"""Return the dual at weights that balance the planes at about this place.
+
+    Their mean plus the penalty is at any place above its minimum by half the squared
+    distance from there. So the heights and the distance, which is near 0, are enough;
+    the squared length of the mean slope has no digits where slopes are large.
+    """
+    away = place + weights @ slopes
+    return float(weights @ heights + 0.5 * (place @ place) - 0.5 * (away @ away))
+
+
+def _balanced(slopes, constants, lengths):
+    """Return the best numbers of any sign with the sum 1, and the place that they give.
+
+    All planes are equally high there, which a second step sees to as far as digits go.
+    The place is None where a number is below 0.
+    """
+    if len(slopes) == 1:
+        return np.ones(1), -slopes[0]
+    shortest = int(np.argmin(lengths))
+    others = np.arange(len(lengths)) != shortest
+    anchor, apart = slopes[shortest], slopes[others] - slopes[shortest]
+    rise = constants[others] - constants[shortest]
+    factors = _Products.of(apart)
+    if factors is None:
+        # Planes may depend on others, which only the ridge tells apart.
+        sizes = lengths[others] + lengths[shortest]
+        ridge = np.diag(_EPS * np.where(sizes > 0, sizes, 1.0))
+        factors = _Reflections(np.vstack([apart.T, ridge]))
+    along = factors.along(anchor) - factors.solve_transposed(rise)
+    found = np.empty(len(lengths))
+    found[others] = factors.solve(-along)
+    found[shortest] = 1.0 - found[others].sum()
+    if (found < 0).any():
+        return found, None
+    place = factors.combined(along)[: len(anchor)] - anchor
+    step = factors.solve_transposed(rise + apart @ place)
+    return found, place - factors.combined(step)[: len(anchor)]
+
+
+class _Factors:
+    """The factors Q R of a tall matrix, R being triangular; Q is not formed."""
+
+    triangle: np.ndarray
+
+    def solve(self, right):
+        """Return the product of the inverse of R and a vector."""
+        return dtrtrs(self.triangle, right)[0]
+
+    def solve_transposed(self, right):
+        """Return the product of the inverse of the transpose of R and a vector."""
+        return dtrtrs(self.triangle, right, trans=1)[0]
+
+
+class _Products(_Factors):
+    """Factors by the products of the columns, which squares the condition number."""
+
+    def __init__(self, rows, triangle):
+        self.rows, self.triangle = rows, triangle
+
+    @classmethod
+    def of(cls, rows):
+        """Return the factors, or None where too few digits would be left."""
+        if len(rows) > rows.shape[1]:
+            return None
+        gram = rows @ rows.T
+        triangle, failed = dpotrf(gram)
+        left = triangle.diagonal() ** 2 >= _DIGITS * gram.diagonal()
+        return None if failed or not left.all() else cls(rows, triangle)
+
+    def along(self, vector):
+        """Return the product of the transpose of Q and a vector."""
+        return self.solve_transposed(self.rows @ vector)
+
+    def combined(self, vector):
+        """Return the product of Q and a vector."""
+        return self.solve(vector) @ self.rows
+
+
+class _Reflections(_Factors):
+    """Factors by reflections, which are exact up to the size of each column."""
+
+    def __init__(self, matrix):
+        self.shape = matrix.shape
+        n = matrix.shape[1]
+        self.packed, self.scales, _, _ = dgeqrf(matrix, lwork=_BLOCK * n)
+        self.triangle = self.packed[:n]
+
+    def along(self, vector):
+        """Return the product of the transpose of Q and a vector, filled up by 0."""
+        return self._times(vector, "T")[: self.shape[1]]
+
+    def combined(self, vector):
+        """Return the product of Q and a vector."""
+        return self._times(vector, "N")
+
+    def _times(self, vector, trans):
+        column = np.zeros((self.shape[0], 1))
+        column[: len(vector), 0] = vector
+        return dormqr("L", trans, self.packed, self.scales, column, _BLOCK)[0][:, 0]

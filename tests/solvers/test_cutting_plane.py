@@ -1,5 +1,7 @@
 """Cutting planes: the minimum of the model, known gaps, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,7 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank.datasets import make_ranking
 from skrank.exceptions import TrainingDataWarning
 from skrank.losses import MCELoss, OWPCLoss
-from skrank.rankers import OWPC, EnergyRanker, LogisticRanker, RankSVM
+from skrank.rankers import (
+    OWPC,
+    SVMMAP,
+    SVMNDCG,
+    EnergyRanker,
+    LogisticRanker,
+    RankSVM,
+)
 from skrank.solvers import CuttingPlane, SmoothingHomotopy
 from skrank.solvers._cutting_plane import _Model, simplex_maximum
 
@@ -82,12 +91,12 @@ def test_the_minimum_of_the_model_meets_its_conditions(seed):
     n = int(rng.integers(1, 12))
     S = rng.normal(size=(n, int(rng.integers(1, 6))))
     S[n // 2] = S[0]  # planes may repeat
-    gram, linear = S @ S.T, rng.normal(size=n)
+    linear = rng.normal(size=n)
     start = np.eye(n)[rng.integers(n)]
-    weights = simplex_maximum(gram, linear, start)
+    weights = simplex_maximum(S, linear, start).weights
     assert weights.min() >= 0.0
     assert_allclose(weights.sum(), 1.0)
-    slope = linear - gram @ weights
+    slope = linear - S @ (weights @ S)
     assert slope.max() - slope[weights > 0].min() < 1e-8
 
 
@@ -198,19 +207,20 @@ def test_what_is_not_convex_is_refused():
 def test_small_penalties_reach_their_minimum(data, hinge):
     found = [
         RankSVM(hinge=hinge, alpha=alpha, solver=CuttingPlane(tol=1e-6)).fit(*data)
-        for alpha in (1e-7, 1e-9)
+        for alpha in (1e-7, 1e-18)
     ]
     assert all(ranker.converged_ for ranker in found)
     # The penalty no longer matters, where documents of some pairs are out of order.
     assert_allclose(found[0].coef_, found[1].coef_, rtol=5e-3, atol=5e-3)
 
 
-@pytest.mark.parametrize("alpha", [1e-18, 1e-50, 1e-150, 1e-300, 1e-310, 5e-324])
+@pytest.mark.parametrize("alpha", [1e-40, 1e-50, 1e-150, 1e-300, 1e-310, 5e-324])
 @pytest.mark.parametrize("ranker", [RankSVM(), RankSVM(hinge="linear"), OWPC()])
 def test_penalties_that_rounding_hides_are_refused_by_name(data, ranker, alpha):
     ranker = clone(ranker).set_params(alpha=alpha, solver=CuttingPlane())
     message = (
         rf"cannot minimise \w+ with alpha={alpha:g}, because rounding .* must be r"
+        r"|\w+ became inf, because scores .*; scale the features or raise alpha"
     )
     with pytest.raises(ValueError, match=message):
         ranker.fit(*data)
@@ -246,3 +256,66 @@ def test_losses_that_say_so_are_not_minimised(data):
     ranker = EnergyRanker(loss=MCELoss(), solver=CuttingPlane(), alpha=0.01)
     with pytest.raises(TypeError, match="needs a convex loss, and MCELoss is not"):
         ranker.fit(*data)
+
+
+def _of_sizes(seed):
+    """Features of very different and large sizes."""
+    rng = np.random.default_rng(seed)
+    sizes = 10.0 ** np.append(rng.uniform(-2, 6, 4), 7)
+    X = rng.normal(size=(20, 5))
+    return X, sizes, rng.integers(0, 3, 20), np.sort(rng.integers(0, 3, 20))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("ranker", [OWPC(), SVMMAP(), SVMNDCG()])
+@pytest.mark.parametrize("alpha", [1e-5, 1e-2, 10.0])
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.TrainingDataWarning")
+def test_few_iterations_reach_the_minimum_for_features_of_any_size(seed, ranker, alpha):
+    X, sizes, y, groups = _of_sizes(seed)
+    ranker = clone(ranker).set_params(alpha=alpha, solver=CuttingPlane(max_iter=200))
+    with warnings.catch_warnings():
+        # Losses of 0 are known up to rounding alone.
+        warnings.filterwarnings("ignore", "CuttingPlane stopped .* rounding leaves")
+        ranker.fit(X * sizes, y, groups)
+    assert ranker.n_iter_ < 200
+    assert ranker.gap_ <= max(1.1e-4 * ranker.loss_curve_[-1], 1e-5)
+
+
+def test_places_balance_planes_of_very_different_lengths():
+    # The first two meet where the first coordinate is 1e-9, whose share of the squared
+    # length is lost in their products.
+    slopes = np.array([[1e9, 1.0], [-1e9, 1.0], [1.0, -1e-3]])
+    constants = np.array([-1.0, 1.0, -5.0])
+    found = simplex_maximum(slopes, constants, np.array([1.0, 0.0, 0.0]))
+    assert_allclose(found.weights, [0.5, 0.5, 0.0], atol=1e-12)
+    assert_allclose(found.place, [1e-9, -1.0], rtol=1e-12)
+    assert_allclose(found.value, -0.5, rtol=1e-9)
+
+
+def test_as_many_planes_as_needed_hold_the_model_up():
+    # Planes that differ in nothing must not share the weight.
+    slopes = np.repeat(np.array([[1e8, 1.0], [-1e8, 1.0]]), 20, axis=0)
+    found = simplex_maximum(slopes, np.zeros(40), np.eye(40)[0])
+    assert (found.weights > 0).sum() <= 3
+
+
+def test_it_stops_where_rounding_leaves_a_gap():
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(60, 4)), rng.normal(size=60)
+    with pytest.warns(
+        ConvergenceWarning, match="because rounding leaves the objective"
+    ):
+        found = CuttingPlane(tol=0.0).solve(Absolute(A, b, 1.0), np.zeros(4), rng)
+    assert not found.converged
+    assert found.n_iter < 100
+    assert 0 < found.gap < 1e-13
+
+
+@pytest.mark.parametrize("ranker", [OWPC(), SVMMAP(), RankSVM(hinge="linear")])
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.TrainingDataWarning")
+def test_huge_features_are_refused_or_warned_of(ranker):
+    X, _, y, groups = _of_sizes(0)
+    ranker = clone(ranker).set_params(solver=CuttingPlane())
+    remedy = r"X must be scaled|scale the features"
+    with pytest.raises((ValueError, ConvergenceWarning), match=remedy):
+        ranker.fit(X * 1e150, y, groups)
