@@ -168,6 +168,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         n_threads = effective_n_threads(self.n_jobs)
         with own_names(self, loss, self._names_in_loss):
             objective = self._objective(energy, loss, data, n_threads)
+        _check_n_columns(energy, loss, getattr(objective, "prepared", None))
 
         def scores_of(params, rows):
             return self._model_scores(energy, loss, params, rows.X, rows.ptr)
@@ -353,6 +354,21 @@ def _check_n_scores(energy, loss) -> None:
             f"energy gives {n_scores} scores for each document (n_weights={n_scores}), "
             f"but {type(loss).__name__} compares one; set n_weights=1, or the loss to "
             "CDNLoss()"
+        )
+
+
+def _check_n_columns(energy, loss, prepared) -> None:
+    """Refuse an energy that makes another number of scores than the loss compares."""
+    needed = getattr(prepared, "n_columns", None)
+    if needed is None or energy.labels_ is not None:
+        return
+    accepted = (1, 2) if loss.weighs_scores else (needed,)
+    if energy.n_outputs not in accepted:
+        scores = "score" if energy.n_outputs == 1 else "scores"
+        raise ValueError(
+            f"energy and loss do not fit each other: {type(energy).__name__} makes "
+            f"{energy.n_outputs} {scores} for each document, and {type(loss).__name__} "
+            f"takes {' or '.join(map(str, accepted))} with these grades"
         )
 
 

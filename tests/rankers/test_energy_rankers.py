@@ -10,9 +10,16 @@ from sklearn.linear_model import Ridge
 from skrank._core._queries import QueryIndex
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
-from skrank.energies import KernelEnergy
+from skrank.energies import KernelEnergy, LinearEnergy, MLPEnergy, ThresholdEnergy
 from skrank.exceptions import TrainingDataWarning
-from skrank.losses import ListNetLoss, ListwiseEnergyLoss
+from skrank.losses import (
+    BPRLoss,
+    CDNLoss,
+    ListNetLoss,
+    ListwiseEnergyLoss,
+    SquaredHingeLoss,
+    ThresholdLoss,
+)
 from skrank.metrics import ndcg_score
 from skrank.rankers import (
     EnergyListwise,
@@ -435,7 +442,10 @@ def test_whitening_at_all_thresholds_moves_no_minimum(graded):
     ("ranker", "parameter"),
     [
         (EnergyPointwise(gamma=1e300), "gamma of SquareExponentialLoss"),
-        (EnergyPairwise(margin=1e300), "margin of LVQ2Loss"),
+        (
+            EnergyRanker(loss=SquaredHingeLoss(margin=1e300)),
+            "margin of SquaredHingeLoss",
+        ),
     ],
     ids=["gamma", "margin"],
 )
@@ -443,3 +453,20 @@ def test_parameters_that_make_a_loss_overflow_are_named(ranker, parameter):
     data = make_ranking(n_queries=5, random_state=0)
     with pytest.raises(ValueError, match=f"; lower {parameter}, which is 1e\\+300$"):
         ranker.fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("energy", "loss", "told"),
+    [
+        (ThresholdEnergy(n_thresholds=3), ThresholdLoss(), "ThresholdEnergy makes 3"),
+        (LinearEnergy(), ThresholdLoss(), "LinearEnergy makes 1"),
+        (ThresholdEnergy(), BPRLoss(), "BPRLoss takes 1 with"),
+        (MLPEnergy((2,), n_outputs=3), ListNetLoss(), "ListNetLoss takes 1 with"),
+        (MLPEnergy((2,), n_outputs=3), CDNLoss(), "CDNLoss takes 1 or 2 with"),
+    ],
+)
+def test_energies_make_as_many_scores_as_the_loss_takes(energy, loss, told, graded):
+    ranker = EnergyRanker(energy=energy, loss=loss, max_iter=2, random_state=0)
+    with pytest.raises(ValueError, match="energy and loss do not fit") as caught:
+        ranker.fit(*graded)
+    assert told in str(caught.value)
