@@ -33,7 +33,9 @@ def in_full_tiles(rows: Any) -> Any:
     """Return rows with zeros after them, up to a multiple of the rows of BLAS's tiles.
 
     A matrix product rounds rows in a tile that is not full in another way. With full
-    tiles alone, what a row gives does not depend on its place or on other rows.
+    tiles alone, in the rows of the result and in its columns, what a row gives does not
+    depend on its place or on other rows, but for products so small that OpenBLAS has
+    loops of their own for them.
 
     Parameters
     ----------

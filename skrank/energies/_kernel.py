@@ -16,7 +16,7 @@ from skrank._core._inner import parameters_of
 from skrank._core._messages import shown, words_of
 from skrank._core._parameters import PositiveInt, invalid_parameter
 from skrank._core._threads import blas_threads, n_threads_for, others_after_fork
-from skrank.energies._blocks import map_blocks, row_blocks
+from skrank.energies._blocks import in_full_tiles, map_blocks, row_blocks
 from skrank.energies._linear import LinearEnergy
 
 
@@ -45,9 +45,14 @@ def _kernel_of_landmarks(nystroem: Any, X) -> np.ndarray:
     """Return the matrix of the kernel between the rows that a map will draw."""
     rng = check_random_state(deepcopy(nystroem.random_state))
     landmarks = X[rng.permutation(X.shape[0])[: nystroem.n_components]]
+    return _kernel_values(nystroem, landmarks)
+
+
+def _kernel_values(nystroem: Any, X, landmarks=None) -> np.ndarray:
+    """Return the kernel of a map between rows and landmarks, or among the rows."""
     parameters = nystroem._get_kernel_params()
     return pairwise_kernels(
-        landmarks, metric=nystroem.kernel, filter_params=True, **parameters
+        X, landmarks, metric=nystroem.kernel, filter_params=True, **parameters
     )
 
 
@@ -231,9 +236,18 @@ class KernelEnergy(LinearEnergy):
         work = n * n_landmarks * (0.1 * (X.shape[1] + n_landmarks) + 5.0)
         n_threads = n_threads_for(work, self.n_jobs, python_threads=True)
 
+        # The map magnifies rounding up to a million times. Functions of the user are
+        # called for no other rows than those there are.
+        filled = (lambda part: part) if callable(self.kernel) else in_full_tiles
+        landmarks = filled(self.map_.components_)
+        whitening = in_full_tiles(self.map_.normalization_).T
+
         def features(block):
+            rows = self._writeable(X[block])
             with quiet():
-                return self.map_.transform(self._writeable(X[block]))
+                values = _kernel_values(self.map_, filled(rows), landmarks)
+                mapped = in_full_tiles(values[:, :n_landmarks]) @ whitening
+            return mapped[: rows.shape[0], :n_landmarks]
 
         if callable(self.kernel):  # nobody said that it may run on several threads
             parts = map(features, blocks)

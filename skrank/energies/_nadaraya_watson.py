@@ -226,14 +226,15 @@ class NadarayaWatsonEnergy(BaseEnergy):
     def _local(self, params, X, leave_out):
         """Function of a block: averages, and the shares of the landmarks in them."""
         params = np.asarray(params, dtype=np.float64)
-        landmarks = self.X_ * params
-        half = 0.5 * np.einsum("ij,ij->i", landmarks, landmarks)
+        n_landmarks = len(self.X_)
+        landmarks = in_full_tiles(self.X_ * params)
+        half = 0.5 * np.einsum("ij,ij->i", landmarks, landmarks)[:n_landmarks]
 
         def local(block):
             rows = X[block]
             # The square of the row itself is the same for all landmarks.
             scaled = in_full_tiles(rows[:, : len(params)] * params)
-            share = (scaled @ landmarks.T)[: len(rows)]
+            share = (scaled @ landmarks.T)[: len(rows), :n_landmarks]
             share -= half
             if leave_out and len(half) > 1:
                 own = rows[:, -1].astype(np.intp)

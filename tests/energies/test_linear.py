@@ -158,13 +158,56 @@ def test_kernels_of_histograms(kernel, X):
     np.testing.assert_allclose(features, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_only_landmarks_must_have_a_finite_kernel_at_first(X, seed):
+    X[5] = 1e150  # whose third power is not finite
+    energy = KernelEnergy(kernel="poly", n_components=25)
+    drawn = np.random.RandomState(seed).permutation(60)[:25]
+    rng = np.random.RandomState(seed)
+    if 5 in drawn:
+        with pytest.raises(NotFiniteError, match="not finite between some rows"):
+            energy.setup(X, rng)
+    else:
+        energy.setup(X, rng)
+        assert energy.map_.component_indices_.tolist() == drawn.tolist()
+
+
+@pytest.mark.parametrize("n_components", [40, None])
+@pytest.mark.parametrize("kernel", ["cosine", "poly", "rbf", "additive_chi2"])
+def test_features_of_a_kernel_do_not_depend_on_other_rows(kernel, n_components):
+    """More landmarks than features magnify rounding, in all of these but "rbf"."""
+    X = np.abs(np.random.default_rng(0).normal(size=(301, 6)))
+    energy = KernelEnergy(kernel=kernel, n_components=n_components)
+    features = energy.setup(X, np.random.RandomState(0)).transform(X)
+    for start, end in ((0, 1), (7, 12), (100, 131), (250, 301)):
+        found = energy.transform(X[start:end])
+        # Small products of OpenBLAS may round otherwise by the last bits.
+        np.testing.assert_allclose(found, features[start:end], rtol=1e-13, atol=1e-13)
+
+
+def test_a_function_as_kernel_sees_no_other_rows(X):
+    seen = []
+
+    def kernel(a, b):
+        seen.append(a.copy())
+        return rbf_kernel_of_two(a, b)
+
+    energy = KernelEnergy(kernel=kernel, n_components=4)
+    energy.setup(X, np.random.RandomState(0))
+    seen.clear()
+    assert energy.transform(X[:3]).shape == (3, 4)
+    np.testing.assert_array_equal(np.unique(seen, axis=0), np.unique(X[:3], axis=0))
+
+
 @pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
 def test_histograms_are_not_negative(kernel, X, monkeypatch):
     monkeypatch.setattr(_kernel, "_BLOCK_VALUES", 1)
     counts = np.abs(X)
+    counts[:4, 1] = 0.0
     energy = KernelEnergy(kernel=kernel).setup(counts, np.random.RandomState(0))
-    counts[7, 2] = -3.0
-    message = f"X: kernel='{kernel}' .* numbers >= 0, got -3 in row 7; scale"
+    assert np.isfinite(energy.transform(counts)).all()
+    counts[7, 2] = -0.5
+    message = f"X: kernel='{kernel}' .* numbers >= 0, got -0.5 in row 7; scale"
     for use in (energy.setup, energy.transform):
         with pytest.raises(ValueError, match=message):
             use(counts)
