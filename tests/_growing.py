@@ -13,14 +13,17 @@ from skrank.trees import BinMapper, _grower
 MOST = 7
 
 
-def make_grower(X, *, categorical=None, monotonic=None):
-    mapper = BinMapper(categorical_features=categorical).fit(X)
+def make_grower(X, *, categorical=(), monotonic=None, alone=()):
+    """Levels of ``categorical`` go left in sets, and those of ``alone`` one by one."""
+    mapper = BinMapper(categorical_features=[*categorical, *alone]).fit(X)
+    kind = mapper.is_categorical_.astype(np.uint8)
+    kind[list(alone)] = 2
     monotonic = np.zeros(X.shape[1]) if monotonic is None else np.asarray(monotonic)
     return mapper, _grower.Grower(
         mapper.transform(X),
         len(X),
         mapper.n_bins_,
-        mapper.is_categorical_.view(np.uint8),
+        kind,
         monotonic.astype(np.int8),
     )
 
@@ -68,6 +71,15 @@ def subsets(column):
     for size in range(1, len(values)):
         for chosen in combinations(values, size):
             yield np.isin(column, chosen) | (np.isnan(column) & np.isnan(chosen).any())
+
+
+def singles(column):
+    """Every way to part one category from all others, or missing values from all."""
+    missing = np.isnan(column)
+    for value in np.unique(column[~missing]):
+        yield column == value
+        yield (column != value) & ~missing
+    yield ~missing
 
 
 def cuts(column):

@@ -163,7 +163,7 @@ class _Way:
             if before.slope >= 0.0:
                 break
             behind = self.at(_LONGER * before.step)
-            if behind.slope >= 0.0 or not behind.value < before.value:
+            if behind.slope > 0.0 or not behind.value < before.value:
                 return before, behind
             before = behind
         return before, before

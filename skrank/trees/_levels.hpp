@@ -224,7 +224,12 @@ class LevelFinder : public SplitFinder {
             sum += own;
             left[i] = alone(f) ? own : sum;
         }
-        if (alone(f)) left[n] = sum;
+        if (alone(f)) {
+            // Rows of a level may show in no sum, and it is one of the others.
+            sum = 0;
+            for (int b = 0; b < n_bins[f]; b++) sum += h[b];
+            left[n] = sum;
+        }
         for (int i = 0; i < number_of_sums(f, sums) && missing_first; i++) {
             left[i] = sum - left[i];
         }

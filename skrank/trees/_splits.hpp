@@ -394,9 +394,13 @@ class SplitFinder {
         const Packed missing = h[MISSING], known = s.sum - missing;
         Packed first = 0;
         int64_t n_first = 0, n_known = 0;
-        for (int i = 0; i < n_present && counts != nullptr; i++) n_known += counts[order[i]];
+        // Rows of a level may show in no sum. Where each stands alone, it is one of the others.
+        for (int b = 0; b < n_bins[f] && counts != nullptr; b++) {
+            if (h[b] != 0 || alone(f)) n_known += counts[b];
+        }
+        const bool any_missing = missing != 0 || (counts != nullptr && counts[MISSING] != 0);
         Cut cut;
-        const int n_cuts = number_of_cuts(f, n_present, missing != 0);
+        const int n_cuts = number_of_cuts(f, n_present, any_missing);
         const int only = s.chance.one ? s.chance.pick(f, false, n_cuts) : -1;
         for (int i = 0; i < n_cuts; i++) {
             if (i == n_present) {
@@ -408,7 +412,7 @@ class SplitFinder {
             }
             if (only >= 0 && i != only) continue;
             if (consider(s, f, i, false, first, n_first, best)) cut = {i, false};
-            if (missing == 0 || first == known) continue;
+            if (!any_missing || first == known) continue;
             if (consider(s, f, i, true, known - first, n_known - n_first, best)) {
                 cut = {i, true};
             }

@@ -28,8 +28,10 @@ from skrank._core._parameters import (
     Positive,
     PositiveInt,
     Seed,
+    own_names,
 )
 from skrank.datasets import make_ranking
+from skrank.exceptions import InvalidParameterError
 from skrank.rankers import RankSVM
 from skrank.solvers import LBFGS
 
@@ -447,3 +449,55 @@ def test_small_types_change_no_fit(dtype):
     expected = RankSVM(max_iter=100, solver=LBFGS(memory=60)).fit(X, y, groups)
     small = RankSVM(max_iter=dtype(100), solver=LBFGS(memory=dtype(60)))
     np.testing.assert_array_equal(small.fit(X, y, groups).coef_, expected.coef_)
+
+
+class Part(Parameters):
+    """What an owner makes of its parameters.
+
+    Parameters
+    ----------
+    k : int, default=1
+        Cut-off.
+    depth : int, default=1
+        Depth.
+    """
+
+    k: PositiveInt = 1
+    depth: PositiveInt = 1
+
+
+class Owner(Parameters):
+    """What the user has made.
+
+    Parameters
+    ----------
+    k : int, default=1
+        Cut-off.
+    """
+
+    k: PositiveInt = 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "names", "told"),
+    [
+        # The number is what the user wrote, whatever the part has made of it.
+        (Part(k=0), None, "Owner: k must be a whole number >= 1, got -7"),
+        (Part(depth=0), {"depth": "k"}, "Owner: k must be .*, got -7"),
+        # Of what the owner does not have, or of something else within it.
+        (Part(depth=0), None, "Part: depth must be .*, got 0"),
+        (Part(k=0), {"k": "cut"}, "Part: k must be .*, got 0"),
+        (CutOff(k=0), None, "CutOff: k must be .*, got 0"),
+    ],
+)
+def test_errors_of_a_part_name_what_the_user_wrote(wrong, names, told):
+    renamed = own_names(Owner(k=-7), Part(), names)
+    with pytest.raises(InvalidParameterError, match=f"^{told}$"), renamed:
+        wrong._check_parameters()
+
+
+def test_other_errors_of_a_part_stay_as_they_are():
+    with pytest.raises(ZeroDivisionError), own_names(Owner(), Part()):
+        raise ZeroDivisionError
+    with own_names(Owner(), Part()):
+        Part()._check_parameters()

@@ -412,3 +412,24 @@ def test_powers_beyond_the_range_of_numbers_favour_the_best_run(measure, power):
     fusion = WeightedFusion(measure=measure, search="none", power=power)
     fusion.fit([worse, better], qrels)
     np.testing.assert_allclose(fusion.weights_, [0.0, 1.0], atol=1e-9)
+
+
+def test_shares_of_segments_do_not_depend_on_the_order_of_queries():
+    """Not by a bit, although the thirds and sevenths of lists are rounded."""
+    rng = np.random.default_rng(0)
+    run = {
+        f"q{q}": {f"d{j}": float(-j) for j in range(n)}
+        for q, n in enumerate(rng.integers(3, 40, 60))
+    }
+    qrels = {
+        q: {d: int(rng.random() < 0.5) for d in documents}
+        for q, documents in run.items()
+    }
+    aggregator = get_aggregator("probfuse").set_params(n_segments=3)
+    found = []
+    for _ in range(5):
+        queries = [f"q{q}" for q in rng.permutation(60)]
+        aggregator.fit([{q: run[q] for q in queries}], {q: qrels[q] for q in queries})
+        found.append(aggregator.estimates_[0])
+    for estimates in found[1:]:
+        np.testing.assert_array_equal(estimates, found[0])

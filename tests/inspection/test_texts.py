@@ -322,6 +322,9 @@ def test_signs_of_further_fonts_are_drawn_as_they_are():
     sign = "\N{ARABIC LETTER BEH}"
     for families, told in (
         (["DejaVu Serif"], r"\u0628"),
+        (["No Such Font", "DejaVu Serif"], r"\u0628"),
+        (["DejaVu Sans", "DejaVu Serif"], sign),
+        (["No Such Font"], sign),  # which DejaVu Sans stands in for
         (["No Such Font", "DejaVu Serif", "DejaVu Sans"], sign),
     ):
         with mpl.rc_context({"font.family": families}):

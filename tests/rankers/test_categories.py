@@ -163,9 +163,17 @@ def test_few_levels_may_be_split_as_columns_of_their_own(rest, missing, growth):
         ranker.fit(form(rows), y, groups)
         np.testing.assert_allclose(ranker.predict(form(rows)), expected, atol=1e-12)
     assert (ranker.ensemble_.category_ >= 0).any()
-    # Of more levels than that, any set may go to one side.
+    # Of more levels than that, any set may go to one side; by default, of all.
     ranker.set_params(one_hot_max_levels=5).fit(rows, y, groups)
-    assert np.abs(ranker.predict(rows) - expected).max() > 1e-3
+    any_sets = ranker.predict(rows)
+    assert np.abs(any_sets - expected).max() > 1e-3
+    options |= {"categorical_features": [0], "monotonic_cst": [0, *signs]}
+    for ranker in (BoostedRanker(**options), MART(**options)):
+        by_default = ranker.fit(rows, y, groups).predict(rows)
+        ranker.set_params(one_hot_max_levels=0).fit(rows, y, groups)
+        np.testing.assert_array_equal(by_default, ranker.predict(rows))
+        if type(ranker) is BoostedRanker:
+            np.testing.assert_array_equal(by_default, any_sets)
 
 
 @pytest.mark.parametrize("growth", ["leaf", "depth", "symmetric"])

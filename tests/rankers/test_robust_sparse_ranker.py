@@ -105,6 +105,16 @@ def test_informative_features_are_found():
 def test_only_measures_of_gain_times_discount_can_be_held(data):
     with pytest.raises(ValueError, match="measure must be a sum of gains times disc"):
         RobustSparseRanker("map").fit(*data)
+    for inner in (SparseLBFGS(), None):
+        with pytest.raises(ValueError, match="measure must be a sum of gains times"):
+            RobustSparseRanker("map", solver=IteratedWeights(inner)).fit(*data)
+
+
+@pytest.mark.parametrize("measure", ["map", "err"])
+def test_a_solver_that_holds_no_weights_takes_any_measure(data, measure):
+    X, y, groups = data
+    ranker = RobustSparseRanker(measure, solver="sgd", random_state=0)
+    assert ranker.fit(X, y, groups).score(X, y, groups) > 0.6
 
 
 def test_advice_where_it_does_not_converge_is_of_its_own_penalty(data):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -11,7 +11,7 @@ from skrank.energies import LinearEnergy
 from skrank.losses import HingeLoss
 from skrank.rankers import EnergyRanker
 from skrank.solvers import LBFGS, SmoothingHomotopy, SparseLBFGS, _lbfgs
-from skrank.solvers._kinks import _Way, look_around
+from skrank.solvers._kinks import _shortest_mean, _Way, look_around, projected
 
 
 def few_rows(seed):
@@ -237,3 +237,279 @@ def test_a_monitor_hears_of_every_step_and_may_stop_at_each(solver):
             with pytest.warns(ConvergenceWarning, match=f"after {n} iterations"):
                 part = limited.solve(objective, start, None)
             assert part.history == whole.history[:n]
+
+
+class Line:
+    """A function of one number by its value and its slope, which counts its calls."""
+
+    def __init__(self, value, slope):
+        self.value, self.slope, self.n_calls = value, slope, 0
+
+    def __call__(self, w):
+        self.n_calls += 1
+        return float(self.value(w[0])), np.array([float(self.slope(w[0]))])
+
+    def way(self):
+        return _Way(self, np.zeros(1), FREE[:1], np.ones(1))
+
+
+def bent(kink, slope=1.0, height=0.0):
+    """A line that falls up to a kink, and then rises as steeply."""
+    return Line(
+        lambda t: height + slope * (abs(t - kink) - kink),
+        lambda t: slope if t >= kink else -slope,
+    )
+
+
+def test_bounds_take_what_leads_out_of_them():
+    pinned = np.array([False, False, True, True])
+    found = projected(np.array([-2.0, 2.0, -2.0, 2.0]), pinned)
+    assert found.tolist() == [-2.0, 2.0, -2.0, 0.0]
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize(
+    ("gradients", "pinned", "shortest"),
+    [
+        # The foot of the perpendicular from 0 on a line, or the nearer end.
+        ([[3, 0], [0, 4]], [], [1.92, 1.44]),
+        ([[1, 0], [3, 1]], [], [1, 0]),
+        ([[3, 1], [1, 0]], [], [1, 0]),
+        # Within a triangle lies 0; of another one, a side is nearest.
+        ([[3, 0], [-1, 1], [-1, -2]], [], [0, 0]),
+        ([[3, 2], [-3, 2], [0, 9]], [], [0, 2]),
+        # Bounds leave nothing of what leads out of them.
+        ([[1, 5]], [1], [1, 0]),
+        ([[1, 5], [-1, 5]], [1], [0, 0]),
+        ([[1, -2], [1, 2]], [0], [0, 0]),
+        ([[1, -2], [1, -4]], [0, 1], [0, -2]),
+    ],
+)
+def test_the_shortest_mean(gradients, pinned, shortest, unit):
+    fixed = np.isin(np.arange(2), pinned)
+    found = _shortest_mean(list(unit * np.array(gradients, dtype=float)), fixed)
+    np.testing.assert_allclose(found / unit, shortest, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_mean_of_many_gradients_is_shorter(n, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 12)) + 0.3
+    found = _shortest_mean(list(rows), np.zeros(12, dtype=bool))
+    # The hyperplane through it, at right angles, has all gradients behind it.
+    assert (rows @ found >= found @ found - 1e-7).all()
+    _, rest = nnls(np.vstack([rows.T, np.ones(n)]), np.append(found, 1.0))
+    assert rest < 1e-7
+
+
+@pytest.mark.parametrize("slope", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("height", [0.0, 1e-3, -1e3, 1e3])
+def test_how_near_a_kink_is_beside_a_point(slope, height):
+    """Within 1e-10 of the objective; a tenth of it must be left to call it a descent.
+
+    After a step of 1 to a kink at p, the decrease is 2 p - 1.
+    """
+    reach = 1e-10 * max(1.0, abs(height)) / slope
+    near, far = bent(0.54 * reach, slope, height), bent(0.56 * reach, slope, height)
+    flat = 1e-6 * slope
+    assert look_around(near, np.zeros(1), FREE[:1], flat) == (True, True, None)
+    found = look_around(far, np.zeros(1), FREE[:1], flat)
+    assert not found.is_minimum
+    assert found.lower[1] < height
+
+
+def test_a_gradient_that_is_as_flat_as_asked_for_is_enough():
+    steep = Line(lambda t: 0.25 * t, lambda t: 0.25)
+    assert look_around(steep, np.zeros(1), FREE[:1], 0.25) == (True, False, None)
+    assert look_around(steep, np.zeros(1), FREE[:1], 0.24) == (False, False, None)
+
+
+def test_a_bound_as_near_as_a_kink_holds_a_point():
+    rising = Line(lambda t: t, lambda t: 1.0)
+    zero = np.zeros(1)
+    assert look_around(rising, np.array([9e-11]), zero, 1e-6) == (True, False, None)
+    # Farther away, it is what a way down ends at.
+    found = look_around(rising, np.array([2e-10]), zero, 1e-6)
+    assert found == (False, True, (zero, 0.0))
+
+
+def test_a_bound_that_is_met_on_the_way_leaves_the_others_free():
+    # From beside the bound of the first one, the second one leads down to its kink.
+    def evaluate(w):
+        value = w[0] + abs(w[1] + 2e-9)
+        return value, np.array([1.0, 1.0 if w[1] > -2e-9 else -1.0])
+
+    bounds = np.array([0.0, -np.inf])
+    point, value = look_around(evaluate, np.array([1e-12, 0.0]), bounds, 1e-6).lower
+    np.testing.assert_allclose(point, [1e-12, -2e-9], rtol=0.01, atol=2e-12)
+    assert value < 1e-11
+
+
+@pytest.mark.parametrize("n", [40, 41])
+def test_so_many_pieces_may_meet(n):
+    """The largest of n numbers falls only along all of them, each of which is a piece.
+
+    With half the square of the distance, the lowest place is -1/n of each.
+    """
+    start = np.zeros(n)
+    found = look_around(Pieces(np.eye(n)).value_gradient, start, np.full(n, -np.inf), 0)
+    assert not found.is_minimum
+    assert found.has_kinks
+    if n > 40:
+        assert found.lower is None
+    else:
+        np.testing.assert_allclose(found.lower[0], -1.0 / n, rtol=1e-5)
+        assert found.lower[1] == pytest.approx(-0.5 / n, rel=1e-7)
+
+
+def test_a_way_goes_on_along_bounds():
+    def evaluate(w):
+        return 0.0, np.array([2.0, 5.0])
+
+    start, lower = np.array([0.5, 0.0]), np.zeros(2)
+    way = _Way(evaluate, start, lower, np.array([-1.0, 1.0]))
+    assert way.after(0.25).tolist() == [0.25, 0.25]
+    assert way.after(2.0).tolist() == [0.0, 2.0]
+    assert [way.at(step).slope for step in (0.0, 0.25, 0.5, 2.0)] == [
+        3.0,
+        3.0,
+        5.0,
+        5.0,
+    ]
+
+
+def test_steps_to_a_turn_become_longer_by_four():
+    line = bent(10.0)
+    way = line.way()
+    before, behind = way.turn(way.at(1.0))
+    assert (before.step, behind.step) == (4.0, 16.0)
+    assert (before.slope, behind.slope) == (-1.0, 1.0)
+
+
+def test_a_way_that_never_turns_is_left_after_twenty_steps():
+    way = Line(lambda t: -t, lambda t: -1.0).way()
+    before, behind = way.turn(way.at(1.0))
+    assert before is behind
+    assert before.step == 4.0**20
+    assert way.lowest(before, behind)[1] == -(4.0**20)
+
+
+@pytest.mark.parametrize("high", [0.5, -4.0, np.inf, np.nan])
+def test_a_place_that_is_not_lower_is_behind_a_turn(high):
+    way = Line(lambda t: -t if t < 5 else high, lambda t: -1.0).way()
+    before, behind = way.turn(way.at(1.0))
+    assert (before.step, behind.step) == (4.0, 16.0)
+    assert way.lowest(before, behind)[1] == -4.0
+
+
+@pytest.mark.parametrize("first", [1.0, 5.0])
+def test_what_is_flat_at_the_bottom_is_lowest(first):
+    line = Line(lambda t: max(3.0 - t, 0.0), lambda t: -1.0 if t < 3 else 0.0)
+    way = line.way()
+    before, behind = way.turn(way.at(first))
+    assert before is behind
+    assert way.lowest(before, behind)[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("slope", "is_kink"),
+    [
+        # Turns of 2 within a tenth, and within a fifth, of the width: a 64th of it has
+        # 10/64 of the former turn, and 5/64 of the latter one.
+        (lambda t: np.clip(20.0 * (t - 0.33), -1, 1), True),
+        (lambda t: np.clip(10.0 * (t - 0.33), -1, 1), False),
+        # A jump early on, and then slowly upwards.
+        (lambda t: -1.0 if t < 0.3 else 0.8 + 0.2 * t, True),
+        (lambda t: -1.0 + 0.2 * t if t < 0.7 else 1.0, True),
+        (lambda t: t - 1.0, False),
+        (lambda t: -1.0, False),
+        (lambda t: -1.0 if t < 0.3 else -2.0, False),
+    ],
+)
+@pytest.mark.parametrize("first", [0.0, 4.0])
+def test_what_counts_as_a_kink(slope, is_kink, first):
+    way = Line(lambda t: 0.0, lambda t: slope(t - first)).way()
+    assert way.has_kink(way.at(first), way.at(first + 1.0)) == is_kink
+
+
+def test_two_tangents_meet_where_a_kink_is():
+    for first, kink, height in ((0, 3, 3), (1, 3, 5), (0.5, 1.25, 0)):
+        line = bent(kink, 1.0, height)
+        way = line.way()
+        ends = way.at(first), way.at(4.0)
+        line.n_calls = 0
+        point, value = way.lowest(*ends)
+        assert (point[0], value) == (kink, height - kink)
+        assert line.n_calls == 1
+
+
+@pytest.mark.parametrize("power", [1.5, 2.0, 4.0, 9.0])
+@pytest.mark.parametrize("kink", [0.1, 0.5, 0.9])
+def test_the_lowest_place_between_two(power, kink):
+    """A line that falls, and a power that rises from where both are equal, or below."""
+
+    def value(t):
+        return 1.0 + max(-5.0 * (t - kink), 0.0) + max(t, 0.0) ** power
+
+    def slope(t):
+        return power * t ** (power - 1.0) - 5.0 * (t < kink)
+
+    line = Line(value, slope)
+    # The line falls faster than the power rises, or not any more.
+    turn = (5.0 / power) ** (1.0 / (power - 1.0))
+    best = value(min(kink, turn))
+    way = line.way()
+    ends = way.at(0.01), way.at(1.0)
+    line.n_calls = 0
+    assert way.lowest(*ends)[1] == pytest.approx(best, rel=3e-13)
+    assert line.n_calls <= 30
+
+
+def test_both_places_come_closer():
+    """Tangents of an exponential function meet a 200th nearer each time."""
+    line = Line(
+        lambda t: 1.0 - t + np.exp(200.0 * (t - 0.5)),
+        lambda t: 200.0 * np.exp(200.0 * (t - 0.5)) - 1.0,
+    )
+    way = line.way()
+    value = way.lowest(way.at(0.0), way.at(1.0))[1]
+    # Its slope is 0 where the exponential function is 1/200.
+    assert value == pytest.approx(0.5 + (np.log(200.0) + 1.0) / 200.0, rel=1e-12)
+
+
+def test_a_search_between_two_places_ends():
+    # Slopes that have nothing to do with the values.
+    line = Line(lambda t: np.sin(1e3 * t), lambda t: -1.0 if t < 0.7 else 1.0)
+    way = line.way()
+    ends = way.at(0.0), way.at(1.0)
+    line.n_calls = 0
+    way.lowest(*ends)
+    assert line.n_calls <= 30
+
+
+def test_parts_of_parameters_begin_where_the_parameters_do():
+    class Bowl:
+        """Half the squared distance from a point, where the minimum is."""
+
+        def value_gradient(self, w):
+            away = w - np.array([2.0, -3.0, 0.0])
+            return 0.5 * float(away @ away), away
+
+    start = np.array([2.0, -3.0, 0.0])
+    result = SparseLBFGS(l1=0.0).solve(Bowl(), start, None)
+    assert result.n_iter == 0
+    np.testing.assert_array_equal(result.params, start)
+    # Under a penalty of 1/2, each is shorter by a half, whose squares are 1/4.
+    result = SparseLBFGS(l1=0.5).solve(Bowl(), start, None)
+    np.testing.assert_allclose(result.params, [1.5, -2.5, 0.0], atol=1e-6)
+    assert result.params[2] == 0.0
+    assert result.value == pytest.approx(0.25 + 0.5 * 4.0)
+
+
+def test_a_gradient_that_shortens_nothing_ends_the_search():
+    # Its values say that no step leads down, and its slopes that every step does.
+    line = Line(lambda t: 1.0, lambda t: 1.0 if t >= 0.0 else 0.9995)
+    found = look_around(line, np.zeros(1), FREE[:1], 1e-6)
+    assert found == (False, True, None)
+    assert line.n_calls < 20

@@ -13,6 +13,7 @@ from _growing import (
     make_grower,
     predict,
     rows_of_nodes,
+    singles,
     some_rows,
     subsets,
     whole_numbers,
@@ -21,10 +22,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def best_gain(X, g, h, categorical, *, l2=0.0, least=1, min_weight=0.0):
+def best_gain(X, g, h, ways, *, l2=0.0, least=1, min_weight=0.0):
+    """The best gain, where ``ways`` says how features that are no numbers are split."""
     best = 0.0
     for j, column in enumerate(X.T):
-        for left in subsets(column) if j in categorical else cuts(column):
+        for left in ways.get(j, cuts)(column):
             sizes = left.sum(), (~left).sum()
             weights = h[left].sum(), h[~left].sum()
             if min(sizes) >= least and min(weights) >= min_weight:
@@ -32,12 +34,15 @@ def best_gain(X, g, h, categorical, *, l2=0.0, least=1, min_weight=0.0):
     return best
 
 
-def check_tree(tree, mapper, X, g, h, *, rows=None, categorical=(), **options):
+def check_tree(
+    tree, mapper, X, g, h, *, rows=None, categorical=(), alone=(), **options
+):
     """Every split has the best gain, and the leaf that gains most is split first."""
     l2, min_gain = options.get("l2", 0.0), options.get("min_gain", 0.0)
     limits = {"l2": l2, "least": options.get("min_samples_leaf", 1)}
     limits["min_weight"] = options.get("min_weight", 0.0)
     max_depth = options.get("max_depth", 0) or np.inf
+    ways = dict.fromkeys(categorical, subsets) | dict.fromkeys(alone, singles)
     rows_of = rows_of_nodes(
         tree, mapper, X, np.arange(len(X)) if rows is None else rows
     )
@@ -51,7 +56,7 @@ def check_tree(tree, mapper, X, g, h, *, rows=None, categorical=(), **options):
             weight = h[own].sum() + l2
             value = -g[own].sum() / weight if weight else 0.0
             np.testing.assert_allclose(tree["value"][k], value, rtol=1e-12, atol=1e-12)
-        found = best_gain(X[own], g[own], h[own], categorical, **limits)
+        found = best_gain(X[own], g[own], h[own], ways, **limits)
         best[k] = found if depth[k] < max_depth else 0.0
     inner = np.flatnonzero(tree["feature"] >= 0)
     order = inner[np.argsort(tree["left"][inner])]
@@ -148,6 +153,64 @@ def test_categories_are_cut_like_the_best_of_all_subsets(seed):
     assert (tree["category"] >= 0).any()
 
 
+@pytest.mark.parametrize("options", [{}, {"l2": 3.0}, {"min_weight": 12.0}], ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_levels_that_stand_alone_are_parted_from_all_others(seed, options):
+    rng = np.random.default_rng(seed)
+    X = some_rows(rng, 60, 3, missing=0.15 * (seed % 3))
+    gradient, hessian = whole_numbers(rng, 60)
+    mapper, grower = make_grower(X, alone=[0, 2])
+    options = {"max_leaf_nodes": 12} | options
+    tree = grow(grower, gradient, hessian, **options)
+    check_tree(tree, mapper, X, gradient, hessian, alone=(0, 2), **options)
+    assert (tree["category"] >= 0).any()
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_categories_that_prove_too_small_are_searched_by_counted_rows(alone):
+    """Both sides need enough rows, and as large a part of the hessian."""
+    n_counted, least, n = 0, 12, 60
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = some_rows(rng, n, 1, missing=0.15 * (seed % 3))
+        gradient, hessian = whole_numbers(rng, n)
+        hidden = ~(X[:, 0] < 3)  # of these rows no sum tells, but of one of each level
+        hidden[np.unique(X, return_index=True)[1]] = False
+        gradient[hidden] = hessian[hidden] = 0.0
+        gradient[0] = hessian[0] = MOST
+        found = {}
+        for left in singles(X[:, 0]) if alone else in_order(X[:, 0], gradient, hessian):
+            sizes, weights = (
+                [values[left].sum(), values[~left].sum()]
+                for values in (np.ones(n), hessian)
+            )
+            if min(weights) >= least / n * hessian.sum():
+                enough = bool(min(sizes) >= least)
+                gain = gain_of(left, gradient, hessian, 0.0)
+                found[enough] = max(found.get(enough, 0.0), gain)
+        levels = {"alone": [0]} if alone else {"categorical": [0]}
+        _, grower = make_grower(X, **levels)
+        tree = grow(grower, gradient, hessian, min_samples_leaf=least, max_leaf_nodes=2)
+        expected = found.get(True, 0.0)
+        np.testing.assert_allclose(tree["gain"][0], expected, rtol=1e-9)
+        n_counted += expected < found.get(False, 0.0)
+    assert n_counted > 2
+
+
+def in_order(column, g, h):
+    """Cuts of categories in the order of their mean gradients, where they have any."""
+    missing = np.isnan(column)
+    known = np.unique(column[~missing])
+    weights = np.array([h[column == value].sum() for value in known])
+    sums = np.array([g[column == value].sum() for value in known])
+    means = np.divide(sums, weights, out=np.zeros(len(known)), where=weights > 0)
+    order = known[np.argsort(means, kind="stable")]
+    for cut in range(1, len(order) + 1):
+        first = np.isin(column, order[:cut])
+        yield first
+        yield first | missing
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_any_small_data(data):
@@ -159,10 +222,12 @@ def test_any_small_data(data):
     if data.draw(st.booleans()):
         rows = np.sort(rng.permutation(n)[: rng.integers(1, n + 1)]).astype(np.int32)
         gradient[rows[0]] = hessian[rows[0]] = MOST
-    categorical = [0] if data.draw(st.booleans()) else []
-    mapper, grower = make_grower(X, categorical=categorical)
+    levels = {data.draw(st.sampled_from(["categorical", "alone"])): [0]}
+    if data.draw(st.booleans()):
+        levels = {}
+    mapper, grower = make_grower(X, **levels)
     tree = grow(grower, gradient, hessian, rows)
-    check_tree(tree, mapper, X, gradient, hessian, rows=rows, categorical=categorical)
+    check_tree(tree, mapper, X, gradient, hessian, rows=rows, **levels)
 
 
 def test_categories_of_equal_mean_gradient_come_by_their_number():

@@ -1,5 +1,8 @@
 """Other orders of growth: level by level, and symmetric trees by exhaustive search."""
 
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import pytest
 from _growing import (
@@ -13,6 +16,7 @@ from _growing import (
     make_grower,
     predict,
     rows_of_nodes,
+    singles,
     some_rows,
     whole_numbers,
 )
@@ -76,8 +80,14 @@ def gain_in_leaf(left, g, h, *, l2, least, min_weight):
     return gain if gain > 1e-9 else 0.0
 
 
+def split_of(tree, k):
+    """What decides which side rows go to at a node."""
+    levels = tree["categories"][tree["category"][k]] if tree["category"][k] >= 0 else ()
+    return [*(tree[name][k] for name in ("feature", "bin", "missing_left")), *levels]
+
+
 def check_symmetric(
-    tree, mapper, X, g, h, *, max_depth, rows=None, ratio=0.0, **limits
+    tree, mapper, X, g, h, *, max_depth, rows=None, ratio=0.0, alone=(), **limits
 ):
     """Each level is split where the sum over its leaves is the best of all."""
     noise = ratio * (g**2).sum() / h.sum()
@@ -90,8 +100,8 @@ def check_symmetric(
         leaves = [rows_of[k] for k in frontier]
         best = max(
             sum(gain_in_leaf(left[own], g[own], h[own], **limits) for own in leaves)
-            for column in X.T
-            for left in cuts(column)
+            for j, column in enumerate(X.T)
+            for left in (singles if j in alone else cuts)(column)
         )
         least = 1e-9
         if n_levels:
@@ -116,8 +126,7 @@ def check_symmetric(
             if gain == 0.0:
                 following.append(k)  # left as it is
                 continue
-            for name in ("feature", "bin", "missing_left"):
-                assert tree[name][k] == tree[name][test]
+            assert split_of(tree, k) == split_of(tree, test)
             np.testing.assert_allclose(tree["gain"][k], gain, rtol=1e-9)
             following += [tree["left"][k], tree["left"][k] + 1]
         np.testing.assert_allclose(found, best, rtol=1e-9)
@@ -141,6 +150,81 @@ def test_every_level_has_the_best_split_in_sum(seed, limits, max_bytes):
     tree = grow(grower, gradient, hessian, **options, **limits)
     assert check_symmetric(tree, mapper, X, gradient, hessian, max_depth=3, **limits)
     assert (tree["feature"] >= 0).sum() >= 3
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_that_stand_alone_are_parted_from_all_others(seed, limits):
+    rng = np.random.default_rng(seed)
+    X = some_rows(rng, 80, 3, missing=0.1 * seed)
+    gradient, hessian = whole_numbers(rng, 80)
+    mapper, grower = make_grower(X, alone=[0, 2])
+    tree = grow(grower, gradient, hessian, growth="symmetric", max_depth=3, **limits)
+    limits = limits | {"max_depth": 3, "alone": (0, 2)}
+    assert check_symmetric(tree, mapper, X, gradient, hessian, **limits)
+    assert (tree["category"] >= 0).any()
+
+
+def levels_left(tree, k, n):
+    """The levels, of n, that go left at a node."""
+    words = tree["categories"][tree["category"][k]]
+    return {b for b in range(n) if int(words[b // 64]) >> (b % 64) & 1}
+
+
+@pytest.mark.parametrize("growth", MODES)
+def test_a_level_that_stands_alone_leaves_all_others_on_one_side(growth):
+    """Those that a node has no rows of are among the others."""
+    found = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 6, size=(60, 1)).astype(float)
+        X[rng.random(60) < 0.2] = np.nan
+        rows = np.flatnonzero((X[:, 0] != 1) & (X[:, 0] != 4)).astype(np.int32)
+        gradient, hessian = whole_numbers(rng, 60)
+        gradient[rows[0]] = hessian[rows[0]] = MOST
+        _, grower = make_grower(X, alone=[0])
+        options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2}
+        tree = grow(grower, gradient, hessian, rows, **options)
+        left = levels_left(tree, 0, 6)
+        # Missing values go right, beside the one or beside the others.
+        assert left in (
+            *({b} for b in (0, 2, 3, 5)),
+            *({*range(6)} - {b} for b in (0, 2, 3, 5)),
+            {*range(6)},
+        )
+        one = np.isin(X[rows, 0], [*left])
+        best = max(
+            gain_of(way, gradient[rows], hessian[rows], 0.0)
+            for way in singles(X[rows, 0])
+        )
+        np.testing.assert_allclose(
+            gain_of(one, gradient[rows], hessian[rows], 0.0), best
+        )
+        np.testing.assert_allclose(tree["gain"][0], best)
+        found.add(len(left))
+    assert found == {1, 5, 6}
+
+
+@pytest.mark.parametrize("growth", MODES)
+def test_rows_that_no_sum_tells_of_are_among_the_others(growth):
+    """Whole levels, and missing values, without gradients and hessians are counted."""
+    n, least = 60, 12
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = some_rows(rng, n, 1, missing=0.15 * (seed % 3))
+        gradient, hessian = whole_numbers(rng, n)
+        hidden = ~(X[:, 0] < 1 + seed % 4)
+        gradient[hidden] = hessian[hidden] = 0.0
+        first = np.flatnonzero(~hidden)[0]
+        gradient[first] = hessian[first] = MOST
+        limits = {"l2": 0.0, "least": least, "min_weight": 0.0}
+        best = max(
+            gain_in_leaf(left, gradient, hessian, **limits) for left in singles(X[:, 0])
+        )
+        _, grower = make_grower(X, alone=[0])
+        options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2}
+        tree = grow(grower, gradient, hessian, min_samples_leaf=least, **options)
+        np.testing.assert_allclose(tree["gain"][0], best, atol=1e-9)
 
 
 @pytest.mark.parametrize("least", [3, 9])
@@ -562,6 +646,24 @@ def noise_of(seed, feature, place, side):
     return (total - 131070.0) / 37837.227
 
 
+def places_of(column, g, h, levels=None):
+    """What splits of a feature are numbered by, and which rows go left."""
+    missing = np.isnan(column)
+    known = np.unique(column[~missing])
+    if levels is not None:
+        means = [g[column == value].sum() / h[column == value].sum() for value in known]
+        known = known[np.argsort(means, kind="stable")]
+    parts = [np.isin(column, known[: n + 1]) for n in range(len(known))]
+    if levels == "alone":
+        parts = [*(column == value for value in known), ~missing]
+    for place, part in enumerate(parts):
+        # Of levels, missing values always go right, and the others left.
+        second = part | missing if levels is None else ~(part | missing)
+        for side, left in enumerate((part, second) if missing.any() else (part,)):
+            if left.any() and not left.all():
+                yield place, bool(side), left
+
+
 @pytest.mark.parametrize("growth", MODES)
 @pytest.mark.parametrize("strength", [0.01, 0.3, 3.0])
 def test_the_best_score_of_all_splits_wins_whatever_was_not_drawn(growth, strength):
@@ -569,30 +671,32 @@ def test_the_best_score_of_all_splits_wins_whatever_was_not_drawn(growth, streng
     X = rng.integers(0, 40, size=(300, 12)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
     gradient, hessian = whole_numbers(rng, 300)
-    gradient = np.clip(gradient + (X[:, 6] > 25), -MOST, MOST)
-    mapper, grower = make_grower(X)
+    effect = (X[:, 3] % 18 > 11) + 1.5 * (X[:, 6] // 6 == 4)
+    gradient = np.clip(np.round(gradient + 3 * effect), -MOST, MOST)
+    X[:, [3, 6]] = np.where(np.isnan(X[:, [3, 6]]), np.nan, X[:, [3, 6]] // 6)
+    mapper, grower = make_grower(X, categorical=[3], alone=[6])
     spread = strength * np.sqrt((gradient**2).sum() / hessian.sum())
     before = gradient.sum() ** 2 / hessian.sum()
+    kinds = {3: "categorical", 6: "alone"}
     candidates = [
-        (f, place, side, gain_of(left, gradient, hessian, 0.0))
+        (f, place, side, left, gain_of(left, gradient, hessian, 0.0))
         for f, column in enumerate(X.T)
-        for place in range(mapper.n_bins_[f])
-        for side, left in enumerate(
-            (column <= mapper.thresholds_[f, place]) | (np.isnan(column) & side)
-            for side in (False, True)
-        )
-        if not left.all()
+        for place, side, left in places_of(column, gradient, hessian, kinds.get(f))
     ]
-    for seed in range(30):
+    features = set()
+    for seed in range(60):
         scores = [
             np.sqrt(before + gain) + spread * noise_of(seed, f, place, side)
-            for f, place, side, gain in candidates
+            for f, place, side, _, gain in candidates
         ]
-        best = candidates[int(np.argmax(scores))]
+        f, _, _, left, gain = candidates[int(np.argmax(scores))]
         options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2}
         tree = grow(grower, gradient, hessian, noise=strength, seed=seed, **options)
-        found = (tree[name][0] for name in ("feature", "bin", "missing_left"))
-        assert tuple(found) == best[:3]
+        assert tree["feature"][0] == f
+        np.testing.assert_array_equal(goes_left(tree, mapper, 0, X), left)
+        np.testing.assert_allclose(tree["gain"][0], gain)
+        features.add(f)
+    assert features >= ({3, 6} if strength == 0.3 else set())
 
 
 @pytest.mark.parametrize("growth", MODES)
@@ -680,6 +784,46 @@ def test_random_thresholds_are_drawn_evenly_from_those_of_the_node(growth):
     np.testing.assert_array_equal(times[share == 0] * [growth != "symmetric", 1], 0)
     expected = 1200 * share[share > 0]
     assert (np.abs(times[share > 0] - expected) < 4 * np.sqrt(expected)).all()
+
+
+@pytest.mark.parametrize("growth", MODES)
+@pytest.mark.parametrize("kind", ["categorical", "alone"])
+@pytest.mark.parametrize("any_missing", [False, True])
+def test_random_cuts_of_levels_are_drawn_evenly(growth, kind, any_missing):
+    X = np.repeat([0.0, 1, 2, 3, 4, 5, np.nan], 10)[:, None]
+    gradient = np.repeat([-7.0, -5, 0, -3, 1, 5, 7], 10)
+    rows = np.flatnonzero(X[:60, 0] != 2.0)  # a level of no row is no cut
+    rows = np.append(rows, [60] * any_missing).astype(np.int32)
+    column, g = X[rows, 0], gradient[rows]
+    lefts = {
+        (place, side): left
+        for place, side, left in places_of(column, g, 1 + 0 * g, kind)
+    }
+    gains = {cut: gain_of(left, g, np.ones(len(g)), 0.0) for cut, left in lefts.items()}
+    n = 1 + max(place for place, _ in lefts)
+    # Trees by their leaves draw once, and take the better side for missing values.
+    drawn = (
+        product(range(n), range(n))
+        if growth == "symmetric"
+        else zip(range(n), range(n))
+    )
+    expected = Counter(
+        max([(first, False), (second, True)], key=lambda cut: gains.get(cut, 0.0))
+        for first, second in drawn
+    )
+    mapper, grower = make_grower(X, **{kind: [0]})
+    options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2}
+    options |= {"random_thresholds": True}
+    times = Counter()
+    for seed in range(1000):
+        tree = grow(grower, gradient, None, rows, seed=seed, **options)
+        found = goes_left(tree, mapper, 0, X[rows])
+        times.update(cut for cut, left in lefts.items() if (left == found).all())
+    assert times.total() == 1000
+    assert times.keys() == expected.keys()
+    for cut, share in expected.items():
+        most = 1000 * share / expected.total()
+        assert abs(times[cut] - most) < 4 * np.sqrt(most)
 
 
 @pytest.mark.parametrize("growth", MODES)

@@ -94,6 +94,26 @@ def test_the_value_and_the_gradient_are_those_of_a_loop(max_weight):
     assert_allclose(gradient, slope)
 
 
+def test_two_losses_that_weigh_each_other_are_not_convex():
+    """Although the energy is linear, and the loss of lists by itself convex."""
+    objective, params = _objective(1.5)
+    assert objective.energy.linear
+    assert ListNetLoss().convex
+    assert not objective.convex
+    rng = np.random.default_rng(0)
+    steps = [3.0 * rng.normal(size=len(params)) for _ in range(20)]
+    above = [
+        objective.value_gradient(params)[0]
+        - (
+            objective.value_gradient(params + step)[0]
+            + objective.value_gradient(params - step)[0]
+        )
+        / 2
+        for step in steps
+    ]
+    assert max(above) > 0.01
+
+
 def test_batches_average_to_the_whole():
     objective, params = _objective(10.0)
     whole = objective.value_gradient(params)
