@@ -11,6 +11,7 @@ import bz2
 import contextlib
 import errno
 import gzip
+import io
 import lzma
 import os
 import re
@@ -18,13 +19,23 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from typing import IO, Any, Literal
 
 from skrank._core._messages import on_one_line
 from skrank._core._paths import checked_path, named_errors
 
+# Ids that are not UTF-8 are kept byte by byte.
+_TEXT: dict[str, Any] = {
+    "encoding": "utf-8",
+    "newline": "\n",
+    "errors": "surrogateescape",
+}
+_BLOCK_BYTES = 2**18  # which every packer takes in a fraction of a second
+_BLOCK_LINES = 2**12
 _CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 _DESCRIPTORS = re.compile(r"/proc/(\d+)(/task/\d+)?/fd")
 _MAX_LINKS = 40  # as many as Linux follows
@@ -58,9 +69,7 @@ def atomic_write(
     OSError
         If the file cannot be written. The message names it.
     """
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-    if text:  # ids that are not UTF-8 are kept byte by byte
-        text["errors"] = "surrogateescape"
+    text = {} if "b" in mode else _TEXT
     name = checked_path(path, purpose="write")
     with named_errors(name):
         target, found = _target(name)
@@ -83,33 +92,83 @@ def atomic_write(
 
 
 @contextmanager
-def packed_write(path: str | os.PathLike) -> Iterator[Any]:
-    """Open a file as `atomic_write` does, for bytes that are packed on the way.
+def packed_write(
+    path: str | os.PathLike, mode: Literal["w", "wb"] = "wb"
+) -> Iterator[Any]:
+    """Open a file as `atomic_write` does, for what is packed on the way.
 
     Parameters
     ----------
     path : str or path-like
         File to write; packed if its name ends in ``.gz``, ``.bz2`` or ``.xz``.
+    mode : {"w", "wb"}, default="wb"
+        Mode of the file, as in `atomic_write`.
 
     Yields
     ------
     file
-        A file that takes bytes. Equal bytes make equal files.
+        A file that takes bytes or text. Equal content makes equal files. An interrupt
+        stops it within a fraction of a second, however much is written at once.
     """
     suffix = os.path.splitext(checked_path(path, purpose="write"))[1]
-    with atomic_write(path, "wb") as file:
-        if suffix == ".gz":
-            # Neither a time nor the name of the temporary file gets into the bytes.
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                yield packed
-        elif suffix in _PACKERS:
-            with _PACKERS[suffix](file, "wb") as packed:
-                yield packed
+    pack = _PACKERS.get(suffix, contextlib.nullcontext)
+    with atomic_write(path, "wb") as file, pack(file) as packed:
+        blocks = _InBlocks(packed)
+        if "b" in mode:
+            yield blocks
         else:
-            yield file
+            with io.TextIOWrapper(blocks, **_TEXT) as text:
+                yield text
 
 
-_PACKERS = {".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
+class _InBlocks(io.BufferedIOBase):
+    """A file that hands on bytes in blocks.
+
+    Signals wait while a packer is at work, which takes seconds for a long text.
+    """
+
+    def __init__(self, file):
+        self._file = file
+
+    def writable(self):
+        return True
+
+    def write(self, content):
+        content = memoryview(content)
+        for start in range(0, len(content), _BLOCK_BYTES):
+            self._file.write(content[start : start + _BLOCK_BYTES])
+        return len(content)
+
+
+def blocks_of_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines with their ends, some thousands at a time.
+
+    An interrupt stops this within a fraction of a second.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+        Lines without their ends.
+
+    Yields
+    ------
+    bytes
+    """
+    lines = iter(lines)
+    while block := list(islice(lines, _BLOCK_LINES)):
+        yield b"\n".join([*block, b""])
+
+
+def _gzip(file):
+    # Neither a time nor the name of the temporary file gets into the bytes.
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+
+
+_PACKERS = {
+    ".gz": _gzip,
+    ".bz2": partial(bz2.BZ2File, mode="wb"),
+    ".xz": partial(lzma.LZMAFile, mode="wb"),
+}
 
 
 def check_writable(path: str | os.PathLike) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from skrank._core._messages import shortened, words_of
 from skrank.cli._errors import CommandError, ExitCode, printable
+from skrank.cli._inputs import check_inputs
 from skrank.cli._objects import failure_of_own
 from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs
@@ -97,6 +98,7 @@ def _run(args):
     several = [path for path in paths(args, InputPath) if _is_standard(path)]
     if len(several) > 1:
         raise CommandError("only one file can be the standard input")
+    check_inputs(args)
     check_outputs(args)
     # Only one command is imported, so that help and errors appear at once.
     importlib.import_module(f"skrank.cli._{args.command}").run(args)

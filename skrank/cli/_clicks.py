@@ -61,14 +61,15 @@ def _fit(args) -> None:
     model = _unfitted(args)
     _check_reading(args, [*args.logs, *([] if args.test is None else [args.test])])
     sets: dict[str, Any] = {}
+    test = None if args.test is None else _load(args, args.test)
     if args.chunk is None:
         train = Sessions.concat([_load(args, path) for path in args.logs])
         model.fit(train)
         sets["train"] = _measures(model, train)
     else:
         sets["train"] = _fit_in_parts(model, args)
-    if args.test is not None:
-        sets["test"] = _measures(model, _load(args, args.test))
+    if test is not None:
+        sets["test"] = _measures(model, test)
     if args.save is not None:
         save_model(model, args.save)
     document = {

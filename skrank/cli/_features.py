@@ -36,22 +36,27 @@ def run(args: argparse.Namespace) -> None:
     if args.run is not None:
         refuse_unused(args, "with --run", _OF_SEARCH)
     index = read_index(args.index, args.max_bytes)
-    search = search_of(args, index) if args.run is None else None
     queries = read_queries(args)
+    # All files are read before the search, which may take long.
+    judged = _judged(args, queries)
+    if args.run is None:
+        search = search_of(args, index)
+    else:
+        search, found = None, _pairs_of_run(args, queries, index)
     given = _given(args, index)
     extractor = _extractor(args, index, given)
     unneeded = given.keys() - extractor._needs()
     refuse_unused(args, "with these features, none of which needs it", unneeded)
     extractor.fit(index, **given)
     if search is not None:
-        query_of, document_of, _ = search.find(queries, args.k)
-    else:
-        query_of, document_of = _pairs_of_run(args, queries, index)
+        found = search.find(queries, args.k)[:2]
+    query_of, document_of = found
     if not len(query_of):
         raise CommandError("no query has a document, so there is nothing to describe")
-    grades = _grades(args, queries, index, query_of, document_of)
     X = extractor.extract(queries.fields["text"], query_of, document_of)
     ids, docids = queries.ids[query_of], np.asarray(index.ids_)[document_of]
+    pairs = zip(ids.tolist(), docids.tolist())
+    grades = [max(judged.get(pair, 0.0), 0.0) for pair in pairs]
     write_by_name(
         lambda path: dump_letor(X, grades, ids, path, docids=docids), args.output
     )
@@ -119,17 +124,11 @@ def _pairs_of_run(
     return query_of[order], document_of[order]
 
 
-def _grades(args, queries, index, query_of, document_of) -> np.ndarray:
-    """Return the grades of pairs, 0 where nobody judged the document."""
-    grades = np.zeros(len(query_of))
+def _judged(args, queries: TextCollection) -> dict[tuple[str, str], float]:
+    """Return the grades of pairs of queries and documents, as far as there are any."""
     if args.qrels is None:
-        return grades
+        return {}
     qrels = load_qrels(source(args.qrels, args.max_bytes), max_bytes=args.max_bytes)
-    docids = np.asarray(index.ids_)[document_of].tolist()
-    pairs = zip(queries.ids[query_of].tolist(), docids)
-    judged = dict(
-        zip(zip(qrels.groups.tolist(), qrels.docids.tolist()), qrels.y.tolist())
-    )
     unjudged = set(queries.ids.tolist()) - set(qrels.groups.tolist())
     if len(unjudged) == len(queries):
         raise CommandError(
@@ -142,6 +141,5 @@ def _grades(args, queries, index, query_of, document_of) -> np.ndarray:
             f"{shown(min(unjudged))}",
             stacklevel=2,
         )
-    for row, pair in enumerate(pairs):
-        grades[row] = max(judged.get(pair, 0.0), 0.0)
-    return grades
+    pairs = zip(qrels.groups.tolist(), qrels.docids.tolist())
+    return dict(zip(pairs, qrels.y.tolist()))

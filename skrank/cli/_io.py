@@ -20,7 +20,7 @@ from skrank._core._reading import (
     open_text,
     source_name,
 )
-from skrank._core._writing import atomic_write
+from skrank._core._writing import packed_write
 from skrank._monitor import figures_of
 from skrank._version import __version__
 from skrank.cli._errors import CommandError
@@ -183,11 +183,20 @@ def _score(line, path, number):
 
 
 def write_lines(lines: Iterable[str], path: str | None = None) -> None:
-    """Write lines to a file, which appears only when it is complete, or print them."""
+    """Write lines to a file, which appears only when it is complete, or print them.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines without their ends.
+    path : str, default=None
+        File, which is packed if its name ends in ``.gz``, ``.bz2`` or ``.xz``; None and
+        "-" are the standard output.
+    """
     if path is None or path == STANDARD:
         print_lines(lines)
         return
-    with atomic_write(path) as file:
+    with packed_write(path, "w") as file:
         file.writelines(f"{line}\n" for line in lines)
 
 

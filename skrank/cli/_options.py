@@ -1,6 +1,7 @@
 """Options of the command line that know whether and how they were given."""
 
 import argparse
+import os
 from collections.abc import Iterable
 
 from skrank._core._messages import has_control, shown
@@ -107,6 +108,12 @@ def paths(args: argparse.Namespace, kind: type[str]) -> list[str]:
     """Return all paths to read, or to write, among the arguments."""
     values = [v if isinstance(v, list) else [v] for v in vars(args).values()]
     return [path for several in values for path in several if isinstance(path, kind)]
+
+
+def path_of(text: str) -> str:
+    """Return the path of a text that may be NAME=PATH, as the commands read it."""
+    _, equals, path = text.partition("=")
+    return type(text)(path) if equals and not os.path.exists(text) else text
 
 
 def byte_count(text: str) -> int:

@@ -22,6 +22,7 @@ from skrank.cli._options import (
     InputPath,
     OutputFolder,
     OutputPath,
+    path_of,
     paths,
 )
 
@@ -46,7 +47,7 @@ def check_outputs(args: argparse.Namespace) -> None:
     for folder in paths(args, OutputFolder):
         if not folder:
             raise CommandError("the folder of the results must not have an empty name")
-    read = [_path_of(text) for text in paths(args, InputPath)]
+    read = [path_of(text) for text in paths(args, InputPath)]
     files = {*_identities(read), *map(_identity, _modules(args.argv))}
     folders = {
         os.path.realpath(path) for path in read if not isinstance(path, InputData)
@@ -113,12 +114,6 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, (dict, list)):
         for each in value.values() if isinstance(value, dict) else value:
             yield from texts_in(each)
-
-
-def _path_of(text: str) -> str:
-    """Return the path of a text that may be NAME=PATH, as the commands read it."""
-    _, equals, path = text.partition("=")
-    return type(text)(path) if equals and not os.path.exists(text) else text
 
 
 def _is_within(place: str, folder: str) -> bool:

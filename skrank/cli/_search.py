@@ -15,8 +15,8 @@ def run(args: argparse.Namespace) -> None:
     tag = args.model if args.tag is None else args.tag
     check_tag(tag)
     index = read_index(args.index, args.max_bytes)
-    search = search_of(args, index)
     queries = read_queries(args)
+    search = search_of(args, index)
     query_of, document_of, scores = search.find(queries, args.k)
     docids = np.asarray(index.ids_)[document_of]
     found = Run(queries.ids[query_of], docids, scores, tag)

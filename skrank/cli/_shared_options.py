@@ -44,7 +44,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=OutputPath,
-        help="file to write; default: print",
+        help="file to write, packed if its name ends in .gz, .bz2 or .xz; default: "
+        "print",
     )
 
 
@@ -54,7 +55,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
         "--json",
         metavar="FILE",
         type=OutputPath,
-        help="also write the results as JSON; '-' prints them instead of the text",
+        help="also write the results as JSON, packed by the end of the name, too; '-' "
+        "prints them instead of the text",
     )
 
 

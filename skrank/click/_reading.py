@@ -3,7 +3,7 @@
 import importlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from skrank._core._reading import (
     source_name,
 )
 from skrank._core._validation import check_arguments
-from skrank._core._writing import check_writable, packed_write
+from skrank._core._writing import blocks_of_lines, check_writable, packed_write
 from skrank.click._reading_rows import (
     Layout,
     RowLog,
@@ -432,11 +432,11 @@ def save_sessions(sessions: Sessions, path: str | os.PathLike) -> None:
             "leaves such sessions out"
         )
     if kind == "parquet":
-        content = _parquet(sessions)
+        blocks: Iterable[bytes] = [_parquet(sessions)]
     else:
-        content = b"\n".join([*table_lines(sessions), b""])
+        blocks = blocks_of_lines(table_lines(sessions))
     with packed_write(path) as file:
-        file.write(content)
+        file.writelines(blocks)
 
 
 def _is_plain(name: str) -> bool:

@@ -1,12 +1,14 @@
 """Ranking data in tables: CSV, TSV and Parquet, through pandas."""
 
+import codecs
 import importlib
 import io
 import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -40,6 +42,7 @@ _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _PARQUET = (".parquet", ".pq")
 _SEPARATORS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 _BATCH_ROWS = 2**16
+_BLOCK_BYTES = 2**20
 _NO_NAME = re.compile(r"__index_level_\d+__")  # what pandas calls it in Parquet
 _QUOTED = rb'"(?:[^"]++|"")*+"'
 _NUMBER = re.compile(r" *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *")
@@ -76,7 +79,10 @@ def _read(
                 return _read_parquet(bytes(content), name, max_bytes, convert)
         if kind in _SEPARATORS:
             separator = _SEPARATORS[kind]
-            with open_text(path, max_bytes) as text, damage_named(name):
+            with (
+                open_text(path, max_bytes) as text,
+                _naming_lines(text, separator, name),
+            ):
                 return _read_text(pd, text, separator, as_text), set()
     raise ValueError(
         f"{name}: expected a name that ends in .csv, .tsv or .parquet, possibly "
@@ -94,12 +100,13 @@ def _read_text(pd: ModuleType, text: Any, separator: str, as_text: list) -> Any:
     # Not block by block: a column of ids must have one type.
     frame = pd.read_csv(io.BytesIO(text), low_memory=False, **options)
     if not isinstance(frame.index, pd.RangeIndex):
-        raise ValueError("rows have more fields than the line of names")
+        raise ValueError("the first row has more fields than the line of names")
     names = head.iloc[0].tolist()
     # Of a row that is too short, pandas says that its last fields are missing.
     last = frame.iloc[:, -1]
-    if last.isna().any() or (last == "").any():
-        _check_rows(text, separator, len(names))
+    may_be_short = last.isna().any() or (last == "").any()
+    if may_be_short and _odd_row(text, separator.encode()) is not None:
+        raise ValueError("a row has fewer fields than the line of names")
     if len(names) == frame.shape[1] and len(set(names)) < len(names):
         frame.columns = [name or own for name, own in zip(names, frame.columns)]
     # Beside whole numbers that take more than 64 bits, pandas keeps numbers as text.
@@ -127,30 +134,96 @@ def _read_text(pd: ModuleType, text: Any, separator: str, as_text: list) -> Any:
     return frame
 
 
-def _check_rows(text: Any, separator: str, n_fields: int) -> None:
-    """Refuse rows with fewer fields than the line of names."""
-    found = _short_row(text, separator.encode(), n_fields)
-    if found is not None:
-        raise ValueError(
-            f"expected {n_fields} fields in line {found[0]}, saw {found[1]}"
+@contextmanager
+def _naming_lines(text: Any, separator: str, name: str) -> Iterator[None]:
+    """Say which line of a table is malformed, where pandas knows only that one is."""
+    try:
+        with damage_named(name):
+            yield
+    except ValueError:
+        problem = _problem_of(text, separator.encode())
+        if problem is None:
+            raise
+        raise ValueError(f"{name}{problem}") from None
+
+
+def _problem_of(text: Any, separator: bytes) -> str | None:
+    """Return why text is no table, as the end of a sentence; None if it is one."""
+    at = _not_utf_8(text)
+    if at is not None:
+        return (
+            f", line {_line_at(text, at)}: expected UTF-8, found the byte "
+            f"0x{text[at]:02x}; save the table as UTF-8"
         )
+    whole = rb'(?:(?:(?!")|%b)[^\r\n%b]*+[\r\n%b])*+' % (_QUOTED, separator, separator)
+    found = re.match(whole + rb'(?=")(?!%b)' % _QUOTED, text)
+    if found is not None:
+        return (
+            f", line {_line_at(text, found.end())}: expected a quote that ends the "
+            "field, found the end of the file"
+        )
+    if not bytes(text[:_BLOCK_BYTES]).strip() and not bytes(text).strip():
+        return ": expected a line of names of columns, found blanks"
+    found = _odd_row(text, separator)
+    if found is None:
+        return None
+    line, n, n_fields = found
+    return f", line {line}: expected {n_fields} fields, as of names, found {n}"
 
 
-def _short_row(text: Any, separator: bytes, n_fields: int) -> tuple[int, int] | None:
-    """Return the line and the number of fields of the first row that is too short.
+def _not_utf_8(text: Any) -> int | None:
+    """Return the place of the first byte that is no part of UTF-8."""
+    start = 0
+    while start < len(text):
+        piece = bytes(text[start : start + _BLOCK_BYTES])
+        is_last = start + len(piece) == len(text)
+        try:
+            start += codecs.utf_8_decode(piece, "strict", is_last)[1]
+        except UnicodeDecodeError as error:
+            return start + error.start
+    return None
+
+
+def _line_at(text: Any, place: int) -> int:
+    return 1 + sum(1 for _ in re.finditer(rb"\r\n?|\n", text[:place]))
+
+
+def _odd_row(text: Any, separator: bytes) -> tuple[int, int, int] | None:
+    """Return the first row with more or fewer fields than there are names.
 
     Fields are told apart as pandas does: quotes count at the beginning of a field.
+
+    Parameters
+    ----------
+    text : bytes-like
+        Table, of which the first line that is not blank holds the names.
+    separator : bytes
+        What stands between fields.
+
+    Returns
+    -------
+    line, n_fields, n_names : int
+        The line of the row, the number of its fields, and that of the names; None
+        instead of them if all rows have as many.
     """
     field = rb"(?:%b)?+[^\r\n%b]*+" % (_QUOTED, separator)
-    more = rb"(?:%b%b)" % (separator, field)
-    # The group is there if the row has fields enough, which thus need not be counted.
-    row = rb"%b(%b{%d})?+%b*+(?:\r\n?|\n|\Z)" % (field, more, n_fields - 1, more)
+    more, end = rb"(?:%b%b)" % (separator, field), rb"(?:\r\n?|\n|\Z)"
     blanks, line = b" \t\r\n".replace(separator, b""), 1
+
+    def n_fields_of(row: bytes) -> int:
+        return 1 + len(re.findall(more, re.sub(field, b"", row, count=1)))
+
+    rows = re.finditer(rb"%b%b*+%b" % (field, more, end), text)
+    names = next((row[0] for row in rows if row[0].strip(blanks)), None)
+    if names is None:
+        return None
+    n_names = n_fields_of(names)
+    # The first group is there if the row has fields enough, and the second one is empty
+    # if it has no more of them, which thus need not be counted.
+    row = rb"%b(%b{%d})?+(%b*+)%b" % (field, more, n_names - 1, more, end)
     for match in re.finditer(row, text):
-        if match.start(1) < 0 and match[0].strip(blanks):
-            return line, len(
-                re.findall(more, re.sub(field, b"", match[0], count=1))
-            ) + 1
+        if (match[1] is None or match[2]) and match[0].strip(blanks):
+            return line, n_fields_of(match[0]), n_names
         line += len(match[0].splitlines())
     return None
 

@@ -263,8 +263,8 @@ def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
 
 def _write(path: str | os.PathLike, lines: list[str]) -> None:
     """Write a file that appears only when it is complete."""
-    with packed_write(path) as file:
-        file.write("".join(lines).encode("utf-8", errors="surrogateescape"))
+    with packed_write(path, "w") as file:
+        file.writelines(lines)
 
 
 def dump_qrels(

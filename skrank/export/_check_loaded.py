@@ -67,8 +67,11 @@ from skrank.export._probe_rows import (
 )
 from skrank.export._ranker_state import (
     NUMBER,
+    check_logs,
     check_queries,
     check_scalar,
+    check_width,
+    learns_energy,
     state_of_ranker,
 )
 from skrank.export._retrieval_state import check_text_ranker
@@ -78,6 +81,7 @@ from skrank.export._tree_state import are_categories, check_parents, check_split
 from skrank.losses import BaseLoss
 from skrank.preprocessing import QueryTargetEncoder
 from skrank.rankers._threshold_boosting import BaseThresholdBooster
+from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.retrieval import TextRanker
 from skrank.selection._feature_base import BaseFeatureSelector
 from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
@@ -108,7 +112,7 @@ _NODE_ARRAYS = {
 }
 
 
-def check_loaded(estimator: BaseEstimator) -> None:
+def check_loaded(estimator: BaseEstimator, *, complete: bool = True) -> None:
     """Raise an error if parameters or fitted attributes do not make a working model.
 
     Parameters
@@ -116,6 +120,8 @@ def check_loaded(estimator: BaseEstimator) -> None:
     estimator : BaseEstimator
         Estimator that was read from a file, fitted or not; those within it have been
         checked before.
+    complete : bool, default=True
+        Whether it must have what files of older versions may lack.
 
     Raises
     ------
@@ -139,6 +145,9 @@ def check_loaded(estimator: BaseEstimator) -> None:
         _check_unfitted(estimator)
         return
     _check_names(estimator)
+    # Without an encoder, the levels of categories would be taken for their numbers.
+    if complete and isinstance(estimator, BaseTreeRanker):
+        attribute(estimator, "encoder_", CategoryEncoder, "a CategoryEncoder")
     for kind, check in _CHECKS:
         if isinstance(estimator, kind):
             check(estimator)
@@ -475,6 +484,8 @@ def _check_ranker(ranker: BaseRanker) -> None:
     if not 1 <= n <= _MAX_FEATURES:
         raise error_of(ranker, "n_features_in_", "a whole number >= 1", n)
     check_queries(ranker)
+    if learns_energy(ranker):
+        attribute(ranker, "energy_", BaseEnergy, "a BaseEnergy")
     state = state_of_ranker(ranker)
     # The state says of its own what they may be; ids are what the user gave.
     _check_finite(ranker, {*state, "query_ids_", *_THRESHOLDS})
@@ -486,11 +497,12 @@ def _check_ranker(ranker: BaseRanker) -> None:
             check_scalar(ranker, name, kind)
     _check_places(ranker, state, lengths)
     _check_grades(ranker)
-    _check_logs(ranker)
+    check_logs(ranker)
     for name, kind in (("energy_", BaseEnergy), ("loss_", BaseLoss)):
         if name in vars(ranker):
             attribute(ranker, name, kind, f"a {kind.__name__}")
     if "energy_" in vars(ranker):
+        check_width(ranker, n)
         _check_params(ranker)
     trees = getattr(ranker, "ensemble_", None)
     bins = getattr(ranker, "bin_mapper_", None)
@@ -500,6 +512,8 @@ def _check_ranker(ranker: BaseRanker) -> None:
             _check_weak_rankers(ranker)
         else:
             trees = attribute(ranker, "ensemble_", TreeEnsemble, "a TreeEnsemble")
+            if trees.n_outputs > 1 and "loss_" not in vars(ranker):
+                raise missing(ranker, "loss_")
             # Each score takes memory, whether or not a tree adds to it.
             n_scores = getattr(getattr(ranker, "loss_", None), "n_outputs", 1)
             if trees.n_outputs != n_scores:
@@ -516,21 +530,6 @@ def _check_ranker(ranker: BaseRanker) -> None:
         if not np.isfinite(baseline).all():
             raise error_of(ranker, "baseline_", "finite", baseline)
     _try_out(ranker)
-
-
-def _check_logs(ranker) -> None:
-    """Check the measures of all iterations; older files have none."""
-    if "evals_result_" not in vars(ranker):
-        return
-    accepted = "measures by the names of sets, and arrays by the names of measures"
-    logs = attribute(ranker, "evals_result_", dict, accepted)
-    for name, of_set in logs.items():
-        if not isinstance(name, str) or not isinstance(of_set, dict):
-            raise error_of(ranker, "evals_result_", accepted, logs)
-        for measure, values in of_set.items():
-            is_curve = isinstance(values, np.ndarray) and values.dtype == np.float64
-            if not isinstance(measure, str) or not is_curve or values.ndim != 1:
-                raise error_of(ranker, "evals_result_", accepted, logs)
 
 
 def _check_features(trees: TreeEnsemble, bins: BinMapper, n_features: int) -> None:
@@ -710,12 +709,13 @@ def _try_out(estimator) -> None:
     found = None
     rows = probe_rows(estimator, n_features)
     passed = None if is_plain else _is_overflow
-    with accepting(estimator), _tried(estimator, f"{name} rows", passed):
+    with accepting(estimator), _tried(estimator, _what_of(estimator, name), passed):
         found = method(rows, **more)
     if found is None and not is_plain:
         return
     if not is_ranker:
-        if is_plain and not _is_finite(found):
+        # What transforms may well make infinity of some rows, what predicts must not.
+        if (is_plain or name == "predict") and not _is_finite(found):
             raise ValueError(
                 f"{type(estimator).__name__} makes numbers that are not finite"
             )
@@ -726,6 +726,11 @@ def _try_out(estimator) -> None:
     if not np.isfinite(found).all():
         name = type(estimator).__name__
         raise ValueError(f"{name} predicts scores that are not finite")
+
+
+def _what_of(estimator, method: str) -> str:
+    """Return what is tried; the number of features is the most likely to be wrong."""
+    return f"{method} rows of n_features_in_={estimator.n_features_in_} features"
 
 
 def _is_finite(found: Any) -> bool:

@@ -12,7 +12,9 @@ from skrank._core._messages import shown
 from skrank._core._validation import check_sparse
 from skrank.export._allowed import class_of_name
 from skrank.export._check_loaded import check_loaded
+from skrank.export._level_state import add_encoder
 from skrank.export._renamed import current_name
+from skrank.rankers._tree_ranker import BaseTreeRanker
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE = {
@@ -107,7 +109,9 @@ class Decoder:
         if restore is not None:  # what has been saved is less than what was learned
             restore()
         _set_requests(estimator, value.get("requests", {}))
-        check_loaded(estimator)
+        if not self._complete and isinstance(estimator, BaseTreeRanker):
+            add_encoder(estimator)
+        check_loaded(estimator, complete=self._complete)
         return estimator
 
     def _attributes(self, values):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skrank._core._finite import largest_safe
 from skrank._core._messages import problem_in
 from skrank._core._validation import check_sparse
 from skrank.click import ClickGraph, InteractionModel
@@ -54,6 +55,7 @@ def check_interaction_model(model: InteractionModel) -> None:
         raise error_of(model, "names_", "a list of names", names)
     for name in ("mean_", "scale_"):
         _check_finite(model, name, (len(names),))
+        _check_size(model, name, vars(model)[name])
     if not (model.scale_ > 0).all():
         raise error_of(model, "scale_", "positive", model.scale_)
     background = attribute(model, "background_", dict, "a dictionary of arrays")
@@ -61,8 +63,7 @@ def check_interaction_model(model: InteractionModel) -> None:
         is_row = isinstance(values, np.ndarray) and values.ndim == 1 and len(values)
         if not isinstance(name, str) or not is_row or values.dtype != np.float64:
             raise error_of(model, "background_", "a dictionary of arrays", background)
-        if not np.isfinite(values).all():
-            raise error_of(model, "background_", "finite", values)
+        _check_size(model, "background_", values)
     n_pairs = len(_ids(model, "query_", ids_of))
     if len(_ids(model, "document_", ids_of)) != n_pairs:
         raise error_of(model, "document_", f"{n_pairs} ids", model.document_)
@@ -92,6 +93,13 @@ def _ids(owner: Any, name: str, check: Any) -> np.ndarray:
         return check(ids, name, "id")
     except TypeError as error:
         raise ValueError(f"{type(owner).__name__}: {problem_in(error)}") from None
+
+
+def _check_size(owner: Any, name: str, values: np.ndarray) -> None:
+    """Refuse numbers that a sum of products in a prediction may not survive."""
+    limit = largest_safe(np.float64)
+    if not (np.abs(values) <= limit).all():
+        raise error_of(owner, name, f"finite, of sizes up to {limit:.2g}", values)
 
 
 def _check_finite(owner: Any, name: str, shape: tuple) -> None:

@@ -134,3 +134,22 @@ def levels_by_column(estimator: Any) -> Iterator[tuple[int, np.ndarray]]:
     if isinstance(encoder, (CategoryEncoder, QueryTargetEncoder)):
         columns = getattr(encoder, "columns_", np.empty(0, dtype=np.int64))
         yield from zip(columns.tolist(), getattr(encoder, "levels_", ()))
+
+
+def add_encoder(ranker: Any) -> None:
+    """Give trees of an older version, which know no levels, an encoder without any.
+
+    Parameters
+    ----------
+    ranker : BaseTreeRanker
+        Ranker that was read from a file and has not been checked.
+    """
+    bins = vars(ranker).get("bin_mapper_")
+    mask = getattr(bins, "is_categorical_", None)
+    if "encoder_" in vars(ranker) or not isinstance(mask, np.ndarray):
+        return
+    encoder = CategoryEncoder()
+    encoder.is_categorical_ = mask.copy()
+    encoder.columns_ = np.empty(0, dtype=np.int64)
+    encoder.levels_, encoder.numbers_ = [], []
+    ranker.encoder_ = encoder

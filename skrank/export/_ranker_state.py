@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 
 from skrank._core._messages import problem_in
 from skrank.base import BaseRanker
+from skrank.energies import KernelEnergy
 from skrank.export._attributes import array_of, attribute, error_of
-from skrank.export._energy_state import Array
+from skrank.export._energy_state import Array, state_of
 from skrank.export._unbiased_state import UNBIASED_STATES
 from skrank.online._base_ranker import BaseClickRanker
 from skrank.rankers import (
@@ -31,6 +32,7 @@ from skrank.rankers import (
     Rocchio,
     SVMClassifierRanker,
 )
+from skrank.rankers._energy_ranker import BaseEnergyRanker
 
 
 class Scalar(NamedTuple):
@@ -168,6 +170,79 @@ _IF_THERE: dict[str, Array | Scalar] = {
     "gap_": NUMBER,
     "grades_": Array("g"),
 }
+
+
+def learns_energy(ranker: Any) -> bool:
+    """Return whether the parameters of a ranker are those of an energy that it keeps.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        A fitted ranker.
+
+    Returns
+    -------
+    bool
+    """
+    if isinstance(ranker, BaseClickRanker):
+        return not ranker._energy().linear
+    return isinstance(ranker, BaseEnergyRanker)
+
+
+def check_width(ranker: Any, n_features: int) -> None:
+    """Check that the energy was set up with as many features as the ranker.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        A fitted ranker with an energy, which has been checked before.
+    n_features : int
+        Number of features of the ranker.
+
+    Raises
+    ------
+    ValueError
+        If they differ.
+    """
+    energy = ranker.energy_
+    widths = {
+        name: vars(energy)[name].shape[kind.shape.index("d")]
+        for name, kind in state_of(energy).items()
+        if isinstance(kind, Array) and "d" in kind.shape
+        if vars(energy).get(name) is not None
+    }
+    if isinstance(energy, KernelEnergy):
+        widths["map_"] = energy.map_.n_features_in_
+    for name, width in widths.items():
+        if width != n_features:
+            accepted = f"{width}, the number of features of {name} of energy_"
+            raise error_of(ranker, "n_features_in_", accepted, n_features)
+
+
+def check_logs(ranker: Any) -> None:
+    """Check the measures of all iterations; older files have none.
+
+    Parameters
+    ----------
+    ranker : BaseRanker
+        A fitted ranker.
+
+    Raises
+    ------
+    ValueError
+        If they are not of the kind that training stores.
+    """
+    if "evals_result_" not in vars(ranker):
+        return
+    accepted = "measures by the names of sets, and arrays by the names of measures"
+    logs = attribute(ranker, "evals_result_", dict, accepted)
+    for name, of_set in logs.items():
+        if not isinstance(name, str) or not isinstance(of_set, dict):
+            raise error_of(ranker, "evals_result_", accepted, logs)
+        for measure, values in of_set.items():
+            is_curve = isinstance(values, np.ndarray) and values.dtype == np.float64
+            if not isinstance(measure, str) or not is_curve or values.ndim != 1:
+                raise error_of(ranker, "evals_result_", accepted, logs)
 
 
 def check_queries(ranker: BaseRanker) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
-from sklearn.impute import SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import (
     BayesianRidge,
@@ -30,7 +30,15 @@ from skrank.export._attributes import attribute, error_of
 
 # Letters are lengths, of which d is the number of features, and the others are what the
 # first array with them has. An axis "*" may be missing, or have any length.
-_LINEAR = {"coef_": "*d"}
+_OF_ONE_OUTPUT = (BayesianRidge, HuberRegressor, LinearSVR)
+# Lasso is an ElasticNet.
+_OF_SEVERAL_OUTPUTS = (
+    ElasticNet,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    Ridge,
+)
 _SHAPES: tuple[tuple[Any, dict[str, str]], ...] = (
     (StandardScaler, {"mean_": "d", "var_": "d", "scale_": "d"}),
     (
@@ -74,20 +82,9 @@ _SHAPES: tuple[tuple[Any, dict[str, str]], ...] = (
         {"components_": "cd", "normalization_": "cc", "component_indices_": "c"},
     ),
     (RBFSampler, {"random_weights_": "dc", "random_offset_": "c"}),
-    # Lasso is an ElasticNet.
-    (
-        (
-            BayesianRidge,
-            ElasticNet,
-            HuberRegressor,
-            LinearRegression,
-            LinearSVC,
-            LinearSVR,
-            LogisticRegression,
-            Ridge,
-        ),
-        _LINEAR,
-    ),
+    (MissingIndicator, {"features_": "m"}),
+    (_OF_ONE_OUTPUT, {"coef_": "d"}),
+    (_OF_SEVERAL_OUTPUTS, {"coef_": "*d"}),
 )
 
 
@@ -118,6 +115,10 @@ def check_learned_shapes(estimator: Any) -> None:
             _check_shape(estimator, name, value, shapes[name], lengths)
     if isinstance(estimator, SimpleImputer):
         _check_filling(estimator)
+    if isinstance(estimator, (*_OF_ONE_OUTPUT, *_OF_SEVERAL_OUTPUTS)):
+        _check_intercept(estimator)
+    if isinstance(estimator, MissingIndicator):
+        _check_columns(estimator, lengths["d"])
 
 
 def _check_filling(imputer: Any) -> None:
@@ -126,6 +127,29 @@ def _check_filling(imputer: Any) -> None:
     if filling.dtype.kind == "f" and np.isinf(filling).any():
         accepted = "finite, or NaN where nothing is known"
         raise error_of(imputer, "statistics_", accepted, filling)
+
+
+def _check_intercept(model: Any) -> None:
+    """Check that there is one intercept, or one for each row of the coefficients.
+
+    NumPy would add others to scores of as many rows.
+    """
+    accepted = "a number or an array of numbers"
+    kinds = (int, float, np.floating, np.ndarray)
+    intercept = attribute(model, "intercept_", kinds, accepted)
+    n_outputs = model.coef_.shape[0] if model.coef_.ndim > 1 else 1
+    found = np.shape(intercept)
+    if found not in ((), (n_outputs,)):
+        accepted = f"a number or an array of shape ({n_outputs},), as coef_ has outputs"
+        raise error_of(model, "intercept_", accepted, f"shape {found}")
+
+
+def _check_columns(indicator: Any, n_features: int) -> None:
+    """Check the places of the columns that had missing values."""
+    places = indicator.features_
+    within = places.dtype.kind in "iu" and ((places >= 0) & (places < n_features)).all()
+    if not within:
+        raise error_of(indicator, "features_", f"numbers below {n_features}", places)
 
 
 def _check_shape(owner, name, value, letters: str, lengths: dict[str, int]) -> None:

@@ -1,6 +1,7 @@
 """Files that appear whole or not at all, whatever happens on the way."""
 
 import bz2
+import contextlib
 import errno
 import gzip
 import lzma
@@ -16,7 +17,13 @@ from pathlib import Path
 import pytest
 
 from skrank._core import _writing
-from skrank._core._writing import atomic_write, check_writable, packed_write
+from skrank._core._reading import open_text
+from skrank._core._writing import (
+    atomic_write,
+    blocks_of_lines,
+    check_writable,
+    packed_write,
+)
 
 
 @pytest.fixture(params=["nameless", "named", "without links"])
@@ -323,6 +330,59 @@ def test_packed_files(tmp_path, suffix, unpack, monkeypatch):
         contents.append((tmp_path / f"{name}.txt.{suffix}").read_bytes())
     assert contents[0] == contents[1]
     assert unpack(contents[0]) == b"line\n" * 10
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ""])
+def test_text_is_packed_as_its_bytes_are(tmp_path, suffix):
+    paths = [tmp_path / f"{name}{suffix}" for name in "ab"]
+    with packed_write(paths[0]) as file:
+        file.write("é\n\udcff\n".encode(errors="surrogateescape"))
+    with packed_write(paths[1], "w") as file:
+        file.writelines(["é\n", "\udcff\n"])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with open_text(paths[1]) as text:
+        assert bytes(text) == "é\n".encode() + b"\xff\n"
+
+
+@pytest.mark.parametrize("mode", ["w", "wb"])
+def test_no_packer_is_at_work_for_long(tmp_path, monkeypatch, mode):
+    """Because an interrupt waits for it."""
+    pieces = []
+
+    class Packer(contextlib.nullcontext):
+        def write(self, piece):
+            pieces.append(bytes(piece))
+
+        def __enter__(self):
+            return self
+
+    monkeypatch.setitem(_writing._PACKERS, ".gz", Packer)
+    content = "line\n" * 10**6
+    with packed_write(tmp_path / "a.gz", mode) as file:
+        file.write(content if mode == "w" else content.encode())
+    assert b"".join(pieces) == content.encode()
+    assert max(map(len, pieces)) <= 2**18
+
+
+@pytest.mark.parametrize("mode", ["w", "wb"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ""])
+def test_an_interrupt_leaves_no_packed_file(way, tmp_path, mode, suffix):
+    def write_and_stop():
+        with packed_write(tmp_path / f"a{suffix}", mode) as file:
+            file.write("line\n" if mode == "w" else b"line\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_and_stop()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("n", [0, 1, 4096, 10_000])
+def test_lines_come_in_blocks(n):
+    lines = [b"%d" % i for i in range(n)]
+    blocks = list(blocks_of_lines(iter(lines)))
+    assert b"".join(blocks) == b"".join(line + b"\n" for line in lines)
+    assert all(0 < block.count(b"\n") <= 4096 for block in blocks)
 
 
 def test_text_that_is_not_utf_8_is_written_as_it_was(tmp_path):

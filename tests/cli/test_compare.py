@@ -138,7 +138,8 @@ def test_mistakes(fails, letor, scores, tmp_path):
     paths, _ = scores
     data = ["--letor", letor / "test.txt"]
     assert "compare takes --qrels FILE" in fails("compare", *paths)
-    assert "compare takes --qrels" in fails("compare", *paths, *data, "--qrels", "x")
+    both = [*data, "--qrels", paths[0]]
+    assert "compare takes --qrels" in fails("compare", *paths, *both)
     assert "two systems are called 'good'" in fails("compare", paths[0], *paths, *data)
     assert "--reference 'x' is none of the systems, which are good, poor" in fails(
         "compare", *paths, *data, "--reference", "x"
@@ -150,7 +151,10 @@ def test_mistakes(fails, letor, scores, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\tb", "a\x1b[31m"])
-def test_systems_have_names_that_can_be_printed(fails, name):
+def test_systems_have_names_that_can_be_printed(fails, monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    for file in ("run", "qrels"):
+        (tmp_path / file).touch()
     message = fails("compare", f"{name}=run", "b=run", "--qrels", "qrels")
     assert message == (
         "the name of a system must not be empty nor hold control characters, got "

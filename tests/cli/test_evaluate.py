@@ -278,7 +278,7 @@ def test_scores_of_ranklib(ok, tmp_path):
         (["-R", "prefs"], "qrels, line 1: expected 5 fields 'query group subgroup"),
         (["-Z", "qrels"], "qrels, line 1: expected a number as mean, found 'a'"),
         (["-M", "0"], "max_results must be a whole number >= 1 or None, got 0"),
-        (["--scores", "x"], "--letor FILE and --scores FILE go together"),
+        (["--scores", "run"], "--letor FILE and --scores FILE go together"),
         (["--json", "absent/x"], "cannot write absent/x"),
     ],
 )

@@ -275,7 +275,7 @@ def test_queries_without_documents_are_told(run, index, texts):
     code, _, err = run("features", index, texts / "asked", "--qrels", texts / "qrels")
     assert code == 0
     told = "skrank: warning: 1 of 2 queries have no judgements, such as 'q7'\n"
-    assert err == warning + told
+    assert err == told + warning
     (texts / "asked").write_text("q7\tunheard\n")
     assert run("search", index, texts / "asked")[:2] == (0, "")
 
@@ -414,11 +414,32 @@ def test_a_full_folder_for_temporary_files_is_told_by_the_input(
     assert told == full.replace("<stdin>", "<stdout>")
 
 
+def test_all_files_are_read_before_the_search(fails, index, texts, monkeypatch):
+    def search(*given):
+        raise AssertionError("the search has begun")
+
+    monkeypatch.setattr("skrank.cli._texts.Search.find", search)
+    (texts / "damaged").write_text("q1 0\n")
+    base = ["features", index, texts / "queries.tsv", "--qrels"]
+    assert "absent: No such file" in fails(*base, texts / "absent")
+    assert "damaged, line 1: " in fails(*base, texts / "damaged")
+
+
+@pytest.mark.parametrize("command", ["search", "features"])
+def test_results_are_packed_by_their_names(ok, index, texts, command):
+    for name in ("out", "out.gz"):
+        ok(command, index, texts / "queries.tsv", "-o", texts / name)
+    packed = (texts / "out.gz").read_bytes()
+    assert gzip.decompress(packed) == (texts / "out").read_bytes()
+
+
 def test_an_index_needs_ids(fails, texts):
     from skrank.text import save_index
 
     save_index(InvertedIndex().fit(["a", "b"]), texts / "bare")
-    assert "has no ids of documents" in fails("search", texts / "bare", "x")
+    assert "has no ids of documents" in fails(
+        "search", texts / "bare", texts / "queries.tsv"
+    )
 
 
 def test_files_of_a_folder_that_is_read_are_not_written(fails, tmp_path):

@@ -81,7 +81,10 @@ def stop(error):
         (KeyError("k"), (1, "", "internal error: KeyError: 'k' (see --debug)")),
     ],
 )
-def test_errors_of_every_command(run, monkeypatch, command, error, expected):
+def test_errors_of_every_command(run, monkeypatch, tmp_path, command, error, expected):
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        (tmp_path / name).touch()
     monkeypatch.setattr(f"skrank.cli._{command}.run", stop(error))
     two = dict.fromkeys(("predict", "rank", "search", "features"), "ab")
     arguments = {**two, "compare": "a"}.get(command, "")

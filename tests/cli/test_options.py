@@ -410,7 +410,8 @@ def test_no_setting_is_given_twice(fails, files):
     assert "--seed and --set random_state exclude each other" in fails(
         *base, "--set", "random_state=1", "--seed", "2"
     )
-    for command in (["clicks", "fit", "x", "--model", "DCM"], ["fuse", "x"]):
+    run = files["RUN"]
+    for command in (["clicks", "fit", run, "--model", "DCM"], ["fuse", run]):
         assert "--jobs and --set n_jobs exclude each other" in fails(
             *command, "--set", "n_jobs=1", "--jobs", "2"
         )

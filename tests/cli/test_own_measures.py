@@ -190,7 +190,8 @@ def test_values_of_runs_are_those_of_python(ok, own, tmp_path):
 def test_options_of_trec_eval_that_own_measures_do_not_have(
     fails, own, tmp_path, options, message
 ):
-    (tmp_path / "z").write_text("")
+    for name in "abz":
+        (tmp_path / name).write_text("")
     assert message in fails("evaluate", "a", "b", "-m", f"{own}:first", *options)
 
 

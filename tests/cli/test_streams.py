@@ -1,9 +1,11 @@
 """Standard streams, pipes and files of other kinds, in every place of a path."""
 
+import bz2
 import errno
 import gzip
 import io
 import json
+import lzma
 import os
 import re
 import signal
@@ -498,6 +500,52 @@ def test_outputs_are_checked_before_the_work(
     ]:
         assert message in fails(*with_paths(arguments, files, "", ""), path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_inputs_are_checked_before_the_work(
+    fails, files, tmp_path, monkeypatch, arguments
+):
+    def no_work(args):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(f"skrank.cli._{arguments[0]}.run", no_work)
+    absent = tmp_path / "absent"
+    message = fails(*with_paths(arguments, files, "", absent))
+    assert message == f"{absent}: No such file or directory"
+
+
+def test_an_input_that_may_not_be_read_is_told_before_the_work(
+    fails, files, monkeypatch
+):
+    monkeypatch.setattr("skrank.cli._inputs.os.access", lambda *asked: False)
+    message = fails("predict", files["MODEL"], files["LETOR"])
+    assert message == f"{files['MODEL']}: Permission denied"
+
+
+TEXTS = [
+    ("predict", "MODEL", "LETOR", "-o"),
+    ("rank", "MODEL", "LETOR", "-o"),
+    ("explain", "MODEL", "LETOR", "--query", "1", "-o"),
+    ("evaluate", "QRELS", "RUN", "--json"),
+    ("compare", "a=RUN", "b=RUN", "--qrels", "QRELS", "--json"),
+    ("export", "MODEL", "--format", "json", "-o"),
+    ("fuse", "RUN", "RUN", "-o"),
+]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "unpack"),
+    [(".gz", gzip.decompress), (".bz2", bz2.decompress), (".xz", lzma.decompress)],
+)
+@pytest.mark.parametrize("arguments", TEXTS, ids=" ".join)
+def test_outputs_of_text_are_packed_by_their_names(
+    run, files, tmp_path, arguments, suffix, unpack
+):
+    plain, packed = tmp_path / "out", tmp_path / f"out{suffix}"
+    for path in (plain, packed):
+        assert run(*with_paths(arguments, files, "", ""), path)[0] == 0
+    assert unpack(packed.read_bytes()) == plain.read_bytes()
 
 
 @pytest.mark.parametrize("arguments", OUTPUTS[:-1], ids=" ".join)

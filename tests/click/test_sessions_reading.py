@@ -307,6 +307,26 @@ def test_what_is_saved_is_loaded(tmp_path, suffix, kind):
     assert as_lists(again) == as_lists(sessions)[::-1]
 
 
+def test_a_table_is_written_while_its_lines_are_made(tmp_path, monkeypatch):
+    """An interrupt ends it at once, and no list of all lines is needed."""
+    made_so_far = []
+
+    def lines(sessions):
+        for i in range(100_000):
+            made_so_far.append(i)
+            yield b"%d" % i
+
+    def stop(file, content):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reading, "table_lines", lines)
+    monkeypatch.setattr("skrank._core._writing._InBlocks.write", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save_sessions(made(), tmp_path / "log.tsv.gz")
+    assert 0 < len(made_so_far) < 10_000
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_sessions_without_ids_are_numbered(tmp_path):
     sessions = Sessions.from_lists(["q", "q"], [["a", "b"], ["a"]], [[0, 1], [0]])
     save_sessions(sessions, tmp_path / "log.tsv")

@@ -7,21 +7,35 @@ import numpy as np
 import pytest
 import sklearn
 from _tamper import GROUPS, X, Y, read, write
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+)
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
+    MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
     PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import LinearSVC, LinearSVR
 
 import skrank
 from skrank.export import load_model, save_model
@@ -93,6 +107,17 @@ def _part(state):
             "output_indices_ must be slices",
         ),
         (lambda s: s["output_indices_"]["items"].pop(0), "output_indices_ must be"),
+        (
+            lambda s: s.update(_remainder=s["_remainder"]["items"][:2]),
+            "_remainder must be a triple with the columns of no transformer, []",
+        ),
+        (
+            lambda s: s["_remainder"]["items"].append(None),
+            "_remainder must be a triple with the columns of no transformer, []",
+        ),
+        (lambda s: s.update(_remainder="drop"), "_remainder must be a triple"),
+        (lambda s: s.update(_remainder=None), "_remainder must be a triple"),
+        (lambda s: s.pop("_remainder"), "the attribute _remainder is missing"),
     ],
 )
 def test_columns_agree_with_themselves(change, told, model, tmp_path):
@@ -103,6 +128,49 @@ def test_columns_agree_with_themselves(change, told, model, tmp_path):
     write(path, document, members)
     with pytest.raises(ValueError, match=re.escape(told)):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    "slices",
+    [
+        {"s": [1, 4, None]},  # two parts overlap
+        {"s": [3, 5, None]},  # a gap
+        {"n": [1, 2, None]},
+        {"n": [-2, 2, None]},
+        {"n": [2, 0, None]},
+        {"n": [0, 2, 1]},
+        {"n": [None, 2, None]},
+        {"n": [0, None, None]},
+        {"n": [0, 2.0, None]},
+        {"n": ["0", 2, None]},
+        {"remainder": [1, 2, None]},
+        {"remainder": [4, 3, None]},
+    ],
+    ids=str,
+)
+def test_slices_of_columns_follow_each_other(slices, model, tmp_path):
+    path = tmp_path / "model"
+    save_model(model, path)
+    document, members = read(path)
+    for name, kept in columns_of(document)["output_indices_"]["items"]:
+        kept["items"] = slices.get(name, kept["items"])
+    write(path, document, members)
+    told = "ColumnTransformer: output_indices_ must be slices by the names"
+    with pytest.raises(ValueError, match=told):
+        load_model(path)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 4])
+def test_a_part_without_columns_may_stand_anywhere(place, model, tmp_path):
+    path = tmp_path / "model"
+    save_model(model, path)
+    document, members = read(path)
+    for name, kept in columns_of(document)["output_indices_"]["items"]:
+        if name == "remainder":
+            assert kept["items"][0] == kept["items"][1]
+            kept["items"][:2] = [place, place]
+    write(path, document, members)
+    np.testing.assert_array_equal(load_model(path).predict(FRAME), model.predict(FRAME))
 
 
 def test_a_number_of_columns_takes_no_memory(tmp_path):
@@ -223,6 +291,114 @@ def test_an_imputer_fills_in_finite_numbers(tmp_path):
     told = "SimpleImputer: statistics_ must be finite, or NaN where nothing is known"
     with pytest.raises(ValueError, match=told):
         load_model(tmp_path / "model")
+
+
+def test_an_imputer_of_names_is_loaded(tmp_path):
+    frame = FRAME[["s"]].where(FRAME["b"] > 0)
+    model = SimpleImputer(strategy="most_frequent", missing_values=np.nan).fit(frame)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame))
+
+
+def one_more(array, axis):
+    """Return an array whose last entry along an axis is there twice."""
+    array = np.asarray(array)
+    last = np.take(array, [-1], axis=axis)
+    return np.concatenate([array, last], axis=axis)
+
+
+LEARNED = [
+    (StandardScaler(), {"mean_": "(2,)", "var_": "(2,)", "scale_": "(2,)"}),
+    (
+        MinMaxScaler(),
+        dict.fromkeys(
+            ["scale_", "min_", "data_min_", "data_max_", "data_range_"], "(2,)"
+        ),
+    ),
+    (MaxAbsScaler(), {"scale_": "(2,)", "max_abs_": "(2,)"}),
+    (RobustScaler(), {"center_": "(2,)", "scale_": "(2,)"}),
+    (PowerTransformer(), {"lambdas_": "(2,)"}),
+    (
+        QuantileTransformer(n_quantiles=5),
+        {"quantiles_": "(n, 2)", "references_": "(5,)"},
+    ),
+    (KBinsDiscretizer(3, **BINS), {"bin_edges_": "(2,)", "n_bins_": "(2,)"}),
+    (SimpleImputer(), {"statistics_": "(2,)"}),
+    (VarianceThreshold(), {"variances_": "(2,)"}),
+    (
+        PCA(1),
+        {
+            "components_": "(n, 2)",
+            "mean_": "(2,)",
+            "explained_variance_": "(1,)",
+            "explained_variance_ratio_": "(1,)",
+            "singular_values_": "(1,)",
+        },
+    ),
+    (
+        TruncatedSVD(1, algorithm="arpack"),
+        {
+            "components_": "(n, 2)",
+            "explained_variance_": "(1,)",
+            "explained_variance_ratio_": "(1,)",
+            "singular_values_": "(1,)",
+        },
+    ),
+    (
+        Nystroem(n_components=3, random_state=0),
+        {
+            "components_": "(n, 2)",
+            "normalization_": "(3, 3)",
+            "component_indices_": "(3,)",
+        },
+    ),
+    (
+        RBFSampler(n_components=3, random_state=0),
+        {"random_weights_": "(2, n)", "random_offset_": "(3,)"},
+    ),
+    *(
+        (estimator, {"coef_": "(2,)"})
+        for estimator in (
+            BayesianRidge(),
+            ElasticNet(),
+            HuberRegressor(),
+            Lasso(),
+            LinearRegression(),
+            LinearSVR(max_iter=10_000),
+            Ridge(),
+        )
+    ),
+    (LinearSVC(max_iter=10_000), {"coef_": "(n, 2)"}),
+    (LogisticRegression(), {"coef_": "(n, 2)"}),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "name", "shape"),
+    [(estimator, *shape) for estimator, shapes in LEARNED for shape in shapes.items()],
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
+)
+def test_what_was_learned_has_as_many_entries_as_there_are_features(
+    estimator, name, shape, tmp_path
+):
+    estimator = clone(estimator).fit(FRAME[["a", "b"]].to_numpy(), Y)
+    save_model(estimator, tmp_path / "model")
+    load_model(tmp_path / "model")
+    right = getattr(estimator, name)
+    setattr(estimator, name, one_more(right, axis=int(shape.startswith("(n"))))
+    save_model(estimator, tmp_path / "model")
+    kind = type(estimator).__name__
+    told = re.escape(f"{kind}: {name} must be an array of shape {shape}, got")
+    with pytest.raises(ValueError, match=told):
+        load_model(tmp_path / "model")
+    # Nor may it have two dimensions more, or none.
+    for other in (np.asarray(right)[None, None], np.asarray(right).flat[0]):
+        setattr(estimator, name, other)
+        save_model(estimator, tmp_path / "model")
+        with pytest.raises(ValueError, match=f"{kind}: {name} must be"):
+            load_model(tmp_path / "model")
 
 
 def test_encoders_refuse_after_loading_what_they_refused_before(model, tmp_path):

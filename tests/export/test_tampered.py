@@ -16,7 +16,16 @@ from _tamper import GROUPS, X, Y, edited_array, npy, read, write
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.impute import MissingIndicator
+from sklearn.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+)
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
@@ -28,6 +37,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import LinearSVC, LinearSVR
 
 from skrank.aggregation import (
     BayesFuse,
@@ -58,6 +68,7 @@ from skrank.rankers import (
     RankSVM,
     RobustSparseRanker,
     Rocchio,
+    SubsetRegression,
     ThresholdOrdinal,
 )
 
@@ -284,6 +295,56 @@ def test_a_wrong_shape_is_told_beside_the_right_one(sparse_coef, tmp_path):
         load_model(tmp_path / "m")
 
 
+@pytest.mark.parametrize("shape", [(0,), (2,), (3,), (5,), (1, 1), (3, 1), (1, 3)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(BayesianRidge(), ElasticNet(), HuberRegressor(), Lasso()),
+        *(LinearRegression(), Ridge(), LinearSVR(), LinearSVC()),
+        *(LogisticRegression(), SubsetRegression()),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_there_are_as_many_intercepts_as_outputs(model, shape, data, tmp_path):
+    """Three of them fit the three rows that are tried, and no other rows."""
+    X, y, groups = data
+    more = {"groups": groups} if isinstance(model, SubsetRegression) else {}
+    save_model(clone(model).fit(X, y > 1, **more), tmp_path / "m")
+    document, members = read(tmp_path / "m")
+    state = document["model"]["state"]
+    state = state.get("estimator_", {}).get("state", state)
+    state["intercept_"] = {"type": "array", "member": "arrays/99.npy"}
+    members["arrays/99.npy"] = npy(np.zeros(shape))
+    write(tmp_path / "m", document, members)
+    told = r"intercept_ must be a number or an array of shape \(1,\), .* got .shape"
+    with pytest.raises(ValueError, match=told):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("model", [ElasticNet(), LinearRegression(), Ridge()], ids=str)
+def test_regressions_of_several_outputs_are_read(
+    model, fit_intercept, n_outputs, data, tmp_path
+):
+    X, y, _ = data
+    model = clone(model).set_params(fit_intercept=fit_intercept)
+    model.fit(X, np.outer(y, np.arange(1, n_outputs + 1)))
+    save_model(model, tmp_path / "m")
+    found = load_model(tmp_path / "m").predict(X)
+    np.testing.assert_array_equal(found, model.predict(X))
+
+
+@pytest.mark.parametrize("places", [[4], [-1], [0.5], [[0]], [0, 1, 2, 9]])
+def test_columns_of_an_indicator_are_those_of_the_rows(places, tmp_path):
+    rows = np.where(np.eye(4) > 0, np.nan, 1.0)
+    model = MissingIndicator().fit(rows)
+    path = edited(model, tmp_path / "m", array=("features_", np.array(places)))
+    with pytest.raises(ValueError, match="MissingIndicator: features_ must be"):
+        load_model(path)
+
+
 @pytest.mark.parametrize("wrong", [-1, 1000, 10**9, -(10**9), 2**70, 0.0, True, None])
 @pytest.mark.parametrize(
     ("generator", "place", "end"),
@@ -475,7 +536,7 @@ def test_a_pipeline_is_fitted_to_its_end(data, tmp_path):
     model = Pipeline([("scale", StandardScaler()), ("rank", RankSVM())])
     model.fit(X, y, rank__groups=groups).set_params(rank=RankSVM())
     save_model(model, tmp_path / "m")
-    with pytest.raises(ValueError, match="Pipeline cannot predict rows with what it"):
+    with pytest.raises(ValueError, match="Pipeline cannot predict rows of n_features_in_=4"):
         load_model(tmp_path / "m")
 
 

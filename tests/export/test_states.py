@@ -1,0 +1,124 @@
+"""What is taken from the state of a saved ranker is missed by its name."""
+
+import copy
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from _saved import GROUPS, X, Y, class_names, predict, saved_of
+from _tamper import read, write
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer
+
+from skrank.base import BaseRanker
+from skrank.export import load_model, save_model
+from skrank.export._allowed import class_of_name
+from skrank.rankers import MART, GERank, QBRank, RandomForestRanker
+
+RANKERS = [
+    name for name in class_names() if issubclass(class_of_name(name), BaseRanker)
+]
+# Words of NumPy about arrays that do not fit each other.
+_OF_NUMPY = re.compile("broadcast|matmul|ufunc|out of bounds|reshape|concatenat")
+
+
+def changed_states(document):
+    """Yield the name of an attribute and the document with another state of it."""
+    state = document["model"]["state"]
+    for attribute in state:
+        changed = copy.deepcopy(document)
+        del changed["model"]["state"][attribute]
+        yield attribute, changed
+    for n in (state["n_features_in_"] - 1, state["n_features_in_"] + 1):
+        changed = copy.deepcopy(document)
+        changed["model"]["state"]["n_features_in_"] = n
+        yield "", changed
+
+
+def loaded_or_problem(path):
+    """Return the model of a file, or None and why it was refused."""
+    try:
+        return load_model(path), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", RANKERS)
+def test_states_are_refused_by_name_or_make_no_difference(name, tmp_path):
+    path = tmp_path / "model"
+    saved = next(saved_of(name))
+    save_model(saved.model, path)
+    document, members = read(path)
+    expected = predict(saved.model).tobytes()
+    for attribute, changed in changed_states(document):
+        write(path, changed, members)
+        model, problem = loaded_or_problem(path)
+        if model is None:
+            assert str(path) in problem
+            assert attribute in problem
+            assert not _OF_NUMPY.search(problem)
+            continue
+        if attribute:
+            assert predict(model).tobytes() == expected, attribute
+        else:
+            with pytest.raises(ValueError, match="X has 4 features, but"):
+                model.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_another_number_of_features_is_told_by_its_name(tmp_path):
+    path = tmp_path / "model"
+    save_model(
+        GERank(query_features=(), max_iter=2, random_state=0).fit(X, Y, GROUPS), path
+    )
+    document, members = read(path)
+    for n in (1, 3, 5):
+        document["model"]["state"]["n_features_in_"] = n
+        write(path, document, members)
+        words = f"model is not .* GERank: n_features_in_ must be 4, the .* got {n}"
+        with pytest.raises(ValueError, match=words) as caught:
+            load_model(path)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cls", [QBRank, MART, RandomForestRanker])
+def test_trees_of_categories_need_their_levels(cls, tmp_path):
+    path = tmp_path / "model"
+    rows = pd.DataFrame(X).assign(
+        level=pd.Categorical(np.where(X[:, 0] > 0, "x", "y")),
+    )
+    rows.columns = rows.columns.astype(str)
+    ranker = cls(n_estimators=2, random_state=0).fit(rows, Y, GROUPS)
+    save_model(ranker, path)
+    document, members = read(path)
+    del document["model"]["state"]["encoder_"]
+    write(path, document, members)
+    words = f"{cls.__name__}: the attribute encoder_ is missing"
+    with pytest.raises(ValueError, match=words):
+        load_model(path)
+
+
+def test_a_pipeline_predicts_no_infinity(tmp_path):
+    path = tmp_path / "model"
+    model = make_pipeline(PowerTransformer(), LinearRegression()).fit(X, Y)
+    model[0]._scaler.mean_[:] = 1e308
+    model[1].coef_[:] = 10.0
+    save_model(model, path)
+    with pytest.raises(ValueError, match="Pipeline makes numbers that are not finite"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["background_", "mean_"])
+def test_models_of_interaction_hold_no_number_that_overflows(name, tmp_path):
+    path = tmp_path / "model"
+    model = next(saved_of("skrank.click.InteractionModel")).model
+    numbers = getattr(model, name)
+    (numbers["click"] if name == "background_" else numbers)[:] = 1e308
+    save_model(model, path)
+    with pytest.raises(
+        ValueError, match=f"InteractionModel: {name} must be finite, of"
+    ):
+        load_model(path)
