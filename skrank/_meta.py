@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin
-from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import NotFiniteError, quiet
+from skrank._core._finite import NotFiniteError, checked_array, checked_rows
 from skrank._core._informative import inner_fit
 from skrank._core._inner import (
     allows_missing,
@@ -76,16 +75,16 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
         refuse_series(X, name)
         if not hasattr(X, "iloc"):  # data frames keep the types of their columns
             accepted: Any = {"accept_sparse": "csr", "dtype": None}
-            with naming(name), quiet():
-                X = check_array(
+            with naming(name):
+                X = checked_array(
                     rows_with_nan(X),
                     ensure_all_finite=False,
                     estimator=self,
                     input_name="X",
                     **accepted,
                 )
-        with naming(name), quiet():
-            return read_only(validate_data(self, X, reset=reset, skip_check_array=True))
+        with naming(name):
+            return read_only(checked_rows(self, X, reset=reset, skip_check_array=True))
 
     def _train(self, method, data, validation) -> None:
         def named(data, validation):
@@ -121,7 +120,7 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
         }
         try:
             rows = rows_with_nan(values)
-            check_array(rows, estimator=self, input_name="X", **accepted)
+            checked_array(rows, estimator=self, input_name="X", **accepted)
         except ValueError as error:
             # scikit-learn adds its advice only where the rows are called X, and of
             # objects it says "Input contains NaN".
@@ -172,6 +171,9 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
         with self._naming_itself(X=X):
             return self._predict(self._check_rows(X, reset=False), groups)
 
+    def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
+        return self._predict(named_rows(data.X, data.feature_names), data.groups)
+
     def _predict(self, X, groups=None) -> np.ndarray:
         raise NotImplementedError
 
@@ -215,6 +217,10 @@ class BaseQueryMetaRanker(BaseMetaRanker):
         if ptr is not None:
             groups = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
         return self._inner_scores(model, X, groups)
+
+    def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
+        named = named_rows(data.X, data.feature_names)
+        return self._predict(named, data.ptr if self._needs_groups else None)
 
     def _predict(self, X, ptr: Any = None) -> np.ndarray:
         raise NotImplementedError

@@ -1,6 +1,8 @@
 """Validation, early stopping and reports of progress after every iteration."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,20 @@ from skrank.metrics import BaseMeasure
 Evaluations = dict[str, dict[str, float]]
 #: Which of several validation sets decide.
 ValidationRule = Literal["last", "mean", "worst"]
+# How errors of measures name the grades.
+_GRADES = re.compile(r"^y(?= )|(?<= in )y\b")
+
+
+@contextmanager
+def _naming_grades(sets: Mapping[str, Any]) -> Iterator[None]:
+    """Let errors about grades of validation sets name the argument that holds them."""
+    try:
+        yield
+    except ValueError as error:
+        message = _GRADES.sub("y_val", str(error))
+        if TRAINING in sets or message == str(error):
+            raise
+        raise ValueError(message) from error
 
 
 class Evaluator:
@@ -56,7 +72,8 @@ class Evaluator:
         for rows, sets in self.measured:
             scores = self.scores_of(state, rows)
             for measure in self.measures:
-                values = measure.per_query(rows.y, scores, rows.ptr)
+                with _naming_grades(sets):
+                    values = measure.per_query(rows.y, scores, rows.ptr)
                 for name, queries in sets.items():
                     mean = self._mean(measure, values[queries], name)
                     found.setdefault(name, {})[measure.name] = mean

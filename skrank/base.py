@@ -14,10 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._compat import CallbackSupportMixin, task_of_fit, with_callbacks
-from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
+from skrank._core._finite import (
+    NotFiniteError,
+    checked_rows,
+    quiet,
+    require_finite_scores,
+)
+from skrank._core._informative import n_warnings
 from skrank._core._messages import shown
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import InvalidParameterError, Parameters
@@ -37,6 +43,7 @@ from skrank._core._validation import (
     qid_of_index,
     resolve_groups,
 )
+from skrank._equal_scores import EqualScoresMixin, warn_of_equal_scores
 from skrank._rows import (
     GroupedRows,
     SideData,
@@ -74,7 +81,7 @@ def _hides_groups(method):
     return method
 
 
-class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
+class BaseRanker(EqualScoresMixin, Parameters, CallbackSupportMixin, BaseEstimator):
     """Base class of all rankers.
 
     Subclasses implement ``_fit(data, validation)``, which sets fitted attributes, and
@@ -185,7 +192,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         TrainingDataWarning
             If no query, or no validation query, prefers a document to another, the
             documents of each query have the same features, y and groups look swapped,
-            one gain dwarfs all others, or no tree could be split.
+            one gain dwarfs all others, no tree could be split, or all scores are equal.
         """
         given = {"sample_weight": sample_weight, **side_data}
         if times is not None:  # `fit` of a class of the user's may not know it
@@ -220,7 +227,7 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
         for side in self._side_data:
             if side.for_validation:
                 held_out[side.name] = given.pop(f"{side.name}_val", None)
-        before = self._state()
+        before, told = self._state(), n_warnings()
         try:
             # The features must be those of a model that goes on.
             goes_on = getattr(self, "warm_start", False) and "query_ids_" in before
@@ -241,6 +248,8 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
                 self._train(method, data, rows)
             self._note_queries(data, index, reset)
             self._note_times(times, index)
+            if not in_order and n_warnings() == told:
+                warn_of_equal_scores(self, data)
         except BaseException:
             # A fit that fails, or that is interrupted, leaves the ranker as it was.
             vars(self).clear()
@@ -449,26 +458,18 @@ class BaseRanker(Parameters, CallbackSupportMixin, BaseEstimator):
     def _check_rows(self, X, *, reset, needs_y=False, name="X", training=False) -> Any:
         """Check rows alone; grades are checked by rules of their own."""
         takes = (self._accepts_sparse, self._accepts_missing)
-        takes_sparse, takes_missing = takes if training else self._learned_accepts()
+        takes = takes if training else self._learned_accepts()
         # None makes scikit-learn raise its own error for a missing y.
         y: Any = None if needs_y else "no_validation"
         check_sparse(X, name)
         refuse_series(X, name)
         refuse_dates(X, name)
-        # A sum that overflows is only a quick test whether all numbers are finite.
         by_name = naming(name, only_where_silent=name == "X")
         takes_names = hasattr(self, "categorical_features")
         by_place = naming_text(X, name, takes_names=takes_names, in_fit=reset)
-        with by_name, by_place, quiet():
-            rows = validate_data(
-                self,
-                rows_with_nan(X),
-                y=y,
-                reset=reset,
-                accept_sparse="csr" if takes_sparse else False,
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite="allow-nan" if takes_missing else True,
+        with by_name, by_place:
+            rows = checked_rows(
+                self, rows_with_nan(X), *takes, y=y, reset=reset, order="C"
             )
         return read_only(rows)
 

@@ -15,6 +15,8 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank._core._informative import inner_fit
+from skrank._core._inner import scores_of
 from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import (
@@ -37,16 +39,22 @@ from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
     MART,
+    SVMMAP,
+    AssociationRuleRanker,
     BoostedRanker,
+    EnergyPointwise,
     EnergyRanker,
     GERank,
     LambdaMART,
     ListMLE,
+    ListNet,
     LogisticRanker,
     PNormPush,
+    PRank,
     RandomForestRanker,
     RankNet,
     RankSVM,
+    RobustSparseRanker,
     SubsetRegression,
 )
 from skrank.solvers import LBFGS, SmoothingHomotopy
@@ -274,6 +282,123 @@ def test_data_without_preference_are_warned_of(name, variant, data):
     assert f"all {len(y)} documents have the same grade, 1" in equal
 
 
+EQUAL = "has learned no order: it gives all documents of a query the same score"
+
+
+def is_flat(ranker, X, groups):
+    scores = scores_of(ranker, X, groups)
+    spans = [np.ptp(scores[groups == query]) for query in np.unique(groups)]
+    return max(spans) <= 1e-12 * np.abs(scores).max()
+
+
+@named(DEFAULTS)
+def test_fits_to_tiny_features_either_learn_or_warn(name, variant, data):
+    X, y, groups = data
+    ranker = make(name, variant)
+    told = warnings_of(ranker, 1e-20 * X, y, groups)
+    if not is_flat(ranker, 1e-20 * X, groups):
+        assert told == []
+        return
+    if ranker._has_warned_of_its_solver():
+        assert told == []  # but there was a ConvergenceWarning
+        return
+    (message,) = told
+    assert message.startswith(f"{name} {EQUAL}")
+    assert "no feature in X varies by more than " in message
+    assert "e-20 (StandardScaler is a remedy)" in message
+    own = ranker.get_params(deep=False)
+    for parameter in ("alpha", "l1"):
+        if own.get(parameter):
+            assert f"{parameter}={own[parameter]:g}" in message
+
+
+@pytest.mark.parametrize(
+    ("ranker", "changes", "reason"),
+    [
+        (SVMMAP(alpha=1e6), {}, r"alpha=1e\+06 is stronger than what the features"),
+        (RobustSparseRanker(l1=10.0), {}, "because l1=10 is stronger"),
+        (
+            EnergyRanker(alpha=1e9, loss=HingeLoss()),
+            {"X": 1e-9},
+            r"e-09 \(StandardScaler is a remedy\), or because alpha=1e\+09 is stronger",
+        ),
+        (ListNet(), {"y": 1e-20}, r"no two grades in y differ by more than 4e-20"),
+        (EnergyPointwise(), {"y": 1e30}, r"grades in y are as large as 4e\+30"),
+        (SubsetRegression(), {"weight": 1e-20}, "sample_weight holds no number above"),
+        (SubsetRegression(), {"weight": "one"}, "only documents of equal grades in ea"),
+        (AssociationRuleRanker(), {"weight": "one"}, "only documents of equal grades"),
+        (
+            AssociationRuleRanker(min_support=1.0),
+            {},
+            "because min_support=1 is stronger",
+        ),
+        (QuerySubsample(SVMMAP(alpha=1e6)), {}, r"estimator__alpha=1e\+06 is stronger"),
+    ],
+    ids=label,
+)
+def test_fits_that_learn_no_order_say_why(ranker, changes, reason, data):
+    X, y, groups = data
+    weight = changes.get("weight")
+    if weight is not None:
+        weight = np.eye(1, len(y))[0] if weight == "one" else np.full(len(y), weight)
+    X, y = X * changes.get("X", 1.0), y * changes.get("y", 1.0)
+    (message,) = warnings_of(ranker, X, y, groups, sample_weight=weight)
+    assert re.search(rf"^{type(ranker).__name__} {EQUAL}.*{reason}", message)
+    assert is_flat(ranker, X, groups)
+
+
+def test_sparse_rows_and_preferences_that_teach_no_order_are_warned_of(data):
+    X, y, groups = data
+    rows = sparse.csr_matrix(1e-20 * np.abs(X))
+    (message,) = warnings_of(RankSVM(), rows, y, groups)
+    assert re.search("varies by more than .*e-20", message)
+    pairs = np.array([[0, 1], [1, 2]])
+    (message,) = warnings_of(RankSVM(), 1e-20 * X, preferences=pairs)
+    assert "although the preferences and features differ" in message
+
+
+def test_equal_scores_that_are_right_are_not_warned_of(data):
+    X, y, groups = data
+    # Only in queries without preference do features differ.
+    same = X[np.unique(groups, return_index=True)[1]][groups]
+    for query in np.unique(groups):
+        if len(set(y[groups == query])) == 1:
+            same[groups == query] = X[groups == query]
+    y = np.where(groups == groups[0], 1.0, y)
+    same[groups == groups[0]] = X[groups == groups[0]]
+    assert warnings_of(RankSVM(), same, y, groups) == []
+
+
+def test_the_first_queries_may_all_be_alike():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(200), 5)
+    X, y = np.zeros((1000, 2)), rng.integers(0, 3, 1000)
+    X[-20:, 0], X[:, 1] = rng.normal(size=20), 1e-20 * rng.normal(size=1000)
+    ranker = RankSVM()
+    assert warnings_of(ranker, X, y, groups) == []
+    assert not is_flat(ranker, X, groups)
+
+
+def test_streams_and_inner_fits_may_teach_nothing(data):
+    X, y, groups = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingDataWarning)
+        PRank(grades=[0, 1, 2, 3, 4]).partial_fit(0 * X, y, groups)
+        with inner_fit():
+            RankSVM().fit(1e-20 * X, y, groups)
+
+
+def test_a_warning_that_is_an_error_leaves_the_ranker_as_it_was(data):
+    X, y, groups = data
+    ranker = RankSVM().fit(X, y, groups)
+    before = ranker.coef_.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingDataWarning)
+        with pytest.raises(TrainingDataWarning, match=EQUAL):
+            ranker.fit(1e-20 * X, y, groups)
+    np.testing.assert_array_equal(ranker.coef_, before)
+
+
 def test_swapped_arguments_are_warned_of(data):
     X, y, groups = data
     (found,) = warnings_of(RankSVM(max_iter=2), X, 100 + groups, y)
@@ -472,10 +597,12 @@ def test_trees_without_a_split_are_warned_of(cls, data):
 def test_what_need_not_be_warned_of(data):
     X, y, groups = data
     assert warnings_of(RankSVM(), X, preferences=[[0, 1], [2, 1]]) == []
-    # Of three queries drawn, one may be without preference; the whole is not.
+    # The queries drawn may be without preference; the whole is not. Only what comes of
+    # that is told, by the ranker that drew them.
     flat = np.where(groups > 0, 0.0, y)
     bag = QuerySubsample(RankSVM(), n_queries=2, random_state=1)
-    assert warnings_of(bag, X, flat, groups) == []
+    (message,) = warnings_of(bag, X, flat, groups)
+    assert message.startswith(f"QuerySubsample {EQUAL}")
     assert (
         warnings_of(
             LambdaMART(n_estimators=2, min_samples_leaf=2, init=RankSVM()), *data

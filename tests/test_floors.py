@@ -21,6 +21,7 @@ FLOORS = {
     3: ("energies", "solvers", "trees"),
     4: (
         "base",
+        "_equal_scores",
         "_objective",
         "_monitor",
         "_rows",
@@ -61,7 +62,9 @@ SIDEWAYS = {
     ("aggregation", "datasets"),
     ("aggregation", "metrics"),
     ("metrics", "datasets"),
+    ("base", "_equal_scores"),
     ("base", "_rows"),
+    ("_equal_scores", "_rows"),
     ("base", "_training_data"),
     ("base", "_validation_sets"),
     ("_monitor", "_validation_sets"),
@@ -393,3 +396,17 @@ def test_lengths_of_compiled_functions():
 def test_the_length_of_a_function_leaves_out_its_docstring():
     source = 'def f(a):\n    """One.\n\n    Two.\n    """\n    return a\n'
     assert _length(ast.parse(source).body[0]) == 2
+
+
+def test_one_module_alone_calls_the_checks_of_scikit_learn():
+    # As they are, they let NumPy warn of infinities before they refuse them.
+    checks = {"check_array", "check_X_y", "validate_data"}
+    callers = {
+        path.name
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("sklearn")
+        if checks & {alias.name for alias in node.names}
+    }
+    assert callers == {"_finite.py"}

@@ -204,3 +204,27 @@ def test_callbacks_cannot_write_into_the_parameters(cls):
     with pytest.raises(ValueError, match="destination is read-only"):
         cls(callback=spoil, random_state=0).fit(X, y, groups)
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("measure", "grade", "message"),
+    [
+        ("err(max_grade=1)", 9.0, "^y_val holds grade 9 above max_grade=1"),
+        ("ndcg(gain=linear)@3", 1e308, "^gain must be .* grade in y_val, got 1e"),
+    ],
+)
+def test_errors_about_validation_grades_name_y_val(measure, grade, message):
+    X, y, groups = make_ranking(n_queries=4, random_state=0)
+    held = np.where(y == y.max(), grade, y)
+    validation = {"X_val": X, "y_val": held, "groups_val": groups}
+    ranker = RankNet(max_iter=2, validation_measure=measure)
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(X, y, groups, **validation)
+
+
+def test_errors_about_training_grades_name_y():
+    rows = GroupedRows(np.zeros((2, 1)), np.array([9.0, 0.0]), np.array([0, 2]))
+    measures = [get_measure("err(max_grade=1)")]
+    evaluate = Evaluator(measures, lambda state, rows: rows.X[:, 0], training=rows)
+    with pytest.raises(ValueError, match=r"^y holds grade 9 above max_grade=1"):
+        evaluate(None)

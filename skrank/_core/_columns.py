@@ -15,7 +15,14 @@ from skrank._core._validation import as_numbers
 def n_columns(X: Any) -> int:
     """Return the number of columns of an array, a table, a matrix or nested lists."""
     refuse_series(X)
-    return X.shape[1] if hasattr(X, "shape") else len(X[0])
+    if not hasattr(X, "shape"):
+        return len(X[0])
+    if len(X.shape) < 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(X.shape)}D array instead. Reshape your data: "
+            "X must be two-dimensional, one row per document and one column per feature"
+        )
+    return X.shape[1]
 
 
 def column_of(X: Any, j: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
 
 # How NumPy, SciPy and scikit-learn complain about numbers that are not finite.
 _COMPLAINT = re.compile(
@@ -38,6 +39,33 @@ class NotFiniteError(ValueError):
 def quiet() -> AbstractContextManager:
     """Return a context without NumPy's warnings of overflow, for checked results."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def checked_array(array: Any, **options: Any) -> Any:
+    """Return what scikit-learn's ``check_array`` makes of an array.
+
+    A sum, which may overflow or add opposite infinities, is only its quick test whether
+    all numbers are finite; NumPy's warnings of it would come before the error.
+    """
+    with quiet():
+        return check_array(array, **options)
+
+
+def checked_rows(
+    estimator: Any,
+    X: Any,
+    takes_sparse: bool = False,
+    takes_missing: bool = False,
+    **options: Any,
+) -> Any:
+    """Return rows of numbers as scikit-learn's ``validate_data`` does, in this way."""
+    accepted: Any = {
+        "accept_sparse": "csr" if takes_sparse else False,
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": "allow-nan" if takes_missing else True,
+    }
+    with quiet():
+        return validate_data(estimator, X, **accepted, **options)
 
 
 def largest_safe(dtype: Any) -> float:

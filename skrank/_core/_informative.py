@@ -14,6 +14,7 @@ from scipy import sparse
 _DWARFING_GAP = 10.0
 
 _inside = ContextVar("inside", default=False)
+_n_told = ContextVar("n_told", default=0)
 
 
 class TrainingDataWarning(UserWarning):
@@ -22,7 +23,8 @@ class TrainingDataWarning(UserWarning):
     The message says what was found and what to do about it: every query has a single
     document, all grades or all features of each query are equal, y and groups look
     swapped, one gain of a query dwarfs all others, no validation query prefers a
-    document to another, or no tree could be split.
+    document to another, no tree could be split, or the fitted ranker gives all
+    documents of a query the same score.
 
     Examples
     --------
@@ -47,6 +49,16 @@ def inner_fit() -> Iterator[None]:
         _inside.reset(token)
 
 
+def is_inner_fit() -> bool:
+    """Return whether a fit is one inside another, which warns of nothing."""
+    return _inside.get()
+
+
+def n_warnings() -> int:
+    """Return how often data have been warned of so far, for the difference of two."""
+    return _n_told.get()
+
+
 def warn_of_data(message: str) -> None:
     """Warn of training data, unless another ranker does that.
 
@@ -55,7 +67,8 @@ def warn_of_data(message: str) -> None:
     message : str
         What was found, why that matters, and what to do about it.
     """
-    if not _inside.get():
+    if not is_inner_fit():
+        _n_told.set(n_warnings() + 1)
         warnings.warn(message, TrainingDataWarning, stacklevel=level_of_caller())
 
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from skrank._core._config import get_config
+from skrank._core._finite import checked_array
 from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown, words_of
 from skrank._core._missing import of_polars, refuse_mask, unmasked, where_missing
@@ -734,9 +735,10 @@ def check_weights(
         if np.isscalar(sample_weight) and not isinstance(sample_weight, str | bytes):
             weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
         else:
-            dtype: Any = np.float64  # its stated type is str alone
             numbers = _numeric_weights(sample_weight, name)
-            weight = check_array(numbers, ensure_2d=False, dtype=dtype, input_name=name)
+            weight = checked_array(
+                numbers, ensure_2d=False, dtype=np.float64, input_name=name
+            )
     # The wording of scikit-learn, which its checks of estimators look for.
     if weight.ndim != 1:
         raise ValueError(

@@ -11,10 +11,10 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._columns import column_of, place_of, without_column
-from skrank._core._finite import quiet
+from skrank._core._finite import checked_rows
 from skrank._core._inner import (
     accepts,
     allows_missing,
@@ -270,13 +270,13 @@ class RankingRegressor(MetaEstimatorMixin, RegressorMixin, Parameters, BaseEstim
         if not hasattr(rows, "shape"):
             with naming("X"):
                 rows = np.asarray(rows)
-        with naming("X"), quiet():
+        with naming("X"):
             if len(rows.shape) != 2:
                 raise ValueError(
                     "Expected 2D array, got an array of shape "
                     f"{rows.shape}. Reshape your data: X must have one row per document"
                 )
-            return validate_data(self, rows, reset=reset, skip_check_array=True)
+            return checked_rows(self, rows, reset=reset, skip_check_array=True)
 
     def _validation(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return validation rows without the column of queries, and their queries."""

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_array
 
+from skrank._core._finite import checked_array
 from skrank._core._parameters import Parameters
 from skrank._core._validation import as_numbers
 
@@ -36,9 +36,9 @@ def _of_fitting_arrays(function):
         # Solvers pass arrays for which nothing is to be done.
         plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
         if not (plain and X.flags.c_contiguous) and not sparse.issparse(X):
-            X = check_array(
+            X = checked_array(
                 X,
-                dtype=cast(Any, [np.float64, np.float32]),
+                dtype=[np.float64, np.float32],
                 order="C",
                 ensure_all_finite=False,
                 ensure_min_samples=0,

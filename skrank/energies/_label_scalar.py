@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from skrank._core._grades import MAX_GRADES, distinct_grades
 from skrank._core._parameters import Numbers, invalid_parameter
 from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._kernel import KernelEnergy
@@ -12,7 +13,6 @@ from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
 
 # One energy per document and label: labels are few, or memory grows without need.
-_MAX_LABELS = 256
 _DEFAULT_BASE = LinearEnergy(fit_intercept=True)
 
 
@@ -341,16 +341,15 @@ def resolve_labels(energy, y):
         if y is None:
             name = type(energy).__name__
             raise ValueError(f"{name}: setup needs the grades y where labels is None")
-        resolved = np.unique(np.asarray(y, dtype=np.float64))
-    else:
-        resolved = np.sort(np.asarray(labels, dtype=np.float64))
-        distinct = resolved.ndim == 1 and np.all(np.diff(resolved) > 0)
-        if not len(resolved) or not distinct or not np.all(np.isfinite(resolved)):
-            raise invalid_parameter(energy, "labels", "distinct finite numbers", labels)
-    if len(resolved) > _MAX_LABELS:
+        return distinct_grades(y, "because the energy is computed for each of them")
+    resolved = np.sort(np.asarray(labels, dtype=np.float64))
+    distinct = resolved.ndim == 1 and np.all(np.diff(resolved) > 0)
+    if not len(resolved) or not distinct or not np.all(np.isfinite(resolved)):
+        raise invalid_parameter(energy, "labels", "distinct finite numbers", labels)
+    if len(resolved) > MAX_GRADES:
         raise ValueError(
             f"there are {len(resolved)} distinct labels, but an energy that depends on "
-            f"the label takes at most {_MAX_LABELS}; bin the grades, or use an energy "
+            f"the label takes at most {MAX_GRADES}; bin the grades, or use an energy "
             "without labels"
         )
     unknown = np.setdiff1d([] if y is None else y, resolved)

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skrank._core._grades import distinct_grades
 from skrank._core._parameters import PositiveInt, invalid_parameter
 from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._constraint import LowerBounds
@@ -124,7 +125,8 @@ class ThresholdEnergy(BaseEnergy):
             raise invalid_parameter(self, "energy", accepted, self.energy)
         count = self.n_thresholds
         if count is None:
-            count = max(1, len(np.unique(np.asarray(y))) - 1)
+            known = distinct_grades(y, "between which the energy has thresholds")
+            count = max(1, len(known) - 1)
         self.n_thresholds_ = int(count)
         return self
 

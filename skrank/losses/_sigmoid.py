@@ -53,7 +53,7 @@ class LogLoss(BaseMarginLoss):
 
     def margin_curvature(self, margins: np.ndarray) -> np.ndarray:
         """Second derivative with respect to the margin, shape (n_pairs,)."""
-        return self.sigma**2 * bell(self.sigma * margins)
+        return self.sigma * (self.sigma * bell(self.sigma * margins))
 
     def _prepare_pairs(self, *rows):
         return PreparedLogistic(*rows, sigma=float(self.sigma))

@@ -354,7 +354,7 @@ class _PreparedTrials(_PreparedNoise):
 
     def value_gradient(self, raw):
         sizes = np.diff(self.ptr)
-        trials = np.repeat(sizes / self.width**2, sizes)
+        trials = np.repeat(sizes / self.width / self.width, sizes)
         # The variance of the normal distribution in the link is 1 / pi.
         z = np.sqrt(np.pi) * self._scores(raw)
         hit, miss = ndtr(z), ndtr(-z)

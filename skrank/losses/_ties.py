@@ -40,7 +40,8 @@ class BradleyTerryLoss(_TiesLoss):
     the farther the two scores are apart. Without any equal grades and with
     :math:`\theta \to 1` the loss is `LogLoss`. A preference weighs as much as its
     preferred document; of a tie, the factor of either document weighs as much as that
-    document. Queries whose grades are all equal count nothing.
+    document, so that documents of one grade whose weights differ may make the loss of a
+    query negative. Queries whose grades are all equal count nothing.
 
     Complexity: O(m²) for a query of m documents, with one division and no exponential
     per pair.
@@ -216,7 +217,8 @@ class _RaoKupper(_PreparedTies):
         if self.row_weight is not None:
             self.doubled_weight = np.zeros(2 * n)
             self.doubled_weight[self.preferred] = self.row_weight
-        self.known = self._weigh(self.ties) * np.log(theta * theta - 1.0)
+        known = np.log(theta - 1.0) + np.log(theta + 1.0)
+        self.known = _segments.segment_sum(self._weigh(self.ties) * known, self.ptr)
         self.own_curvature = self._weigh(
             np.full(n, 2.0 * expit(self.log_theta) * expit(-self.log_theta))
         )
@@ -242,10 +244,11 @@ class _RaoKupper(_PreparedTies):
             # Rounding must not leave a curvature below that of no pair.
             hessian = np.maximum(0.0, hessian - self.own_curvature)
         # Of large scores, log theta lost digits above: take back what was added there.
-        alone = self._weigh(np.logaddexp(0.0, raw - lowered)) + self.known
-        values = values - _segments.segment_sum(alone, self.ptr)
-        # No likelihood exceeds 1 but by rounding.
-        return np.maximum(0.0, values), gradient, hessian
+        alone = self._weigh(np.logaddexp(0.0, raw - lowered))
+        # No term is below 0 but by rounding. The constant of a tie may exceed its
+        # terms, where the two documents weigh differently.
+        values = np.maximum(0.0, values - _segments.segment_sum(alone, self.ptr))
+        return values - self.known, gradient, hessian
 
 
 class _GlennDavid(_PreparedTies):

@@ -260,6 +260,11 @@ def discount_of_ranks(
         table = as_numbers(discount, "discount")
         if table.ndim != 1:
             raise ValueError(f"discount table must be 1D, got {table.ndim}D")
+        if not table.any():
+            raise ValueError(
+                "discount must be above 0 for at least one rank, got "
+                f"{shown(discount)}; no document would count"
+            )
         n = min(n, len(table))
         values[:n] = table[:n]
     if not np.isfinite(values).all() or (len(values) and values.min() < 0):

@@ -122,8 +122,12 @@ class FMeasure(Precision):
         return {**beta, **super()._name_options()}
 
     def _divisor(self, n_relevant, sizes):
-        b = self.beta**2
-        return (super()._divisor(n_relevant, sizes) + b * n_relevant) / (1 + b)
+        own = super()._divisor(n_relevant, sizes)
+        # Of beta and its inverse, the square of the smaller one does not overflow.
+        if self.beta > 1:
+            own, n_relevant = n_relevant, own
+        b = min(self.beta, 1 / self.beta) ** 2
+        return (own + b * n_relevant) / (1 + b)
 
 
 class Success(CutOffMixin, BinaryMeasure):

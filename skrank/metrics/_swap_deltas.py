@@ -7,6 +7,7 @@ of losses and for `signed_deltas`, which spells them out as a matrix. For other 
 `recomputed_deltas` evaluates every swap.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # Blocks of this size stay in the cache, at about 40 bytes per row, and are as fast as
 # all swaps at once; starting threads for each of them would take longer than the work.
 _ROWS_AT_ONCE = 2**14
+# Changes that follow from vectors, in one block of a matrix of all pairs.
+_PAIRS_AT_ONCE = 2**16
 
 DeltaKind = Literal["gain_discount", "average_precision", "reciprocal_rank", "cascade"]
 
@@ -205,90 +208,88 @@ def signed_deltas(
         )
     gain = terms.gain[ptr[query] : ptr[query + 1]]
     ranks = _check_ranks(ranks, len(gain))
-    deltas = _DELTAS[terms.kind](gain, terms.discount, ranks)
-    return deltas * terms.scale[query]
+    at, m = ranks - 1, len(gain)
+    by_rank = np.empty(m)
+    by_rank[at] = gain
+    change = _CHANGES[terms.kind](by_rank, terms.discount[:m])
+    deltas, scale = np.empty((m, m)), terms.scale[query]
+    step = max(1, _PAIRS_AT_ONCE // max(m, 1))
+    for first in range(0, m, step):
+        own = at[first : first + step, None]
+        changes = change(np.minimum(own, at), np.maximum(own, at))
+        deltas[first : first + step] = changes * scale
+    return deltas
 
 
-def _gain_discount_deltas(gain, discount, ranks):
-    # Document i takes the discount of j and gives its own: the rest of the sum stays.
-    d = discount[ranks - 1]
-    return (gain[None, :] - gain[:, None]) * (d[:, None] - d[None, :])
+# A function that returns the changes when positions a <= b swap, given as arrays.
+_Change = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _by_rank(changes_by_rank, ranks):
-    """Symmetric matrix from the upper triangle given in the order of ranks."""
-    full = np.triu(changes_by_rank, 1)
-    full = full + full.T
-    return full[np.ix_(ranks - 1, ranks - 1)]
+def _gain_discount_change(g, d) -> _Change:
+    # Each position takes the gain of the other one: the rest of the sum stays.
+    return lambda a, b: (g[b] - g[a]) * (d[a] - d[b])
 
 
-def _average_precision_deltas(gain, discount, ranks):
+def _average_precision_change(g, d) -> _Change:
     """Changes of Σ g · hits · d when positions a < b swap.
 
     The terms at ``a`` and ``b`` change, and so do the hits of all positions between
     them, by the same amount: hence the cumulative sum of ``g · d``.
     """
-    m = len(gain)
-    g = np.empty(m)
-    g[ranks - 1] = gain
-    d = discount[:m]
     hits = np.cumsum(g)
-    between = np.concatenate(([0.0], np.cumsum(g * d)))
-    step = g[None, :] - g[:, None]  # what position a gains
-    before = (hits - g)[:, None]  # hits above a
-    change_a = (g[None, :] * (before + g[None, :]) - (g * hits)[:, None]) * d[:, None]
-    change_b = (g[:, None] - g[None, :]) * (hits * d)[None, :]
-    inner = between[None, :-1] - between[1:, None]  # Σ g d over positions in (a, b)
-    return _by_rank(change_a + change_b + step * inner, ranks)
+    until = np.cumsum(g * d)
+
+    def change(a, b):
+        own, other = g[a], g[b]
+        above = hits[a] - own
+        at_a = (other * (above + other) - own * hits[a]) * d[a]
+        step = other - own  # what position a gains
+        inner = until[b] - other * d[b] - until[a]  # Σ g d over positions in (a, b)
+        return at_a + step * (inner - hits[b] * d[b])
+
+    return change
 
 
-def _reciprocal_rank_deltas(gain, discount, ranks):
-    m = len(gain)
-    g = np.empty(m)
-    g[ranks - 1] = gain
+def _reciprocal_rank_change(g, d) -> _Change:
+    m = len(g)
     relevant = np.flatnonzero(g)
-    if not len(relevant):
-        return np.zeros((m, m))
-    first = relevant[0]
-    second = relevant[1] if len(relevant) > 1 else m
-    a, b = np.indices((m, m))
-    d = np.append(discount[:m], 0.0)
-    change = np.zeros((m, m))
-    up = (a < first) & (g[None, :] > 0)
-    change[up] = d[a[up]] - d[first]
-    down = (a == first) & (b > a) & (g[None, :] == 0)
-    change[down] = d[np.minimum(b[down], second)] - d[first]
-    return _by_rank(change, ranks)
+    first, second = np.append(relevant, [m, m])[:2]
+    d = np.append(d, 0.0)
+
+    def change(a, b):
+        up = (a < first) & (g[b] > 0)
+        down = (a == first) & (g[b] == 0)
+        new = np.where(up, d[a], d[np.minimum(b, second)])
+        return np.where(up | down, new - d[first], 0.0)
+
+    return change
 
 
-def _cascade_deltas(gain, discount, ranks):
+def _cascade_change(g, d) -> _Change:
     """Changes of Σ d · g · Π (1 - g) when two positions swap, in O(m³).
 
     There is a closed form in O(m²) that divides by ``1 - g``, which may be 0 for the
     highest grade; the kernels of losses treat that case apart, this reference does not.
     """
-    m = len(gain)
-    g = np.empty(m)
-    g[ranks - 1] = gain
-    d = discount[:m]
+    m = len(g)
 
     def value(stop):
         reach = np.concatenate(([1.0], np.cumprod(1 - stop)[:-1]))
         return np.sum(d * reach * stop)
 
     start = value(g)
-    change = np.zeros((m, m))
+    changes = np.zeros((m, m))
     for a in range(m):
         for b in range(a + 1, m):
             swapped = g.copy()
             swapped[[a, b]] = g[[b, a]]
-            change[a, b] = value(swapped) - start
-    return _by_rank(change, ranks)
+            changes[a, b] = value(swapped) - start
+    return lambda a, b: changes[a, b]
 
 
-_DELTAS = {
-    "gain_discount": _gain_discount_deltas,
-    "average_precision": _average_precision_deltas,
-    "reciprocal_rank": _reciprocal_rank_deltas,
-    "cascade": _cascade_deltas,
+_CHANGES = {
+    "gain_discount": _gain_discount_change,
+    "average_precision": _average_precision_change,
+    "reciprocal_rank": _reciprocal_rank_change,
+    "cascade": _cascade_change,
 }

@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import checked_rows
 from skrank._core._informative import warn_of_data
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Parameters, invalid_parameter
@@ -180,14 +181,8 @@ class _BaseQueryScaler(
         refuse_series(X)
         # Infinity is refused by name.
         named = naming("X", what="a table of numbers")
-        with named, naming_text(X), np.errstate(over="ignore"):
-            return validate_data(
-                self,
-                rows_with_nan(X),
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-            )
+        with named, naming_text(X):
+            return checked_rows(self, rows_with_nan(X), takes_missing=True, reset=reset)
 
     def _queries_of(self, X, groups, n: int) -> np.ndarray:
         """Return the query of each row; say what helps where rows are those of X_val.

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import checked_rows
 from skrank._core._levels import (
     FROM_DTYPE,
     CategoricalFeatures,
@@ -231,19 +232,15 @@ class QueryTargetEncoder(
         with naming("X", what="a table of numbers, the encoded columns apart"):
             encodes = len(self.columns_) > 0 and n_columns(X) is not None
             if is_frame(X) or encodes:
-                validate_data(self, X, reset=reset, skip_check_array=True)
+                checked_rows(self, X, reset=reset, skip_check_array=True)
             if is_frame(X):
                 return X, X
             if encodes:
                 table = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
                 zeros = np.zeros(1)
                 X = with_columns(table, dict.fromkeys(self.columns_.tolist(), zeros))
-            return table, validate_data(
-                self,
-                rows_with_nan(X),
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
+            return table, checked_rows(
+                self, rows_with_nan(X), takes_missing=True, reset=reset
             )
 
     def _learn(self, X, y, groups, caller) -> tuple[Any, np.ndarray, list]:

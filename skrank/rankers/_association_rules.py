@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._energies import matvec
+from skrank._core._grades import distinct_grades
 from skrank._core._parameters import Interval, NonNegativeInt
 from skrank._core._validation import check_arguments
 from skrank._rows import GroupedRows
@@ -16,7 +17,6 @@ from skrank.trees import BinMapper
 
 # Words of bits, or numbers made of them, that are looked at in one go.
 _BLOCK = 1 << 21
-_MAX_GRADES = 256
 # Units in 1 of the higher half of a share: sums of up to 2 ** 27 halves are exact.
 _HALF = 2.0**26
 _ONES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
@@ -100,6 +100,7 @@ class AssociationRuleRanker(BaseRanker):
     """
 
     approach = "pointwise"
+    _penalties = ("min_support", "min_confidence")
     _accepts_sparse = False
     _accepts_missing = True
 
@@ -120,12 +121,8 @@ class AssociationRuleRanker(BaseRanker):
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         self.ranges_ = BinMapper(max_bins=self.n_bins, random_state=0).fit(data.X)
-        self.grades_, codes = np.unique(np.asarray(data.y), return_inverse=True)
-        if len(self.grades_) > _MAX_GRADES:
-            raise ValueError(
-                f"y must have at most {_MAX_GRADES} different grades, each of which "
-                f"rules are sought for; got {len(self.grades_)}"
-            )
+        self.grades_ = distinct_grades(data.y, "for each of which rules are sought")
+        codes = np.searchsorted(self.grades_, np.asarray(data.y))
         weight = data.sample_weight
         if weight is not None and not weight.any():
             weight = None  # no document counts more than another

@@ -235,6 +235,11 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         if energy.linear:
             self._store_coef(energy)
 
+    def _has_warned_of_its_solver(self) -> bool:
+        # Without a tolerance there is nothing to converge to.
+        tol = getattr(self._resolve_solver(self.energy_), "tol", None)
+        return not self.converged_ and tol is not None
+
     def _store_coef(self, energy):
         self.coef_, self.intercept_ = energy.coefficients(self.params_)
 

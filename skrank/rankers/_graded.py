@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import ClassifierTags
 
+from skrank._core._grades import distinct_grades
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR
 
@@ -35,7 +36,9 @@ class GradesMixin:
         """Note the grades of a fit; those of a model that goes on stay."""
         ranker: Any = self
         if not (ranker.warm_start and "grades_" in vars(ranker)):
-            self.grades_ = np.unique(np.asarray(data.y, dtype=np.float64))
+            self.grades_ = distinct_grades(
+                data.y, "because all rows have a number for each of them"
+            )
 
     def _grades_of_loss(self) -> np.ndarray:
         """Return the grades as losses take them, at least two."""

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skrank._core._grades import distinct_grades
 from skrank._core._parameters import invalid_parameter
 from skrank.losses import BaseLoss
 from skrank.metrics import BaseMeasure, get_measure
@@ -140,7 +141,9 @@ def _swap_losses(
         Mean over the queries that have both grades, for each pair of grades that some
         query has.
     """
-    grades = np.unique(y)
+    grades = distinct_grades(
+        y, "because rank_pair_weights holds a weight for each pair of them"
+    )
     sums = np.zeros((len(grades), len(grades)))
     counts = np.zeros_like(sums)
     terms = measure.delta_terms(y, ptr)

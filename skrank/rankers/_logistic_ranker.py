@@ -7,6 +7,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._grades import distinct_grades
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR
 from skrank.energies import BaseEnergy, LinearEnergy
@@ -74,7 +75,10 @@ class LogisticRanker(BaseEnergyRanker):
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         thresholds = [self.threshold]
         if self.threshold == "all":
-            thresholds = np.unique(np.asarray(data.y))[1:]
+            grades = distinct_grades(
+                data.y, "because threshold='all' makes a model for each of them"
+            )
+            thresholds = grades[1:]
             if not len(thresholds):
                 raise ValueError(
                     "threshold='all' needs at least two distinct grades in y, not one "

@@ -1,10 +1,11 @@
 """Ordered weighted pairwise classification."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 
-from skrank._core._informative import same_documents, warn_of_data
+from skrank._core._messages import shown
 from skrank._core._parameters import NonNegative
 from skrank._core._threads import effective_n_threads
 from skrank.energies import BaseEnergy
@@ -105,18 +106,17 @@ class OWPC(BaseKernelRanker):
         )
         return self._energy(), loss
 
-    def _fit(self, data, validation) -> None:
-        super()._fit(data, validation)
-        if self.early_stopping or validation is not None:
-            return  # the best iteration is kept, wherever the minimum is
-        if not data.has_preference().any() or same_documents(data.X, data.ptr):
-            return  # nothing to learn, of which all rankers warn
-        if np.ptp(self._predict(data.X)) <= _FLAT * self.margin:
-            warn_of_data(
-                f"the minimum of OWPC with weights={self.weights!r} and alpha="
-                f"{self.alpha:g} is at scores that are all equal: the features do not "
-                "put the preferred documents above the best of the worse ones. Choose "
-                "flatter weights, such as weights='uniform', or a smaller alpha"
+    @property
+    def _equal_within(self) -> float:
+        return _FLAT * self.margin
+
+    def _why_equal_scores(self) -> Iterator[str]:
+        yield from super()._why_equal_scores()
+        if not (isinstance(self.weights, str) and self.weights == "uniform"):
+            yield (
+                "the features do not put the preferred documents above the best of the "
+                f"worse ones, as weights={shown(self.weights)} ask for (flatter "
+                "weights, such as weights='uniform', ask for less)"
             )
 
     def _restarts(self, solver, energy, loss, data, validation, rng):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skrank._core._grades import MAX_GRADES, distinct_grades
 from skrank._core._parameters import Numbers, invalid_parameter
 from skrank._core._rank_perceptrons import learn_dense, learn_sparse
 from skrank._rows import GroupedRows
@@ -54,8 +55,12 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
         return 1.0
 
     def _begin(self, data: GroupedRows) -> None:
-        known = np.asarray(data.y, dtype=np.float64)
-        self.grades_ = np.unique(known if self.grades is None else self._given_grades())
+        if self.grades is None:
+            self.grades_ = distinct_grades(
+                data.y, "because documents are compared with a threshold for each"
+            )
+        else:
+            self.grades_ = self._given_grades()
         # Of a direction that is zero and thresholds that are zero, all are mistaken.
         n_params = data.X.shape[1] + len(self.grades_) - 1
         self.params_ = np.zeros((self._n_perceptrons(), n_params))
@@ -76,7 +81,7 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
                 self, "n_estimators", accepted, self._n_perceptrons()
             )
         if self.grades is not None and not np.array_equal(
-            np.unique(self._given_grades()), self.grades_
+            self._given_grades(), self.grades_
         ):
             accepted = f"{self.grades_.tolist()} as in the calls of partial_fit before"
             raise invalid_parameter(self, "grades", accepted, self.grades)
@@ -84,10 +89,13 @@ class BasePRank(ThresholdsMixin, BaseOnlineRanker):
     def _given_grades(self) -> np.ndarray:
         given = np.asarray(self.grades, dtype=np.float64)
         finite = np.isfinite(given).all() and np.all(given >= 0.0)
-        if given.ndim != 1 or not len(given) or not finite:
-            accepted = "a sequence of finite numbers >= 0"
+        grades = np.unique(given)
+        if given.ndim != 1 or not 0 < len(grades) <= MAX_GRADES or not finite:
+            accepted = (
+                f"a sequence of finite numbers >= 0, at most {MAX_GRADES} different"
+            )
             raise invalid_parameter(self, "grades", accepted, self.grades)
-        return given
+        return grades
 
     def _pass(self, data: GroupedRows, order: np.ndarray) -> float:
         name = type(self).__name__

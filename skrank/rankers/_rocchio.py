@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,7 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
     True
     """
 
+    _penalties: ClassVar = ()  # alpha is the weight of the original query
     approach = "pointwise"
 
     alpha: NonNegative = 1.0
@@ -196,6 +197,9 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
         with quiet():
             scores = index.restore(self._scores_of_queries(grouped, index))
             return require_finite_scores(scores, rows)
+
+    def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
+        return self._scores_of_queries(data.X, QueryIndex.from_groups(data.groups))
 
     def _scores_of_queries(self, X, index) -> np.ndarray:
         places = {query: place for place, query in enumerate(self.query_ids_.tolist())}

@@ -8,6 +8,7 @@ from skrank.losses import BaseLoss, SmoothMeasureLoss
 from skrank.metrics._registry import MeasureLike
 from skrank.rankers._smooth_ranker import BaseSmoothRanker
 from skrank.solvers import LBFGS, Adam, BaseSolver, SmoothingHomotopy
+from skrank.solvers._homotopy import check_factor
 
 
 class SmoothRank(BaseSmoothRanker):
@@ -76,6 +77,7 @@ class SmoothRank(BaseSmoothRanker):
         if self.first_width < self.width:
             accepted = f"at least width={self.width:g}"
             raise invalid_parameter(self, "first_width", accepted, self.first_width)
+        check_factor(self, self.first_width, self.width)
 
     def _loss(self) -> BaseLoss:
         return SmoothMeasureLoss(self.measure, method="softmax", width=self.width)

@@ -1,7 +1,8 @@
 """Structured support vector machines for ranking measures."""
 
-from skrank._core._informative import warn_of_data
-from skrank._rows import GroupedRows
+from collections.abc import Iterator
+
+from skrank._core._messages import shown
 from skrank.energies import BaseEnergy
 from skrank.losses import BaseLoss, StructuredHingeLoss
 from skrank.losses._structured_hinge import PositionWeights
@@ -30,16 +31,13 @@ class BaseStructuredRanker(BaseKernelRanker):
     def _default_solver(self, energy: BaseEnergy) -> BaseSolver:
         return CuttingPlane(tol=1e-3)
 
-    def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
-        super()._fit(data, validation)
+    def _why_equal_scores(self) -> Iterator[str]:
+        yield from super()._why_equal_scores()
         weights = getattr(self, "weights", "pairs")
-        if self.params_.any() or (isinstance(weights, str) and weights == "pairs"):
-            return
-        # Where no query prefers a document, there has been a warning of that.
-        if data.has_preference().any():
-            warn_of_data(
-                f"{type(self).__name__}: the objective is least where all scores are "
-                "equal; choose weights='pairs', or a smaller alpha"
+        if not (isinstance(weights, str) and weights == "pairs"):
+            yield (
+                f"with weights={shown(weights)} the objective may be least where all "
+                "scores are equal, unlike with weights='pairs'"
             )
 
 

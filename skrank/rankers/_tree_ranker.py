@@ -5,8 +5,9 @@ from numbers import Integral
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import checked_rows
 from skrank._core._informative import same_documents, warn_of_data
 from skrank._core._levels import (
     FROM_DTYPE,
@@ -184,7 +185,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
             other = is_frame(X) or n_columns(X) != len(encoder.is_categorical_)
             if not reset and len(encoder.columns_) and other:
                 # Columns in another order are not compared with levels of others.
-                validate_data(self, X, reset=False, skip_check_array=True)
+                checked_rows(self, X, reset=False, skip_check_array=True)
             return encoder.transform(X)
 
     def _fit_bins(self, X: RowsInOrder, rng) -> None:

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import NotFiniteError, quiet, unsafe_range
+from skrank._core._finite import NotFiniteError, checked_rows, quiet, unsafe_range
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Interval, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
@@ -109,13 +109,12 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
         refuse_series(X)
         refuse_dates(X)
         with naming("X", only_where_silent=True), naming_text(X):
-            return validate_data(
+            return checked_rows(
                 self,
                 rows_with_nan(X),
+                self._takes_sparse,
+                self._takes_missing,
                 reset=True,
-                accept_sparse="csr" if self._takes_sparse else False,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan" if self._takes_missing else True,
             )
 
     def _training_rows(self, X, y, groups) -> GroupedRows:

@@ -257,7 +257,7 @@ class _Consistency:
         product[:-1, :-1] -= gram_of(total)
         counts = self.mu * self.share[self.codes]
         product[-1, :-1] = product[:-1, -1] = (balance * counts) @ self.X
-        product[-1, -1] = self.mu**2 * (self.n_pairs * self.share**2).sum()
+        product[-1, -1] = (self.n_pairs * (self.mu * self.share) ** 2).sum()
         return product
 
     def pairs_of(self, direction) -> tuple[np.ndarray, np.ndarray]:

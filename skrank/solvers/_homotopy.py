@@ -1,5 +1,6 @@
 """Minimising a loss that is not smooth through ever sharper smooth ones."""
 
+import math
 import warnings
 from dataclasses import field
 from typing import Any
@@ -23,6 +24,31 @@ from skrank.solvers._base import (
     remedies,
 )
 from skrank.solvers._lbfgs import FLAT_START, LBFGS
+
+# Of a factor close to 1, all widths would take a fit without an end.
+_MAX_WIDTHS = 2000
+
+
+def check_factor(owner: Any, first: float, last: float) -> None:
+    """Refuse a ratio of widths that makes a fit of thousands of problems.
+
+    Parameters
+    ----------
+    owner : object
+        Has the parameter ``factor``.
+    first, last : float
+        Widths between which it leads.
+
+    Raises
+    ------
+    InvalidParameterError
+        If more than 2,000 widths would lie between them.
+    """
+    fall = math.log(first) - math.log(last)
+    if fall > -_MAX_WIDTHS * math.log(owner.factor):
+        largest = math.exp(-fall / _MAX_WIDTHS)
+        accepted = f"at most {largest:.6g} from the width {first:g} to {last:g}"
+        raise invalid_parameter(owner, "factor", accepted, owner.factor)
 
 
 class SmoothingHomotopy(BaseSolver):
@@ -94,6 +120,8 @@ class SmoothingHomotopy(BaseSolver):
         if self.final_width > self.width:
             accepted = f"at most width={self.width:g}"
             raise invalid_parameter(self, "final_width", accepted, self.final_width)
+
+        check_factor(self, self.width, self.final_width)
 
     def _widths(self):
         widths = [self.width]

@@ -443,6 +443,13 @@ def test_numbers_of_numpy_become_those_of_python(value, expected):
     assert type(family.alpha) in (int, float)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_bounds_beyond_small_types_are_compared(dtype):
+    assert dtype(0.5) in Interval(0, 1e308)
+    assert dtype(0.5) in Interval(-1e308)
+    assert dtype(np.inf) not in Interval(0, 1e308)
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
 def test_small_types_change_no_fit(dtype):
     X, y, groups = make_ranking(n_queries=8, random_state=1)

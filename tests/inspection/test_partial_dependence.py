@@ -522,3 +522,11 @@ def test_scores_whose_squares_overflow_are_refused():
         for factor in (1, 2.0**400)
     )
     np.testing.assert_allclose(large.strength, one.strength)
+
+
+@pytest.mark.parametrize("make", [np.asarray, list], ids=["array", "list"])
+def test_rows_without_columns_are_refused(make):
+    X, y, groups = make_ranking(n_queries=6, random_state=0)
+    ranker = RankSVM().fit(X, y, groups)
+    with pytest.raises(ValueError, match=r"Expected 2D array, got 1D .* X must be two"):
+        query_partial_dependence(ranker, make(y), 0, groups)

@@ -23,6 +23,9 @@ from skrank.rankers import (
 )
 from skrank.solvers import SGD, BaseSolver, SolverResult
 
+# Some solvers below stand still.
+learns_nothing = pytest.mark.filterwarnings("ignore:.*has learned no order")
+
 
 class StandStill(BaseSolver):
     """Ends where it starts, so that energies before and after are the same."""
@@ -124,6 +127,7 @@ def test_energies_of_documents_are_those_they_are_ranked_by(ranker, ragged):
     np.testing.assert_allclose(after, -scores, rtol=1e-12, atol=1e-12)
 
 
+@learns_nothing
 def test_documents_that_are_ranked_by_their_best_label_have_its_energy(ragged):
     X, y, groups = ragged
     ranker = EnergyRanker(
@@ -136,6 +140,7 @@ def test_documents_that_are_ranked_by_their_best_label_have_its_energy(ragged):
     np.testing.assert_allclose(after, -watch.ranker.predict(X), rtol=1e-12, atol=1e-12)
 
 
+@learns_nothing
 @pytest.mark.parametrize("n_restarts", [1, 3])
 @pytest.mark.parametrize("energy", [LinearEnergy(), MLPEnergy((4,))])
 def test_before_is_where_the_training_starts(energy, n_restarts, ragged):
@@ -224,6 +229,7 @@ def test_arguments_of_fit_are_passed_on(ragged, rng):
     np.testing.assert_array_equal(watch.ranker.params_, expected.params_)
 
 
+@learns_nothing
 def test_what_cannot_be_watched_is_refused(ragged):
     with pytest.raises(TypeError, match="a test needs an energy-based ranker"):
         TrainingWatch(SubsetRegression(), "a test")

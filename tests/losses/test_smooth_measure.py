@@ -404,3 +404,14 @@ def test_tables_of_discounts_are_the_same_beside_longer_queries(k, query):
     )
     np.testing.assert_allclose(beside[0][0], values[0], rtol=1e-12)
     np.testing.assert_allclose(beside[1][:m], gradient, rtol=1e-9, atol=1e-15)
+
+
+def test_squares_of_wide_links_do_not_overflow():
+    """Where no trial is left, all documents share the mean rank."""
+    loss = SmoothMeasureLoss("ndcg", method="probit-binomial", width=1e200)
+    prepared = loss.prepare([2.0, 1.0, 0.0], [0, 3])
+    values, gradient = prepared.value_gradient(np.array([0.3, 0.1, -1.0]))
+    narrower = loss.set_params(width=1e100).prepare([2.0, 1.0, 0.0], [0, 3])
+    expected, _ = narrower.value_gradient(np.array([0.3, 0.1, -1.0]))
+    np.testing.assert_allclose(values, expected)
+    np.testing.assert_array_equal(gradient, 0.0)

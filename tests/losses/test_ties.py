@@ -47,6 +47,35 @@ def test_the_loss_is_the_negative_log_likelihood(loss, weighted):
     np.testing.assert_allclose(prepared.total_weight, total)
 
 
+def test_factors_of_a_tie_may_exceed_1():
+    """One document of a tie that has all the weight gains from a larger score."""
+    loss = BradleyTerryLoss(2.0)
+    prepared = loss.prepare([2.0, 2.0, 0.0], [0, 3], [1.0, 0.0, 0.0])
+    scores = np.array([2.0, -2.0, -3.0])
+    values, gradient = prepared.value_gradient(scores)
+    expected = np.log1p(2.0 * np.exp(-5.0)) + np.log1p(2.0 * np.exp(-4.0))
+    expected -= 0.5 * np.log(3.0)
+    assert expected < 0.0
+    np.testing.assert_allclose(values, [expected])
+    steps = 1e-6 * np.eye(3)
+    slopes = [
+        (prepared.value_gradient(scores + step)[0] - values)[0] / 1e-6 for step in steps
+    ]
+    np.testing.assert_allclose(gradient, slopes, atol=1e-5)
+
+
+def test_preferences_that_are_sure_cost_nothing():
+    values, _ = BradleyTerryLoss(3.0).value_gradient([2, 1, 0], [4e2, 0, -4e2], [0, 3])
+    assert 0.0 <= values[0] < 1e-12
+
+
+def test_squares_of_wide_thresholds_do_not_overflow():
+    """A tie of the difference d has about the probability theta exp(-d)."""
+    prepared = BradleyTerryLoss(1e200).prepare([1.0, 1.0, 0.0], [0, 3])
+    values, _ = prepared.value_gradient(np.array([600.0, 0.0, -2e3]))
+    np.testing.assert_allclose(values, 600.0 - 200.0 * np.log(10.0))
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("d", [-3.0, 0.0, 0.4, 2.0])
 def test_the_three_answers_exhaust_all(loss, d):

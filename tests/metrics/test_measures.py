@@ -466,6 +466,8 @@ def test_grades_above_31_and_real_grades_are_fine():
             "discount must be 'log2', 'letor' or 'reciprocal', a function",
         ),
         ({"discount": [[1.0]]}, [1.0], "discount table must be 1D"),
+        ({"discount": []}, [1.0], r"discount must be above 0 .* rank, got \[\]"),
+        ({"discount": [0, 0]}, [1.0], r"discount must be above 0 .*, got \[0, 0\]"),
         ({"discount": lambda j: -j}, [1.0], "not negative for every rank"),
         ({"ties": "fair"}, [1.0], "ties must be 'average', 'stable'"),
         ({"empty_query": "zero"}, [1.0], "empty_query must be 'skip' or 'raise'"),
@@ -518,6 +520,18 @@ def test_cutoff_must_be_an_integer():
         TypeError, match=r"k must be a whole number >= 1 or None, got 2\.5"
     ):
         measure.per_query(np.ones(1), np.ones(1), np.array([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("beta", "limit"), [(1e200, "recall@3"), (1.7e308, "recall@3"), (5e-324, "p@3")]
+)
+def test_f_measures_of_extreme_weights_are_recall_or_precision(beta, limit, rng):
+    y, scores = rng.integers(0, 2, 20).astype(float), rng.normal(size=20)
+    measure, ptr = get_measure(f"f(beta={beta})@3"), np.array([0, 20])
+    expected = get_measure(limit).per_query(y, scores, ptr)
+    np.testing.assert_array_equal(measure.per_query(y, scores, ptr), expected)
+    changes = get_measure(limit).swap_deltas(y, np.arange(1, 21))
+    np.testing.assert_array_equal(measure.swap_deltas(y, np.arange(1, 21)), changes)
 
 
 def test_swap_deltas_want_a_permutation():
@@ -590,6 +604,25 @@ def test_swaps_are_evaluated_in_blocks(m, rng, monkeypatch):
     np.testing.assert_allclose(found, NDCG(k=5).swap_deltas(y, ranks), atol=1e-15)
     monkeypatch.setattr("skrank.metrics._swap_deltas._ROWS_AT_ONCE", 3 * m + 1)
     np.testing.assert_array_equal(Recomputed(k=5).swap_deltas(y, ranks), found)
+
+
+@pytest.mark.parametrize("name", ["ndcg@5", "map", "mrr"])
+def test_changes_of_vectors_are_computed_in_blocks(name, rng, monkeypatch):
+    m = 1000
+    y, ranks = rng.integers(0, 3, m).astype(float), rng.permutation(m) + 1
+    measure = get_measure(name)
+    tracemalloc.start()
+    try:
+        found = measure.swap_deltas(y, ranks)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A block holds 2**16 changes, and a handful of arrays of its size.
+    assert peak < found.nbytes + 16 * 8 * 2**16
+    monkeypatch.setattr("skrank.metrics._swap_deltas._PAIRS_AT_ONCE", m**2)
+    np.testing.assert_array_equal(measure.swap_deltas(y, ranks), found)
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_array_equal(np.diag(found), 0.0)
 
 
 def test_swaps_are_evaluated_in_bounded_memory(rng):

@@ -151,6 +151,7 @@ def test_a_batch_adds_up_the_steps_of_its_lists(ranker):
     np.testing.assert_allclose(whole.params_ - start, steps, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*has learned no order")  # where none wins
 @over_rankers
 def test_the_weight_of_a_query_multiplies_its_steps(ranker):
     one_pass = clone(ranker).set_params(max_iter=1, shuffle=False)

@@ -6,6 +6,7 @@ from scipy.optimize import approx_fprime
 
 from skrank._objective import Objective
 from skrank._rows import GroupedRows
+from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy, MLPEnergy
 from skrank.exceptions import InvalidParameterError
 from skrank.losses import smooth
@@ -17,6 +18,7 @@ from skrank.rankers import (
     DecisionTheoreticRanker,
     EnergyRanker,
     ListNet,
+    RankSVM,
     SmoothRank,
     SoftRank,
 )
@@ -163,3 +165,18 @@ def test_smooth_measures_train_trees_and_networks(method, data):
     )
     for ranker in (trees, network):
         assert ranker.fit(X, y, groups).score(X, y, groups) > 0.75
+
+
+def test_factors_close_to_1_are_refused():
+    """Widths from 1e300 to 0.1 halve about a thousand times, which is no hindrance."""
+    X, y, groups = make_ranking(n_queries=3, random_state=0)
+    message = r"SmoothRank: factor must be at most 0\.99.* to 0\.1, got 0\.9999"
+    with pytest.raises(InvalidParameterError, match=message):
+        SmoothRank(factor=0.9999).fit(X, y, groups)
+    message = "SmoothingHomotopy: factor must be at most 0.99"
+    with pytest.raises(InvalidParameterError, match=message):
+        RankSVM(solver=SmoothingHomotopy(factor=1 - 1e-16), hinge="linear").fit(
+            X, y, groups
+        )
+    ranker = SmoothRank("mrr", first_width=1e300, max_iter=2, start="energy")
+    assert np.isfinite(ranker.fit(X, y, groups).predict(X)).all()

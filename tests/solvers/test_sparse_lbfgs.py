@@ -10,6 +10,7 @@ from sklearn.linear_model import Lasso
 
 from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
+from skrank.exceptions import TrainingDataWarning
 from skrank.losses import LogLoss, SquaredLoss
 from skrank.rankers import EnergyRanker
 from skrank.solvers import SparseLBFGS
@@ -44,7 +45,9 @@ def test_too_few_iterations_are_said(data):
 
 def test_all_zero_is_where_a_strong_penalty_ends(data):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ranker = EnergyRanker(loss=LogLoss(), solver=SparseLBFGS(l1=100.0)).fit(*data)
+        warnings.simplefilter("error", ConvergenceWarning)
+        ranker = EnergyRanker(loss=LogLoss(), solver=SparseLBFGS(l1=100.0))
+        with pytest.warns(TrainingDataWarning, match="solver__l1=100 are stronger"):
+            ranker.fit(*data)
     assert not ranker.coef_.any()
     assert ranker.converged_
