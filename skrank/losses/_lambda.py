@@ -1,6 +1,5 @@
 """Lambda-weighted pairs: a ranking measure steers the logistic loss."""
 
-import warnings
 from copy import copy
 from dataclasses import field
 from typing import ClassVar
@@ -10,6 +9,7 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _lambda_losses, _segments
+from skrank._core._informative import warn_of_data
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics import get_measure
@@ -143,11 +143,9 @@ def warn_unchanged(measure):
     measure : BaseMeasure
         Measure that no swap of two documents changes.
     """
-    warnings.warn(
+    warn_of_data(
         f"no swap of two documents changes {measure.name} on these data; "
-        f"{_remedy(measure)}",
-        UserWarning,
-        stacklevel=4,
+        f"{_remedy(measure)}"
     )
 
 

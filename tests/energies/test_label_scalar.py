@@ -119,7 +119,7 @@ def test_given_labels(energy, data):
             energy(labels=labels).setup(X, y=y)
     with pytest.raises(ValueError, match="setup needs the grades"):
         energy().setup(X)
-    with pytest.raises(ValueError, match="at most 256 different grades.*got 257"):
+    with pytest.raises(ValueError, match=r"at most 256 different grades.*got 257"):
         energy().setup(np.zeros((257, 1)), y=np.arange(257.0))
     with pytest.raises(ValueError, match="257 distinct labels"):
         energy(labels=np.arange(257.0)).setup(X, y=y)
