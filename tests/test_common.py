@@ -344,11 +344,19 @@ def test_sparse_rows_are_refused_where_they_do_not_fit(case, graded):
         scores_of(ranker, sparse.csr_matrix(X), groups)
 
 
+def closer(case):
+    """Parameters with which cutting planes end where rounding makes no difference."""
+    planes = ("OWPC", "PermuRank", "StructuredSVMRanker", "SVMMAP", "SVMMRR", "SVMNDCG")
+    return {"tol": 1e-6} if case.name in planes else {}
+
+
 @named(SPARSE)
 def test_sparse_rows(case, graded):
     X, y, groups = graded
     X = np.where(np.abs(X) < 0.5, 0.0, X)
-    params = {"ties": "stable"} if case.name == "ListMLE" else {}  # one minimum
+    params = closer(case)
+    if case.name == "ListMLE":
+        params["ties"] = "stable"  # one minimum
     dense = make(case, **params).fit(X, y, groups)
     thin = make(case, **params).fit(sparse.csr_matrix(X), y, groups)
     np.testing.assert_allclose(
@@ -439,7 +447,8 @@ def same_minimum(case):
         return {"n_estimators": 3, "max_bins": 255}
     if "alpha" not in make(case).get_params(deep=False):
         return {}
-    return {"alpha": 1e-2} | ({"ties": "stable"} if name == "ListMLE" else {})
+    stable = {"ties": "stable"} if name == "ListMLE" else {}
+    return {"alpha": 1e-2} | stable | closer(case)
 
 
 @named(CASES)

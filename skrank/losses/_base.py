@@ -324,8 +324,8 @@ class PreparedLoss:
     # Absent where the judgements are preferences, which have no grades.
     y: np.ndarray
     weight: np.ndarray | None = None
-    #: Number of scores of a document, where it does not depend on the energy.
-    n_columns = 1
+    #: Number of scores of a document that the loss takes, or None for any.
+    n_columns: int | None = None
     #: Name of the loss for error messages.
     loss_name = "The loss"
 

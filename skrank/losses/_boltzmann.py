@@ -294,6 +294,8 @@ def _softmax(x):
 
 
 class _PreparedBoltzmann(PreparedLoss):
+    n_columns = 1
+
     def __init__(self, data, samples, mix):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.samples = samples

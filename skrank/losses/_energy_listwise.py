@@ -194,6 +194,8 @@ def position_coefficients(size, top_k, normalization):
 
 
 class _PreparedListwiseEnergy(PreparedLoss):
+    n_columns = 1
+
     def __init__(self, y, ptr, sample_weight, n_threads, loss, random_state):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.margin = float(loss.margin)

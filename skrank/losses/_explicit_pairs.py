@@ -161,6 +161,8 @@ class ExplicitPairsLoss(WrappedPairLoss):
 class _PreparedExplicitPairs(PreparedLoss):
     """Pairs sorted by query; those of query q are ``pair_ptr[q]:pair_ptr[q + 1]``."""
 
+    n_columns = 1
+
     def __init__(self, loss, ptr, pairs, pair_ptr, weight):
         self.loss = loss
         self.ptr = ptr

@@ -215,6 +215,8 @@ def _difference(better, worse):
 class _PreparedLabels(PreparedLoss):
     """A functional over the labels of every document."""
 
+    n_columns = 1
+
     def __init__(self, functional, y, ptr, sample_weight, n_threads, labels):
         super().__init__(y, ptr, sample_weight, n_threads)
         labels = np.asarray(labels, dtype=np.float64)

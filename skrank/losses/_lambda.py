@@ -163,6 +163,8 @@ def _remedy(measure):
 class _LambdaPairs(PreparedLoss):
     """What both ways of getting the deltas share."""
 
+    n_columns = 1
+
     def __init__(self, loss, measure, data):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.measure = measure

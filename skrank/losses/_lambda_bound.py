@@ -152,6 +152,8 @@ class _PreparedBound(PreparedLoss):
     #: Scores whose ranking weighs the pairs; None for the current ones.
     ranking: np.ndarray | None = None
 
+    n_columns = 1
+
     def __init__(self, loss, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         terms = _terms(loss, self.y, self.ptr)

@@ -197,6 +197,8 @@ class _PreparedListMLE(PreparedLoss):
         See `PreparedLoss`.
     """
 
+    n_columns = 1
+
     def __init__(self, loss, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.top_k = 0 if loss.top_k is None else int(loss.top_k)

@@ -128,6 +128,8 @@ class ListNetLoss(BaseLoss):
 class _PreparedTargets(PreparedLoss):
     """Top-one probabilities of the grades, and their cross entropy."""
 
+    n_columns = 1
+
     def __init__(self, y, ptr, sample_weight, n_threads, gain):
         super().__init__(y, ptr, sample_weight, n_threads)
         gains = np.ascontiguousarray(gain_of_grades(gain, self.y))
@@ -203,6 +205,8 @@ def _others(p, ptr):
 class _PreparedSamples(PreparedLoss):
     """Lists drawn from the target distribution, under the Plackett-Luce kernel."""
 
+    n_columns = 1
+
     def __init__(self, y, ptr, sample_weight, n_threads, loss):
         super().__init__(y, ptr, sample_weight, n_threads)
         gains = gain_of_grades(loss.gain, self.y)
@@ -260,6 +264,8 @@ class _PreparedLists(PreparedLoss):
     :math:`t_u` that document u is among the first k. Queries of too many lists are left
     over: they have to be summed otherwise.
     """
+
+    n_columns = 1
 
     def __init__(self, y, ptr, sample_weight, n_threads, loss):
         super().__init__(y, ptr, sample_weight, n_threads)

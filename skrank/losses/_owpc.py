@@ -265,6 +265,8 @@ def _weights_of_rows(loss, data, alpha, own, counts) -> tuple[np.ndarray, float]
 class _OWPCOverPairs(PreparedLoss):
     """The losses of given pairs, those of a preferred document side by side."""
 
+    n_columns = 1
+
     def __init__(self, loss, data, pairs, pair_weight):
         self.ptr = data.ptr
         self.loss = loss

@@ -141,6 +141,8 @@ def _alike(prepared, mean):
 class _PushOverPairs(PreparedLoss):
     """Sum of powers over the worse documents of given pairs."""
 
+    n_columns = 1
+
     def __init__(self, loss, data, pairs, pair_weight):
         self.ptr, self.weight, self.p = data.ptr, data.weight, float(loss.p)
         within, mean = _within_query(data)

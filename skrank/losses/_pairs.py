@@ -49,6 +49,8 @@ class PreparedPairs(PreparedLoss):
         Sum of the weights of all preference pairs.
     """
 
+    n_columns = 1
+
     def __init__(self, y, ptr, sample_weight, n_threads, weighting=None):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.order, self.lower = _segments.label_order(self.y, self.ptr, self.n_threads)

@@ -76,6 +76,8 @@ class PermutationHingeLoss(BaseLoss):
 class _PreparedWorkingSet(PreparedLoss):
     """Rankings of all queries: what the measure loses by them, and their slopes."""
 
+    n_columns = 1
+
     def __init__(self, measure, data):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.measure = measure

@@ -82,6 +82,8 @@ class LogisticLoss(BaseLoss):
 class _PreparedPointwise(PreparedLoss):
     """Sums element-wise losses over queries."""
 
+    n_columns = 1
+
     def __init__(self, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.total_weight = float(

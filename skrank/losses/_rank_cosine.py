@@ -82,6 +82,8 @@ class RankCosineLoss(BaseLoss):
 class _PreparedCosine(PreparedLoss):
     """The transformed grades of every query, scaled to length 1."""
 
+    n_columns = 1
+
     def __init__(self, loss, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.transformation = loss.transformation

@@ -233,6 +233,8 @@ def smooth(
 class _PreparedSmooth(PreparedLoss):
     """The terms of a measure, bound to grades."""
 
+    n_columns = 1
+
     def __init__(self, loss, data):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.measure = get_measure(loss.measure)

@@ -181,6 +181,8 @@ def _reciprocal(ranks):
 class _PreparedStructured(PreparedLoss):
     """A loss whose value is that of the most violated ranking."""
 
+    n_columns = 1
+
     def __init__(self, data, terms):
         super().__init__(data.y, data.ptr, data.weight, data.n_threads)
         self.gain = np.ascontiguousarray(terms.gain, dtype=np.float64)

@@ -141,6 +141,8 @@ class _PreparedTies(PreparedLoss):
         preference.
     """
 
+    n_columns = 1
+
     def __init__(self, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.order, self.lower = _segments.label_order(self.y, self.ptr, self.n_threads)

@@ -105,6 +105,8 @@ class YetiRankLoss(BaseLoss):
 
 
 class _PreparedPerturbed(PreparedLoss):
+    n_columns = 1
+
     def __init__(self, loss, y, ptr, sample_weight, n_threads):
         super().__init__(y, ptr, sample_weight, n_threads)
         self.gain = np.ascontiguousarray(gain_of_grades(loss.gain, self.y), dtype=float)

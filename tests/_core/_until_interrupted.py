@@ -206,7 +206,7 @@ def warm_ranker():
     """A fit that is interrupted leaves the ranker as the last fit did."""
     _, x, _, _, _ = queries([200])
     X, groups = x.reshape(-1, 2), np.repeat([0, 1], 50)
-    ranker = RankNet(max_iter=30, tol=1.0, warm_start=True, random_state=0)
+    ranker = RankNet(max_iter=30, tol=1e-3, warm_start=True, random_state=0)
     y = (X[:, 0] > 0).astype(float)
     ranker.fit(X, y, groups)
     before = {k: np.copy(v) for k, v in vars(ranker).items() if k[-1] == "_"}

@@ -363,9 +363,10 @@ def test_lists(ok):
             ["TRAIN", "--folds", "2", "--test", "TEST"],
             "--folds and --test exclude",
         ),
-        (["TRAIN", "--letor-folds", "x"], "fit takes either"),
-        (["--letor-folds", "absent"], "absent is not a folder"),
-        (["--letor-folds", "x", "--save", "m"], "--save needs one model"),
+        (["TRAIN", "--letor-folds", "."], "fit takes either"),
+        (["--letor-folds", "absent"], "absent: No such file or directory"),
+        (["--letor-folds", "TRAIN"], "train.txt is not a folder"),
+        (["--letor-folds", ".", "--save", "m"], "--save needs one model"),
         (["TRAIN", "--save", "absent/model"], "cannot write absent/model: there is no"),
         (["TRAIN", "--normalize", "query"], "argument --normalize: invalid choice"),
         *(
@@ -521,7 +522,7 @@ def test_folds_with_faults_are_named(fails, letor, faulty):
     assert message == f"{faulty / 'Fold1'}: Input X contains NaN."
     url = "http://x/y"
     message = fails("fit", "--ranker", "RankNet", "--letor-folds", url)
-    assert message == f"{url} is not a folder"
+    assert message == f"{url}: No such file or directory"
 
 
 def test_a_file_without_features_is_refused(ok, fails, letor, faulty):
@@ -546,7 +547,9 @@ def test_names_of_validation_queries(ok, fails, letor):
     plain = ["--validation", letor / "test.txt", "--validation", letor / "vali.txt"]
     unnamed = json.loads(ok(*options, *plain))["runs"][0]["sets"]
     assert list(sets.values()) == list(unnamed.values())
-    for wrong in (["train=a"], ["=a"], ["a b=c"], ["a=b", "a=c"]):
+    path = letor / "vali.txt"
+    for names in (["train"], [""], ["a b"], ["a", "a"]):
+        wrong = [f"{name}={path}" for name in names]
         given = [each for text in wrong for each in ("--validation", text)]
         message = fails(*options, *given)
         assert message.startswith("--validation takes [NAME=]FILE with different names")
