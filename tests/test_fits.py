@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank._core._informative import inner_fit
 from skrank._core._inner import scores_of
+from skrank._equal_scores import _extreme_features
 from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import (
@@ -355,6 +356,23 @@ def test_sparse_rows_and_preferences_that_teach_no_order_are_warned_of(data):
     pairs = np.array([[0, 1], [1, 2]])
     (message,) = warnings_of(RankSVM(), 1e-20 * X, preferences=pairs)
     assert "although the preferences and features differ" in message
+
+
+@pytest.mark.parametrize(
+    ("X", "told"),
+    [
+        ([[0.0, 0.0], [5.0, 1e-3]], None),
+        ([[np.nan], [0.0], [1e10], [np.nan]], "vary by as much as 1e+10"),
+        ([[np.nan, 1.0], [np.nan, 1.05]], "no feature in X varies by more than 0.05"),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_the_widest_feature_tells_whether_features_are_extreme(X, told, kind):
+    if kind is sparse.csr_matrix:
+        X = np.nan_to_num(X)
+    messages = list(_extreme_features(kind(X)))
+    assert len(messages) == (told is not None)
+    assert told is None or told in messages[0]
 
 
 def test_equal_scores_that_are_right_are_not_warned_of(data):

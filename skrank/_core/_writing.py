@@ -113,7 +113,7 @@ def packed_write(
     suffix = os.path.splitext(checked_path(path, purpose="write"))[1]
     pack = _PACKERS.get(suffix, contextlib.nullcontext)
     with atomic_write(path, "wb") as file, pack(file) as packed:
-        blocks = _InBlocks(packed)
+        blocks: Any = _InBlocks(packed)
         if "b" in mode:
             yield blocks
         else:

@@ -62,6 +62,7 @@ def _read(
     path: str | os.PathLike,
     max_bytes: int | None,
     of_names: list,
+    label: str | None,
     qid: str | None,
     docid: str | None,
 ) -> tuple[Any, set[str]]:
@@ -79,11 +80,16 @@ def _read(
                 return _read_parquet(bytes(content), name, max_bytes, convert)
         if kind in _SEPARATORS:
             separator = _SEPARATORS[kind]
-            with (
-                open_text(path, max_bytes) as text,
-                _naming_lines(text, separator, name),
-            ):
-                return _read_text(pd, text, separator, as_text), set()
+            with open_text(path, max_bytes) as text:
+                with _naming_lines(text, separator, name):
+                    frame = _read_text(pd, text, separator, as_text)
+                if label not in as_text:
+
+                    def place_of(row):
+                        return f"line {_line_of_row(text, separator.encode(), row)}"
+
+                    _check_grades_are_numbers(frame, name, label, place_of)
+                return frame, set()
     raise ValueError(
         f"{name}: expected a name that ends in .csv, .tsv or .parquet, possibly "
         f"compressed, found {shown(kind)}"
@@ -228,6 +234,23 @@ def _odd_row(text: Any, separator: bytes) -> tuple[int, int, int] | None:
     return None
 
 
+def _line_of_row(text: Any, separator: bytes, row: int) -> int:
+    """Return the line in which a row begins; the first one after the names is 0."""
+    field = rb"(?:%b)?+[^\r\n%b]*+" % (_QUOTED, separator)
+    blanks, line = b" \t\r\n".replace(separator, b""), 1
+    rows = re.finditer(
+        rb"%b(?:%b%b)*+(?:\r\n?|\n|\Z)" % (field, separator, field), text
+    )
+    n_before = row + 1  # the names stand before all rows
+    for match in rows:
+        if match[0].strip(blanks):
+            if n_before == 0:
+                break
+            n_before -= 1
+        line += len(match[0].splitlines())
+    return line
+
+
 def _has_number(column: Any) -> bool:
     """Whether a column that is not of numbers has some, as integers or as text."""
     return any(
@@ -361,6 +384,26 @@ def _check_columns(frame: Any, name: str, wanted: dict[str, Any]) -> None:
             )
 
 
+def _check_grades_are_numbers(
+    frame: Any, name: str, label: str | None, place_of: Callable[[int], str]
+) -> None:
+    """Check that the grades are numbers; `place_of` gives the words for a row."""
+    if list(frame.columns).count(label) != 1 or frame[label].dtype.kind in "biuf":
+        return
+    column = frame[label]
+    rows = np.flatnonzero(column.notna().to_numpy())
+    if not len(rows):
+        return  # which is an error of its own
+    values = column.iloc[rows].tolist()
+    # Beside a value that is no number, pandas keeps the numbers as text.
+    bad = (i for i, value in enumerate(values) if not _NUMBER.fullmatch(str(value)))
+    first = next(bad, 0)
+    raise ValueError(
+        f"{name}: grades of the label column {shown(label)} must be numbers, found "
+        f"{shown(values[first])} in {place_of(int(rows[first]))}"
+    )
+
+
 def _check_types(
     frame: Any, name: str, columns: Sequence[str], of_names: Sequence[str] = ()
 ) -> None:
@@ -485,7 +528,7 @@ def load_table(
             "numbers holds no names"
         )
     pd, name = import_pandas("load_table"), source_name(path)
-    frame, index = _read(pd, path, max_bytes, of_names, qid, docid)
+    frame, index = _read(pd, path, max_bytes, of_names, label, qid, docid)
     if features is None:
         others = {label, qid, docid, *index.difference(of_names)}
         features = [column for column in frame.columns if column not in others]
@@ -497,8 +540,8 @@ def load_table(
         raise ValueError(f"categorical_features: {shown(column)} is no feature")
     if not len(frame):
         raise ValueError(f"{name} has no rows")
-    grades = [] if label is None else [label]
-    _check_types(frame, name, [*grades, *features], of_names)
+    _check_grades_are_numbers(frame, name, label, "row {}".format)
+    _check_types(frame, name, features, of_names)
     data = RankingData(
         _features(frame, name, [c for c in features if c not in of_names], dtype),
         None if label is None else _grades(frame, name, label),

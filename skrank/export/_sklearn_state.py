@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -32,13 +33,9 @@ from skrank.export._attributes import attribute, error_of
 # first array with them has. An axis "*" may be missing, or have any length.
 _OF_ONE_OUTPUT = (BayesianRidge, HuberRegressor, LinearSVR)
 # Lasso is an ElasticNet.
-_OF_SEVERAL_OUTPUTS = (
-    ElasticNet,
-    LinearRegression,
-    LinearSVC,
-    LogisticRegression,
-    Ridge,
-)
+_OF_SEVERAL_OUTPUTS = (ElasticNet, LinearRegression, Ridge)
+_CLASSIFIERS = (LinearSVC, LogisticRegression)
+_LINEAR = (*_OF_ONE_OUTPUT, *_OF_SEVERAL_OUTPUTS, *_CLASSIFIERS)
 _SHAPES: tuple[tuple[Any, dict[str, str]], ...] = (
     (StandardScaler, {"mean_": "d", "var_": "d", "scale_": "d"}),
     (
@@ -85,6 +82,7 @@ _SHAPES: tuple[tuple[Any, dict[str, str]], ...] = (
     (MissingIndicator, {"features_": "m"}),
     (_OF_ONE_OUTPUT, {"coef_": "d"}),
     (_OF_SEVERAL_OUTPUTS, {"coef_": "*d"}),
+    (_CLASSIFIERS, {"coef_": "nd"}),
 )
 
 
@@ -100,7 +98,8 @@ def check_learned_shapes(estimator: Any) -> None:
     ------
     ValueError
         If an array has another shape than the number of features and the arrays before
-        it say, with the shape that was found and the expected one.
+        it say, with the shape that was found and the expected one, or if coefficients
+        are not finite.
     """
     shapes = next(
         (shapes for kind, shapes in _SHAPES if isinstance(estimator, kind)), {}
@@ -115,7 +114,8 @@ def check_learned_shapes(estimator: Any) -> None:
             _check_shape(estimator, name, value, shapes[name], lengths)
     if isinstance(estimator, SimpleImputer):
         _check_filling(estimator)
-    if isinstance(estimator, (*_OF_ONE_OUTPUT, *_OF_SEVERAL_OUTPUTS)):
+    if isinstance(estimator, _LINEAR):
+        _check_coefficients(estimator)
         _check_intercept(estimator)
     if isinstance(estimator, MissingIndicator):
         _check_columns(estimator, lengths["d"])
@@ -127,6 +127,22 @@ def _check_filling(imputer: Any) -> None:
     if filling.dtype.kind == "f" and np.isinf(filling).any():
         accepted = "finite, or NaN where nothing is known"
         raise error_of(imputer, "statistics_", accepted, filling)
+
+
+def _check_coefficients(model: Any) -> None:
+    """Check that coefficients are finite, and of two axes only if they must be."""
+    coef = model.coef_
+    _check_finite(model, "coef_", coef.data if sparse.issparse(coef) else coef)
+    # Unlike LinearRegression, they keep no matrix of one row.
+    if isinstance(model, (ElasticNet, Ridge)) and coef.ndim == 2 and len(coef) == 1:
+        accepted = f"an array of shape ({coef.shape[1]},)"
+        raise error_of(model, "coef_", accepted, f"shape {coef.shape}")
+
+
+def _check_finite(model: Any, name: str, values: Any) -> None:
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+        raise error_of(model, name, "of finite numbers", values)
 
 
 def _check_intercept(model: Any) -> None:
@@ -142,6 +158,7 @@ def _check_intercept(model: Any) -> None:
     if found not in ((), (n_outputs,)):
         accepted = f"a number or an array of shape ({n_outputs},), as coef_ has outputs"
         raise error_of(model, "intercept_", accepted, f"shape {found}")
+    _check_finite(model, "intercept_", intercept)
 
 
 def _check_columns(indicator: Any, n_features: int) -> None:

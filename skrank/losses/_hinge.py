@@ -345,9 +345,8 @@ class PreparedRamp(PreparedPairs):
 
     def __init__(self, y, ptr, sample_weight, n_threads, weighting, shape):
         super().__init__(y, ptr, sample_weight, n_threads, weighting)
-        self.shape = shape
-        margin, _, width = shape
-        self.stuck_at_zero = margin == 0.0 and width == 0.0
+        self.margin, self.cap, self.width = shape
+        self.stuck_at_zero = self.margin == 0.0 and self.width == 0.0
         if self.stuck_at_zero:
             self.preferred, self.other = _pair_losses.pair_weights(
                 self.ptr, self.order, self.lower, self.weight
@@ -362,7 +361,9 @@ class PreparedRamp(PreparedPairs):
             self.order,
             self.lower,
             self.weight,
-            *self.shape,
+            self.margin,
+            self.cap,
+            self.width,
             self.n_threads,
         )
         if self.stuck_at_zero:

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, PositiveInt, Seed
 from skrank._core._validation import as_numbers, check_options
+from skrank.metrics._by_index import by_index
 
 _BLOCK = 1 << 22  # so many numbers are drawn at a time: 32 MB of float64
 _MOST_EXACT_RANKS = 50  # as in SciPy
@@ -73,13 +74,16 @@ def _differences(a, b):
 
     A difference within its slack is rounding alone, and is returned as 0.
     """
-    a, b = _check_values(a, "a"), _check_values(b, "b")
+    given = {"a": a, "b": b}
+    values = {name: _check_values(one, name) for name, one in given.items()}
+    a, b = values.values()
     if a.shape != b.shape:
         raise ValueError(
             f"a and b must be aligned by query, got {len(a)} and {len(b)} values"
         )
     if len(a) < 2:
         raise ValueError(f"a test needs at least 2 queries, got {len(a)}")
+    a, b = by_index(given, values, "query|queries").values()
     scale = _scale_of(a, b)
     a, b = a / scale, b / scale
     slack = _ROUNDING * np.maximum(np.abs(a), np.abs(b))
@@ -123,7 +127,8 @@ def paired_t_test(
     a : array-like of shape (n_queries,)
         Values of a measure for the first ranker, one per query.
     b : array-like of shape (n_queries,)
-        Values of the measure for the second ranker on the same queries.
+        Values of the measure for the second ranker on the same queries. Two Series
+        whose indices are labels are aligned by them; all else is by place.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         Whether the mean of ``a`` differs from, exceeds or falls below that of ``b``.
 
@@ -136,7 +141,8 @@ def paired_t_test(
     Raises
     ------
     ValueError
-        If lengths differ, a value is not finite or there are fewer than 2 queries.
+        If lengths or the queries of two indices differ, a value is not finite or there
+        are fewer than 2 queries.
 
     Examples
     --------
@@ -191,7 +197,8 @@ def wilcoxon_test(
     a : array-like of shape (n_queries,)
         Values of a measure for the first ranker, one per query.
     b : array-like of shape (n_queries,)
-        Values of the measure for the second ranker on the same queries.
+        Values of the measure for the second ranker on the same queries. Two Series
+        whose indices are labels are aligned by them; all else is by place.
     zero_method : {"wilcox", "pratt"}, default="wilcox"
         Whether queries without difference are dropped before (``"wilcox"``) or after
         ranking (``"pratt"``).
@@ -207,8 +214,8 @@ def wilcoxon_test(
     Raises
     ------
     ValueError
-        If lengths differ, a value is not finite, there are fewer than 2 queries or an
-        option is unknown.
+        If lengths or the queries of two indices differ, a value is not finite, there
+        are fewer than 2 queries or an option is unknown.
 
     References
     ----------
@@ -292,7 +299,8 @@ def fisher_randomization_test(
     a : array-like of shape (n_queries,)
         Values of a measure for the first ranker, one per query.
     b : array-like of shape (n_queries,)
-        Values of the measure for the second ranker on the same queries.
+        Values of the measure for the second ranker on the same queries. Two Series
+        whose indices are labels are aligned by them; all else is by place.
     n_permutations : int, default=100_000
         Largest number of sign vectors.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
@@ -309,8 +317,8 @@ def fisher_randomization_test(
     Raises
     ------
     ValueError
-        If lengths differ, a value is not finite, there are fewer than 2 queries or
-        ``n_permutations`` is below 1.
+        If lengths or the queries of two indices differ, a value is not finite, there
+        are fewer than 2 queries or ``n_permutations`` is below 1.
 
     References
     ----------

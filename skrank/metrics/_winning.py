@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from skrank._core._messages import shown
 from skrank._core._validation import as_numbers, check_options
+from skrank.metrics._by_index import by_index
 
 # Between two blocks of columns with about so many values, signals are answered.
 _VALUES_AT_ONCE = 2**18
@@ -29,9 +30,18 @@ def _score_matrix(scores):
                 "scores must hold one value per data set for every algorithm; found "
                 f"rows of lengths {sorted(lengths)}"
             )
-        matrix = np.array(list(rows.values()))
+        spoken = {name: f"scores[{shown(name)}]" for name in names}
+        given = {spoken[name]: row for name, row in scores.items()}
+        rows = {spoken[name]: row for name, row in rows.items()}
+        matrix = np.array(list(by_index(given, rows, "data set|data sets").values()))
     elif hasattr(scores, "index") and hasattr(scores, "to_numpy"):
         names = list(scores.index)
+        if not scores.index.is_unique:
+            twice = scores.index[scores.index.duplicated()]
+            raise ValueError(
+                "scores must have one row for each algorithm, found the name "
+                f"{shown(twice[0])} in its index more than once"
+            )
         matrix = as_numbers(scores, "scores")
     else:
         names = None
@@ -86,7 +96,9 @@ def winning_number(
     ----------
     scores : array-like of shape (n_algorithms, n_datasets), mapping or DataFrame
         Values of one measure; a mapping has one row per name, a data frame one row per
-        algorithm. NaN marks a missing result, which neither wins nor loses.
+        algorithm. Series in a mapping whose indices are labels, the data sets, are
+        aligned by them; all else is by place. NaN marks a missing result, which neither
+        wins nor loses.
     greater_is_better : bool, default=True
         Whether the larger of two values wins.
 
@@ -100,7 +112,8 @@ def winning_number(
     Raises
     ------
     ValueError
-        If the table is not two-dimensional or holds infinite values.
+        If the table is not two-dimensional, holds infinite values or names an algorithm
+        twice, or if Series name different data sets.
 
     References
     ----------

@@ -338,6 +338,24 @@ def test_hinge_of_long_queries(squared, margin, grades, weighted, offset):
     np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=10 * tolerance)
 
 
+@pytest.mark.parametrize("m", [40, 900])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curvature_of_squared_hinges(m, weighted):
+    """The second derivative of the square of a gap above 0 is 2."""
+    rng = np.random.default_rng(1)
+    y, s = rng.integers(0, 4, m).astype(float), 2.0 * rng.normal(size=m)
+    weight = rng.uniform(0.5, 2.0, m) if weighted else None
+    ptr = np.array([0, m], dtype=np.intp)
+    order, lower = _segments.label_order(y, ptr)
+    *_, hessian = _pair_losses.squared_hinge_hessian(
+        s, ptr, order, lower, weight, 1.0, 1
+    )
+    own = np.ones(m) if weight is None else weight
+    bent = (y[:, None] > y) * own[:, None] * (s[:, None] - s < 1.0)
+    expected = 2.0 * (bent.sum(axis=0) + bent.sum(axis=1))
+    np.testing.assert_allclose(hessian, expected, rtol=1e-12)
+
+
 def test_hinge_keeps_the_margin_beside_huge_scores():
     # Sums over documents near 1e30 would swallow a margin of 1 near 0.
     rng = np.random.default_rng(2)

@@ -344,6 +344,21 @@ def test_text_is_packed_as_its_bytes_are(tmp_path, suffix):
         assert bytes(text) == "é\n".encode() + b"\xff\n"
 
 
+def test_a_gzip_file_holds_neither_a_time_nor_a_name(way, tmp_path):
+    with packed_write(tmp_path / "a.gz") as file:
+        file.write(b"line\n")
+    # Of its header, bytes 3 to 7 are the flags, one of which announces a name, and the
+    # time (RFC 1952, section 2.3).
+    assert (tmp_path / "a.gz").read_bytes()[3:8] == bytes(5)
+
+
+@pytest.mark.parametrize("content", [b"", b"line\n", bytes(2**19 + 1)])
+@pytest.mark.parametrize("suffix", [".gz", ""])
+def test_files_tell_how_much_they_took(tmp_path, suffix, content):
+    with packed_write(tmp_path / f"a{suffix}") as file:
+        assert file.write(content) == len(content)
+
+
 @pytest.mark.parametrize("mode", ["w", "wb"])
 def test_no_packer_is_at_work_for_long(tmp_path, monkeypatch, mode):
     """Because an interrupt waits for it."""

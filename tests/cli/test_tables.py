@@ -161,6 +161,20 @@ def test_numbers_that_are_text_elsewhere_are_named(ok, fails, tables, tmp_path):
         assert message.endswith("; it held numbers in training")
 
 
+def test_grades_that_are_text_are_told_without_advice_about_features(
+    fails, tables, tmp_path
+):
+    frame = pd.read_csv(tables / "test.csv").astype({"grade": object})
+    frame.loc[1, "grade"] = "good"
+    frame.to_csv(tmp_path / "text.csv", index=False)
+    np.savetxt(tmp_path / "scores", np.zeros(len(frame)))
+    scores = ["--letor", tmp_path / "text.csv", "--scores", tmp_path / "scores"]
+    for command in (["evaluate", *scores], ["fit", tmp_path / "text.csv", *TREES]):
+        assert fails(*command, *COLUMNS).endswith(
+            "grades of the label column 'grade' must be numbers, found 'good' in line 3"
+        )
+
+
 QUERY = "within every training query, these features are constant and order no "
 
 

@@ -74,7 +74,7 @@ def test_chosen_features_and_frames(tmp_path):
         ({"qid": "doc", "docid": None}, "column 'query' must be numeric, found dtype"),
         (
             {"label": "query", "qid": "grade", "docid": None},
-            "column 'query' must be numeric",
+            "grades of the label column 'query' must be numbers, found 'b' in line 2$",
         ),
         (
             {"label": "bm25", "features": ["length"]},
@@ -169,6 +169,10 @@ def test_ends_of_lines_and_marks(tmp_path, text):
             ("é" * 2**20 + "\n").encode() + b"\xe9",
             "line 2: expected UTF-8, .* 0xe9; save",
         ),
+        (  # a character lies across two blocks
+            ("x" + "é" * 2**20 + "\n").encode() + b"\xe9",
+            "line 2: expected UTF-8, .* 0xe9",
+        ),
         (
             ROWS.replace("b,", "\xe9,").encode("latin-1"),
             "line 2: expected UTF-8, .* 0xe9",
@@ -177,6 +181,7 @@ def test_ends_of_lines_and_marks(tmp_path, text):
         (ROWS.encode("utf-16"), "t.csv is UTF-16 text"),
         (b"", "t.csv is empty"),
         ("\n", "t.csv: expected a line of names of columns, found blanks"),
+        ("\n" * 2**20 + ROWS + "c,3", "line 1048580: expected 4 fields, .* found 2$"),
         (b"\0" * 100, "t.csv has no column 'grade'"),
     ],
 )
@@ -628,3 +633,39 @@ def test_features_are_named_once_and_are_no_labels(tmp_path, columns, message):
     for as_frame in (False, True):
         with pytest.raises(ValueError, match=message):
             load_table(path, label="grade", qid="qid", as_frame=as_frame, **columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("q,y,f\na,1,0\na,x,0\na,z,0\n", "'x' in line 3"),
+        ("\nq,y,f\r\n\r\na,,0\r\na,-,0\r\na,1,0\r\n", "'-' in line 5"),
+        ('q,y,f\n"a\nb",1,0\n\n"a\n",1e,0\n', "'1e' in line 5"),
+        ("q,y,f\na,,0\na,2020-01-01,0\n", "'2020-01-01' in line 3"),
+    ],
+)
+def test_grades_that_are_no_numbers_are_found_by_line(tmp_path, text, found):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    told = f"t.csv: grades of the label column 'y' must be numbers, found {found}$"
+    for features in (None, [], ["f"]):
+        with pytest.raises(ValueError, match=told):
+            load_table(path, label="y", qid="q", features=features)
+
+
+def test_grades_of_parquet_that_are_no_numbers_are_found_by_row(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    for grades, found in ([None, "1", "b"], "'b' in row 2"), (["1", "2"], "'1' in row"):
+        pd.DataFrame({"y": grades, "f": 0.5}).to_parquet(path)
+        told = f"grades of the label column 'y' must be numbers, found {found}"
+        with pytest.raises(ValueError, match=told):
+            load_table(path, label="y", qid=None)
+
+
+def test_grades_that_are_all_missing_in_a_column_of_text(tmp_path):
+    pytest.importorskip("pyarrow")
+    grades = pd.Series([None, None], dtype="string")
+    pd.DataFrame({"y": grades, "f": 0.5}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="'y' has no finite grade in row 0"):
+        load_table(tmp_path / "t.parquet", label="y", qid=None)

@@ -1,5 +1,7 @@
 """What rankers have learned is checked when their files are loaded."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from _tamper import GROUPS, X, Y, npy, read, write
@@ -8,6 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 from skrank.compat import PyTerrierLearner
 from skrank.export import load_model, save_model
+from skrank.export._ranker_state import check_logs
 from skrank.rankers import (
     MART,
     AdaRank,
@@ -135,3 +138,29 @@ def test_the_number_of_processes_is_bounded(sign, data, tmp_path):
     path = edited(model, tmp_path / "m", params={"n_jobs": sign * 1025})
     with pytest.raises(ValueError, match="n_jobs must be None or from -1024 to 1024"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("logs", "fit"),
+    [
+        (None, True),
+        ({}, True),
+        ({"training": {}, "held out": {"ndcg": np.ones(3)}}, True),
+        ([], False),
+        ({1: {"ndcg": np.ones(3)}}, False),
+        ({"training": [1.0]}, False),
+        ({"training": {1: np.ones(3)}}, False),
+        ({"training": {"ndcg": [1.0]}}, False),
+        ({"training": {"ndcg": np.ones((3, 1))}}, False),
+        ({"training": {"ndcg": np.ones(3, dtype=np.float32)}}, False),
+    ],
+    ids=str,
+)
+def test_logs_hold_an_array_for_each_measure_of_each_set(logs, fit, data):
+    ranker = RankSVM().fit(*data)
+    ranker.evals_result_ = logs
+    if logs is None:  # as in older files
+        del ranker.evals_result_
+    told = contextlib.nullcontext() if fit else pytest.raises(ValueError, match="evals")
+    with told:
+        check_logs(ranker)

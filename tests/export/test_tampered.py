@@ -322,6 +322,50 @@ def test_there_are_as_many_intercepts_as_outputs(model, shape, data, tmp_path):
         load_model(tmp_path / "m")
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(BayesianRidge(), ElasticNet(), HuberRegressor(), Lasso()),
+        *(LinearRegression(), Ridge(), LinearSVR(), LinearSVC()),
+        LogisticRegression(),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_linear_models_are_of_finite_numbers(model, name, value, tmp_path):
+    model = clone(model).fit(X, Y > 1)
+    array = np.array(getattr(model, name))
+    array.flat[-1] = value
+    setattr(model, name, array)
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ValueError, match=f"{name} must be of finite numbers, got"):
+        load_model(tmp_path / "m")
+    if name == "coef_" and isinstance(model, LogisticRegression):
+        save_model(model.sparsify(), tmp_path / "m")
+        with pytest.raises(ValueError, match="coef_ must be of finite numbers, got"):
+            load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        *((model, np.atleast_2d) for model in (ElasticNet(), Lasso(), Ridge())),
+        *((model, np.atleast_2d) for model in (BayesianRidge(), HuberRegressor())),
+        *((model, np.ravel) for model in (LinearSVC(), LogisticRegression())),
+    ],
+    ids=lambda given: getattr(given, "__name__", str(given)),
+)
+def test_coefficients_have_the_axes_that_the_class_gives_them(model, change, tmp_path):
+    """Of two features, a vector has as many entries as there are classes."""
+    model = clone(model).fit(X[:, :2], Y > 1)
+    model.coef_ = change(model.coef_)
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ValueError, match="coef_ must be an array of shape"):
+        load_model(tmp_path / "m")
+
+
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("model", [ElasticNet(), LinearRegression(), Ridge()], ids=str)
@@ -536,7 +580,8 @@ def test_a_pipeline_is_fitted_to_its_end(data, tmp_path):
     model = Pipeline([("scale", StandardScaler()), ("rank", RankSVM())])
     model.fit(X, y, rank__groups=groups).set_params(rank=RankSVM())
     save_model(model, tmp_path / "m")
-    with pytest.raises(ValueError, match="Pipeline cannot predict rows of n_features_in_=4"):
+    message = "Pipeline cannot predict rows of n_features_in_=4"
+    with pytest.raises(ValueError, match=message):
         load_model(tmp_path / "m")
 
 

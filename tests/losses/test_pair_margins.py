@@ -512,6 +512,35 @@ def test_an_outlier_of_a_long_query_takes_no_digits_of_the_others(loss, size):
     assert_allclose(gradient[1:][best], expected[best], rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.parametrize("n", [40, 900])
+@pytest.mark.parametrize(
+    "form", [HingeLoss, PerceptronLoss, LVQ2Loss, OWPCLoss], ids=lambda f: f.__name__
+)
+def test_a_width_without_an_inverse_is_none(form, n):
+    rng = np.random.default_rng(0)
+    y, raw = rng.integers(0, 3, n), rng.normal(size=n)
+    expected = form().value_gradient(y, raw, [0, n])
+    found = form(width=1e-310).value_gradient(y, raw, [0, n])
+    assert_array_equal(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("n", [40, 900])  # pairs one by one, and sums over windows
+@pytest.mark.parametrize(
+    "loss", [PerceptronLoss(), HingeLoss(), LVQ2Loss(2.0, margin=1.0)], ids=str
+)
+def test_slopes_at_kinks_are_those_of_smaller_gaps(loss, n):
+    rng = np.random.default_rng(0)
+    y, raw = rng.integers(0, 3, n), rng.integers(-3, 4, n).astype(float)
+    margin, cap, _ = loss._shape()
+    gaps = np.where(y[:, None] > y, margin - (raw[:, None] - raw), 0.0)
+    assert (gaps == cap).any() or cap == np.inf
+    slopes = (gaps > 0) & (gaps <= cap)
+    value, gradient = loss.value_gradient(y, raw, [0, n])
+    assert_array_equal(value, [np.clip(gaps, 0.0, cap).sum()])
+    assert_array_equal(gradient, slopes.sum(axis=0) - slopes.sum(axis=1).astype(float))
+
+
 @pytest.mark.parametrize(("cap", "width"), [(1.0, 1e-17), (100.0, 1e-8), (3.0, 0.5)])
 def test_beyond_the_cap_there_is_no_slope(cap, width):
     loss = LVQ2Loss(cap, margin=1.0, width=width)

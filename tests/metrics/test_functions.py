@@ -389,6 +389,26 @@ def test_winning_numbers_need_no_table_of_pairs():
     np.testing.assert_array_equal(wins, 500 * np.arange(4_000))
 
 
+def test_winning_numbers_of_many_algorithms():
+    n = 2**18 + 1
+    scores = np.random.default_rng(0).permutation(n)[:, None].astype(np.float64)
+    np.testing.assert_array_equal(winning_number(scores), scores[:, 0])
+
+
+def test_winning_numbers_of_series_are_by_data_set():
+    """On OHSUMED, b wins with 0.5 against 0.4, and on MQ with 0.7 against 0.6."""
+    a, b = pd.Series({"MQ": 0.6, "OH": 0.4}), pd.Series({"OH": 0.5, "MQ": 0.7})
+    assert winning_number({"a": a, "b": b}) == {"a": 0, "b": 2}
+    assert winning_number({"a": [0.6, 0.4], "b": b[::-1]}) == {"a": 0, "b": 2}
+    with pytest.raises(ValueError, match=r"scores\['a'\] and .*'b'.* such as 'MQ'"):
+        winning_number({"a": a, "b": b.rename({"MQ": "TD"})})
+
+
+def test_winning_number_refuses_two_rows_of_one_name():
+    with pytest.raises(ValueError, match="found the name 'a' in its index more than"):
+        winning_number(pd.DataFrame({"d": [1.0, 2.0, 3.0]}, index=["b", "a", "a"]))
+
+
 def test_winning_number_with_missing_results_and_bad_tables():
     np.testing.assert_array_equal(winning_number([[1, np.nan], [0, 5]]), [1, 0])
     with pytest.raises(ValueError, match="rows of lengths"):

@@ -278,6 +278,7 @@ def test_delta_terms_equal_swap_deltas(name, rng):
             signed_deltas(terms, ptr, q, ranks), deltas, atol=1e-12
         )
     assert terms.scale[2] == 0
+    assert measure.swap_deltas([], []).shape == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,54 @@ def pair(rng):
     return a, np.clip(a + rng.normal(0.05, 0.1, size=12), 0, 1)
 
 
+LABELS = [
+    [f"q{i}" for i in range(12)],
+    pd.RangeIndex(12, name="qid"),
+    pd.RangeIndex(12),
+    pd.MultiIndex.from_product([["x", "y", "z"], range(4)]),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=["text", "qid", "range", "levels"])
+@pytest.mark.parametrize("test", PAIRED)
+def test_series_are_aligned_by_their_labels(pair, test, labels, rng):
+    a, b = (pd.Series(values, index=labels) for values in pair)
+    expected = test(*pair)
+    for order in (np.arange(12)[::-1], rng.permutation(12)):
+        np.testing.assert_allclose(test(a, b.iloc[order]), expected)
+        np.testing.assert_allclose(test(a.iloc[order], b), expected)
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_what_has_no_labels_is_by_place(pair, test):
+    a, b = pair
+    labels = [f"q{i % 3}" for i in range(12)]
+    for first in (a, pd.Series(a), pd.Series(a, index=labels)):
+        for second in (list(b), pd.Series(b), pd.Series(b, index=labels)):
+            assert test(first, second) == test(a, b)
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_series_of_different_queries_are_refused(test):
+    a = pd.Series([0.1, 0.2, 0.4], index=["x", "y", "z"])
+    for labels, told in (
+        (
+            ["y", "x", "w"],
+            "a and b name different queries .* such as 'z', which only a",
+        ),
+        (["y", "x", "x"], "different queries .* such as 'z', which only a has"),
+        ([1, 2, 3], "different queries .* such as 'x', which only a has"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            test(a, a.set_axis(labels))
+    b = a.set_axis(["x", "y", "y"])
+    for first, second in ((b, a), (a[:2], b[:2].set_axis(["y", "y"]))):
+        with pytest.raises(ValueError, match="different queries"):
+            test(first, second)
+    with pytest.raises(ValueError, match="a names the query 'y' more than once"):
+        test(b, b[::-1])
+
+
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_paired_t_is_scipys(pair, alternative):
     expected = stats.ttest_rel(*pair, alternative=alternative)

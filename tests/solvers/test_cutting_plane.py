@@ -76,6 +76,20 @@ def test_a_minimum_of_zero_is_found(alpha, start):
     assert_allclose(result.params, 0.0, atol=1e-12)
 
 
+def test_objectives_without_an_exact_plane_are_refused():
+    # Neither the height at 0 nor that of the plane at the start has a digit of what is
+    # left at the start.
+    objective = Absolute(np.array([[1e20]]), np.array([1e20]), 1.0)
+    with pytest.raises(ValueError, match="cannot minimise the objective with alpha=1"):
+        CuttingPlane().solve(objective, np.nextafter(np.ones(1), 0.0), None)
+
+
+def test_slopes_whose_lengths_overflow_are_refused():
+    objective = Absolute(np.full((1, 2), 1.5e308), np.ones(1), 1.0)
+    with pytest.raises(ValueError, match="cannot minimise the objective with alpha=1"):
+        CuttingPlane().solve(objective, np.zeros(2), None)
+
+
 def test_a_minimum_below_zero_is_not_taken_for_zero():
     # The hull does not hold 0: its nearest point is (0.5, 0).
     slopes = np.array([[0.5, 1.0], [0.5, -1.0]])
@@ -302,9 +316,8 @@ def test_as_many_planes_as_needed_hold_the_model_up():
 def test_it_stops_where_rounding_leaves_a_gap():
     rng = np.random.default_rng(0)
     A, b = rng.normal(size=(60, 4)), rng.normal(size=60)
-    with pytest.warns(
-        ConvergenceWarning, match="because rounding leaves the objective"
-    ):
+    told = "because rounding leaves the objective .* tol=0 of it; raise alpha, or scale"
+    with pytest.warns(ConvergenceWarning, match=told):
         found = CuttingPlane(tol=0.0).solve(Absolute(A, b, 1.0), np.zeros(4), rng)
     assert not found.converged
     assert found.n_iter < 100
