@@ -147,7 +147,7 @@ class Interval:
     closed: Literal["both", "left", "right", "neither"] = "both"
 
     def __contains__(self, value) -> bool:
-        if isinstance(value, (np.float16, np.float32)):
+        if type(value) in (np.float16, np.float32):
             value = float(value)  # these types do not hold all bounds
         if self.low is not None:
             if value < self.low:
