@@ -188,7 +188,7 @@ def run_ranknet(p, n_threads):
 def run_hinge(p, n_threads):
     """Squared hinge pairs."""
     return _pair_losses.hinge(
-        p.scores, p.ptr, p.order, p.lower, None, 1.0, True, n_threads
+        p.scores, p.ptr, p.order, p.lower, None, 1.0, True, np.inf, 0.0, n_threads
     )
 
 

@@ -18,15 +18,6 @@ def hinge(
     weight: np.ndarray | None,
     margin: float,
     squared: bool,
-    n_threads: int,
-) -> tuple[np.ndarray, np.ndarray]: ...
-def ramp(
-    scores: np.ndarray,
-    ptr: np.ndarray,
-    order: np.ndarray,
-    lower: np.ndarray,
-    weight: np.ndarray | None,
-    margin: float,
     cap: float,
     width: float,
     n_threads: int,

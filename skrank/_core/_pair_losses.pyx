@@ -98,7 +98,7 @@ def logistic(const double[::1] scores, const Py_ssize_t[::1] ptr,
 
 def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
           const int[::1] order, const int[::1] lower, const double[::1] weight,
-          double margin, bint squared, int n_threads):
+          double margin, bint squared, double cap, double width, int n_threads):
     """Hinge loss over all preference pairs, max(0, margin - (s_u - s_v)) or its square.
 
     Parameters
@@ -113,6 +113,11 @@ def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
         Wanted difference of scores.
     squared : bool
         Whether the loss is squared.
+    cap : float
+        Largest loss of a pair, above 0; infinity for none. Squares have none.
+    width : float
+        Length of the parabola that replaces each kink, 0 or more; 0 keeps the kink.
+        Squares have none.
     n_threads : int
         Number of threads.
 
@@ -122,8 +127,8 @@ def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
         Sum over the pairs of each query.
     gradient : ndarray of shape (n_documents,)
         Gradient, or a subgradient, of the sum of all values. Complexity: O(m log m) for
-        a query of m documents, whatever the number of grades; up to 512 documents, the
-        pairs are enumerated.
+        a query of m documents, whatever the number of grades; up to 512 documents, or
+        768 with a cap or a width, the pairs are enumerated.
     """
     cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
                                                 scores.shape[0])
@@ -133,49 +138,7 @@ def hinge(const double[::1] scores, const Py_ssize_t[::1] ptr,
     cdef double *v = out_doubles(values)
     cdef double *g = out_doubles(gradient)
     with nogil:
-        hinge_losses(queries, s, Hinge(margin, squared), v, g, NULL, n_threads)
-    return values, gradient
-
-
-def ramp(const double[::1] scores, const Py_ssize_t[::1] ptr,
-         const int[::1] order, const int[::1] lower, const double[::1] weight,
-         double margin, double cap, double width, int n_threads):
-    """Hinge loss over all preference pairs, bent, cut off at a cap, or both.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_documents,)
-        Current scores.
-    ptr, order, lower : ndarrays
-        The queries and their documents by grade.
-    weight : ndarray of shape (n_documents,) or None
-        A pair has the weight of its preferred document.
-    margin : float
-        Wanted difference of scores.
-    cap : float
-        Largest loss of a pair, above 0; infinity for none.
-    width : float
-        Length of the parabola that replaces each kink, 0 or more; 0 keeps the kink.
-    n_threads : int
-        Number of threads.
-
-    Returns
-    -------
-    values : ndarray of shape (n_queries,)
-        Sum over the pairs of each query.
-    gradient : ndarray of shape (n_documents,)
-        Gradient, or a subgradient, of the sum of all values. Complexity: that of
-        `hinge`; up to 768 documents, the pairs are enumerated.
-    """
-    cdef GradedQueries queries = graded_queries(ptr, order, lower, weight,
-                                                scores.shape[0])
-    values = np.zeros(queries.queries.count)
-    gradient = np.empty(scores.shape[0])
-    cdef const double *s = doubles(scores, scores.shape[0], "scores")
-    cdef double *v = out_doubles(values)
-    cdef double *g = out_doubles(gradient)
-    with nogil:
-        hinge_losses(queries, s, Hinge(margin, False, cap, width), v, g, NULL,
+        hinge_losses(queries, s, Hinge(margin, squared, cap, width), v, g, NULL,
                      n_threads)
     return values, gradient
 

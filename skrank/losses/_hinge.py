@@ -328,6 +328,8 @@ class PreparedHinge(PreparedPairs):
             self.weight,
             margin,
             squared,
+            np.inf,
+            0.0,
             self.n_threads,
         )
 
@@ -355,13 +357,14 @@ class PreparedRamp(PreparedPairs):
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
         raw = self._scores(raw)
-        values, gradient = _pair_losses.ramp(
+        values, gradient = _pair_losses.hinge(
             raw,
             self.ptr,
             self.order,
             self.lower,
             self.weight,
             self.margin,
+            False,
             self.cap,
             self.width,
             self.n_threads,

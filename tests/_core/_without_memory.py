@@ -74,7 +74,9 @@ def lambdas(n_threads):
 
 CASES = {
     "softmax": lambda n: _segments.segment_softmax(Y, PTR, n),
-    "hinge": lambda n: _pair_losses.hinge(Y, PTR, ORDER, LOWER, None, 1.0, True, n),
+    "hinge": lambda n: _pair_losses.hinge(
+        Y, PTR, ORDER, LOWER, None, 1.0, True, np.inf, 0.0, n
+    ),
     "logistic": lambda n: _pair_losses.logistic(
         Y, SHORT, SHORT_ORDER, SHORT_LOWER, None, 1.0, True, n
     ),

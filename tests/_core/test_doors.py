@@ -485,12 +485,7 @@ CASES = {
         **GRADED,
         "scores": f8(N),
         "margin": 1.0,
-        "squared": True,
-    },
-    "_pair_losses.ramp": {
-        **GRADED,
-        "scores": f8(N),
-        "margin": 1.0,
+        "squared": False,
         "cap": 2.0,
         "width": 0.5,
     },

@@ -288,7 +288,9 @@ def test_ranknet_where_the_factorisation_ends(spread):
 def test_hinge(squared, margin, data):
     y, s, weight, ptr = data
     order, lower = _segments.label_order(y, ptr)
-    result = _pair_losses.hinge(s, ptr, order, lower, weight, margin, squared, 1)
+    result = _pair_losses.hinge(
+        s, ptr, order, lower, weight, margin, squared, np.inf, 0.0, 1
+    )
     if squared:
         loss, slope = (
             lambda d: max(0.0, margin - d) ** 2,
@@ -303,7 +305,9 @@ def test_hinge(squared, margin, data):
         gap = np.abs(s[:, None] - s)
         if np.any(np.abs(gap - margin) < 1e-9):
             s = s + np.random.default_rng(0).normal(size=len(s))
-            result = _pair_losses.hinge(s, ptr, order, lower, weight, margin, False, 1)
+            result = _pair_losses.hinge(
+                s, ptr, order, lower, weight, margin, False, np.inf, 0.0, 1
+            )
     assert_matches_pairs(y, s, weight, ptr, result, loss, slope)
 
 
@@ -330,7 +334,7 @@ def test_hinge_of_long_queries(squared, margin, grades, weighted, offset):
     ptr = np.array([0, m], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
     values, gradient = _pair_losses.hinge(
-        s, ptr, order, lower, weight, margin, squared, 1
+        s, ptr, order, lower, weight, margin, squared, np.inf, 0.0, 1
     )
     value, slope = hinge_matrix(y, s, weight, margin, squared)
     tolerance = 1e-12 * max(1.0, np.abs(slope).max())
@@ -363,7 +367,9 @@ def test_hinge_keeps_the_margin_beside_huge_scores():
     y = np.concatenate((rng.integers(0, 2, 300), np.full(300, 2))).astype(float)
     ptr = np.array([0, 600], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
-    values, gradient = _pair_losses.hinge(s, ptr, order, lower, None, 1.0, True, 1)
+    values, gradient = _pair_losses.hinge(
+        s, ptr, order, lower, None, 1.0, True, np.inf, 0.0, 1
+    )
     value, slope = hinge_matrix(y, s, None, 1.0, True)
     np.testing.assert_allclose(values[0], value, rtol=1e-12)
     np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)
@@ -431,7 +437,9 @@ def test_ramp_of_long_queries(long_query, margin, cap, width):
     y, s, weight = long_query
     ptr = np.array([0, len(y)], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
-    found = _pair_losses.ramp(s, ptr, order, lower, weight, margin, cap, width, 1)
+    found = _pair_losses.hinge(
+        s, ptr, order, lower, weight, margin, False, cap, width, 1
+    )
     expected = sums_of_pairs(
         y, s, weight, margin, lambda gap: ramp_by_its_parts(gap, cap, width)
     )
@@ -443,7 +451,7 @@ def test_squared_hinge_of_long_queries(long_query):
     y, s, weight = long_query
     ptr = np.array([0, len(y)], dtype=np.intp)
     order, lower = _segments.label_order(y, ptr)
-    found = _pair_losses.hinge(s, ptr, order, lower, weight, 1.0, True, 1)
+    found = _pair_losses.hinge(s, ptr, order, lower, weight, 1.0, True, np.inf, 0.0, 1)
     expected = sums_of_pairs(
         y, s, weight, 1.0, lambda gap: (np.maximum(gap, 0.0) ** 2, 2 * gap * (gap > 0))
     )
@@ -473,11 +481,15 @@ def test_ramp_of_scores_without_order(m, cap, width):
     ptr = np.array([0, m], dtype=np.intp)
     s[7] = np.nan  # forms no pair
     order, lower = _segments.label_order(y, ptr)
-    values, gradient = _pair_losses.ramp(s, ptr, order, lower, None, 1.0, cap, width, 1)
+    values, gradient = _pair_losses.hinge(
+        s, ptr, order, lower, None, 1.0, False, cap, width, 1
+    )
     kept = np.arange(m) != 7
     ptr = np.array([0, m - 1], dtype=np.intp)
     order, lower = _segments.label_order(y[kept], ptr)
-    expected = _pair_losses.ramp(s[kept], ptr, order, lower, None, 1.0, cap, width, 1)
+    expected = _pair_losses.hinge(
+        s[kept], ptr, order, lower, None, 1.0, False, cap, width, 1
+    )
     np.testing.assert_allclose(values, expected[0], rtol=1e-12)
     np.testing.assert_allclose(gradient[kept], expected[1], rtol=1e-12, atol=1e-12)
     assert gradient[7] == 0.0
@@ -689,7 +701,9 @@ def test_threads_do_not_change_a_bit(n_threads):
             _segments.sort_ties(s, order, lower, ptr, threads),
             *_segments.segment_softmax(s, ptr, threads),
             *_pair_losses.logistic(s, ptr, order, lower, weight, 1.0, True, threads),
-            *_pair_losses.hinge(s, ptr, order, lower, weight, 1.0, True, threads),
+            *_pair_losses.hinge(
+                s, ptr, order, lower, weight, 1.0, True, np.inf, 0.0, threads
+            ),
             *_list_losses.softmax_cross_entropy(s, ptr, y, ones, threads),
             *_list_losses.plackett_luce(s, ptr, order, None, ones, 0, threads),
             *run_lambda(
