@@ -64,7 +64,7 @@ class LBFGS(BaseSolver):
         Largest number of iterations.
     tol : float, default=1e-6
         Stop when the largest component of the gradient in the solver's coordinates is
-        at most ``tol`` times the larger of 1 and the objective.
+        at most ``tol``, or when the objective changes by its rounding only.
     memory : int, default=10
         Number of stored gradient differences.
     whiten : bool, default=True
@@ -231,16 +231,19 @@ class LbfgsRun:
         OptimizeResult
         """
         result = self._minimised(start, bounds, limits, _MAX_STEPS)
+        rounding = _SMALL * max(1.0, abs(result.fun))
+        flat = max(limits.tol, _STEEP * self.steepness, rounding)
         if result.status == NO_LOWER_POINT and 0 < result.nit < limits.max_iter:
             result = self._continued(result, bounds, limits)
             # Steps that become shorter and shorter change nothing in the end, which is
             # no minimum unless the gradient says so.
-            if result.status == 0 and "PGTOL" not in str(result.message):
-                result.success, result.status = False, NO_LOWER_POINT
+            if result.status in (0, NO_LOWER_POINT):
+                result.success = not _ends_steeply(result, bounds, flat)
+                result.status = 0 if result.success else NO_LOWER_POINT
         # Kinks of a function that is not convex prove nothing, and may be without end.
         if not getattr(self.objective, "convex", True):
             return result
-        return self._past_kinks(result, bounds, limits)
+        return self._past_kinks(result, bounds, limits, flat)
 
     def _continued(self, result, bounds, limits):
         """Go on without what the last steps have taught, which holds no more."""
@@ -249,15 +252,14 @@ class LbfgsRun:
         found.nit += result.nit
         return found
 
-    def _past_kinks(self, result, bounds, limits):
+    def _past_kinks(self, result, bounds, limits, flat):
         """Go on from where kinks end a minimisation too early.
 
         Beside a kink, no step along the direction of L-BFGS changes much, which SciPy
         takes for convergence or for a failure, and neither need be true.
         """
         lower = np.full(len(result.x), -np.inf if bounds is None else bounds.lb)
-        flat = max(limits.tol, _STEEP * self.steepness, _SMALL * max(1.0, result.fun))
-        while 0 < result.nit < limits.max_iter and _ends_steeply(result, lower, flat):
+        while 0 < result.nit < limits.max_iter and _ends_steeply(result, bounds, flat):
             found = look_around(self.value_gradient, result.x, lower, flat)
             if found.is_minimum:
                 result.success, result.status = True, 0
@@ -267,7 +269,7 @@ class LbfgsRun:
             if found.lower is not None:
                 result = self._after_leap(result, found.lower, bounds, limits)
             worth = before - result.fun > _WORTH * abs(before)
-            if not worth and _ends_steeply(result, lower, flat):
+            if not worth and _ends_steeply(result, bounds, flat):
                 result.success, result.status = False, NO_LOWER_POINT
                 break
         return result
@@ -321,8 +323,9 @@ class LbfgsRun:
             raise StopIteration
 
 
-def _ends_steeply(result, lower, flat):
+def _ends_steeply(result, bounds, flat):
     """Whether a minimisation has ended by itself, but not where all is flat."""
     if result.status not in (0, NO_LOWER_POINT):
         return False
-    return np.abs(projected(result.jac, result.x <= lower)).max(initial=0.0) > flat
+    pinned = result.x <= (-np.inf if bounds is None else bounds.lb)
+    return np.abs(projected(result.jac, pinned)).max(initial=0.0) > flat

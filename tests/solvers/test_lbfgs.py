@@ -305,3 +305,33 @@ def test_a_start_that_rounding_makes_a_minimum_has_no_kink():
     assert 0.0 < values.sum() < 1e-12
     assert np.spacing(first[0]) > np.abs(X.T @ gradient).max() > 0.0
     assert ranker.fit(*rows).converged_
+
+
+class Rounded:
+    """A smooth convex function whose values are exact to a few units in the last place.
+
+    The last places depend on the point, as those of long sums do.
+    """
+
+    convex = True
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.seed = seed
+        self.A = rng.normal(size=(6, 6))
+        self.b = rng.normal(size=6)
+
+    def value_gradient(self, w):
+        z = self.A @ w - self.b
+        value = np.logaddexp(z, -z).sum() + 1.0
+        places = np.random.default_rng(w.view(np.uint64)).integers(-4, 5)
+        return value + places * np.spacing(value), self.A.T @ np.tanh(z)
+
+
+@pytest.mark.parametrize("seed", [57, 74, 85, 106, 137, 171, 208, 269, 281])
+def test_rounding_that_ends_a_line_search_is_convergence(seed):
+    """Beyond the digits of the objective no step lowers it, whatever tol asks for."""
+    function = Rounded(seed)
+    result = LBFGS(tol=1e-13).solve(function, np.zeros(6), None)
+    assert result.converged
+    assert np.abs(function.value_gradient(result.params)[1]).max() < 1e-6
