@@ -98,7 +98,7 @@ class SubsetRegression(BaseRanker):
         # Some regressors have no sample_weight, not even one that may be None.
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
-            self.estimator_ = self._fitted(model, data.X, target, given)
+            self.estimator_ = self._fitted(model, self._exact(data.X), target, given)
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])
@@ -122,6 +122,13 @@ class SubsetRegression(BaseRanker):
         )
         return model
 
+    def _exact(self, X):
+        """Return rows in double precision for the default regressor.
+
+        Of single precision, it would make coefficients and scores of seven digits.
+        """
+        return X if self.estimator is not None else X.astype(np.float64, copy=False)
+
     def _ridge(self, X) -> Ridge:
         """Return the default regressor, whose tolerance only matters to CSR rows."""
         if sparse.issparse(X):
@@ -144,5 +151,5 @@ class SubsetRegression(BaseRanker):
 
     def _predict(self, X) -> np.ndarray:
         with others_after_fork():
-            response = self.estimator_.predict(X)
+            response = self.estimator_.predict(self._exact(X))
         return as_scores(response, self.estimator_, X.shape[0])

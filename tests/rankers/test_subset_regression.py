@@ -71,3 +71,16 @@ def test_an_outlier_that_costs_digits_is_told():
     with pytest.warns(TrainingDataWarning, match="scale the features, or look for out"):
         scores = SubsetRegression(alpha=0.0).fit(X, y, groups).predict(X)
     assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_of_single_precision_are_as_good_as_others(form):
+    X, y, groups = make_ranking(
+        n_queries=20, n_informative=5, n_features=8, random_state=0
+    )
+    narrow = form(X.astype(np.float32))
+    wide = narrow.astype(np.float64)
+    ranker = SubsetRegression().fit(narrow, y, groups)
+    exact = SubsetRegression().fit(wide, y, groups)
+    assert ranker.coef_.tolist() == exact.coef_.tolist()
+    assert ranker.predict(narrow).tolist() == exact.predict(wide).tolist()
