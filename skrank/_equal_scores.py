@@ -27,6 +27,8 @@ class EqualScoresMixin:
 
     #: Parameters that hold scores back, and may keep them all equal.
     _penalties: ClassVar[tuple[str, ...]] = ("alpha", "l1", "l2_regularization")
+    #: What gives equal scores.
+    _giver = "it gives"
     #: Differences of scores that are rounding errors of the solver.
     _equal_within = 0.0
 
@@ -89,8 +91,8 @@ def warn_of_equal_scores(ranker: Any, data: GroupedRows) -> None:
     if not reasons:
         reasons = ["the features say nothing of the order"]
     warn_of_data(
-        f"{type(ranker).__name__} has learned no order: it gives all documents of a "
-        f"query the same score, although {judged} and features differ, possibly "
+        f"{type(ranker).__name__} has learned no order: {ranker._giver} all documents "
+        f"of a query the same score, although {judged} and features differ, possibly "
         f"because {', or because '.join(reasons)}"
     )
 

@@ -50,6 +50,7 @@ from skrank.rankers import (
     ListMLE,
     ListNet,
     LogisticRanker,
+    NestedRanker,
     PNormPush,
     PRank,
     RandomForestRanker,
@@ -297,14 +298,16 @@ def test_fits_to_tiny_features_either_learn_or_warn(name, variant, data):
     X, y, groups = data
     ranker = make(name, variant)
     told = warnings_of(ranker, 1e-20 * X, y, groups)
-    if not is_flat(ranker, 1e-20 * X, groups):
+    # The scores of a nested ranker are places, which always differ.
+    inner = ranker.estimators_ if isinstance(ranker, NestedRanker) else [ranker]
+    if not all(is_flat(one, 1e-20 * X, groups) for one in inner):
         assert told == []
         return
     if ranker._has_warned_of_its_solver():
         assert told == []  # but there was a ConvergenceWarning
         return
     (message,) = told
-    assert message.startswith(f"{name} {EQUAL}")
+    assert EQUAL.replace("it gives", ranker._giver) in message
     assert "no feature in X varies by more than " in message
     assert "e-20 (StandardScaler is a remedy)" in message
     own = ranker.get_params(deep=False)

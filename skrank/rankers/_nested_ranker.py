@@ -62,6 +62,7 @@ class NestedRanker(BaseQueryMetaRanker):
     """
 
     approach = "pairwise"
+    _giver = "its estimators give"
 
     estimator: Any = field(default=None, kw_only=False)
     depths: Sequence[int] = (100, 10)
@@ -93,6 +94,13 @@ class NestedRanker(BaseQueryMetaRanker):
 
     def _inner_models(self):
         return self.estimators_
+
+    def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
+        """Return sums of all scores, for places always differ."""
+        scores = [
+            self._scores_by_query(model, data.X, data.ptr) for model in self.estimators_
+        ]
+        return np.sum(scores, axis=0)
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         model = fit_on(self._chosen_estimator(), data, validation)

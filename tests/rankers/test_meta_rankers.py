@@ -104,6 +104,12 @@ def naive_borda(scores):
     return less + 0.5 * equal
 
 
+def test_places_that_no_stage_has_learned_are_told(data):
+    ranker = NestedRanker(RankSVM(alpha=1e14), depths=(8,))
+    with pytest.warns(TrainingDataWarning, match="its estimators give all documents"):
+        ranker.fit(*data)
+
+
 def test_borda_counts():
     rng = np.random.default_rng(0)
     ptr = np.array([0, 4, 4, 5, 12])
