@@ -22,7 +22,7 @@ from scipy.stats import kendalltau
 
 from benchmarks.data import make_mslr_like
 from benchmarks.outputs import add_outputs, write_outputs
-from skrank._core._selections import kendall_sums
+from skrank._core._choices import kendall_sums
 from skrank.datasets import load_letor
 from skrank.metrics import bootstrap_interval, evaluate_measure
 from skrank.rankers import LambdaMART, RankBoost, RankSVM

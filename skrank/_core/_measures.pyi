@@ -1,5 +1,7 @@
 import numpy as np
 
+KINDS: tuple[str, ...]
+
 def select_limit() -> int: ...
 def rank_rows(
     scores: np.ndarray, key: np.ndarray | None, ptr: np.ndarray, n_threads: int = 1
@@ -75,4 +77,43 @@ def rank_biased_overlap(
     ptr: np.ndarray,
     p: float,
     n_threads: int = 1,
+) -> np.ndarray: ...
+def exact_values(
+    scores: np.ndarray,
+    ptr: np.ndarray,
+    kind: int,
+    gain: np.ndarray,
+    discount: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    n_threads: int,
+) -> np.ndarray: ...
+def exact_values_on_grid(
+    scores: np.ndarray,
+    direction: np.ndarray,
+    order: np.ndarray,
+    steps: np.ndarray,
+    zero: int,
+    ptr: np.ndarray,
+    kind: int,
+    gain: np.ndarray,
+    discount: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    n_threads: int,
+) -> np.ndarray: ...
+def best_on_line(
+    scores: np.ndarray,
+    direction: np.ndarray,
+    width: float,
+    ptr: np.ndarray,
+    kind: int,
+    gain: np.ndarray,
+    discount: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    n_threads: int,
+) -> tuple[float, float, float]: ...
+def program_scores(
+    columns: np.ndarray, tokens: np.ndarray, constants: np.ndarray, n_threads: int
 ) -> np.ndarray: ...

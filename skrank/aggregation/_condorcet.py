@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._core._votes import sort_by_majority
+from skrank._core._choices import sort_by_majority
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._votes import BaseVotingAggregator, scores_of_order
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._core._votes import copeland
+from skrank._core._choices import copeland
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._votes import BaseVotingAggregator
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._choices import kendall_distance, local_kemeny
 from skrank._core._components import components_in_order
 from skrank._core._parameters import Interval, NonNegativeInt
-from skrank._core._votes import kendall_distance, local_kemeny
 from skrank.aggregation._joined import JoinedRuns, RunsLike, join_runs
 from skrank.aggregation._judgements import Judgements
 from skrank.aggregation._kemeny_programs import best_order, linear_order

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from skrank._core._votes import kendall_distance, local_kemeny
+from skrank._core._choices import kendall_distance, local_kemeny
 from skrank.aggregation._base import BaseAggregator
 from skrank.aggregation._borda import Borda
 from skrank.aggregation._joined import JoinedRuns, best_first

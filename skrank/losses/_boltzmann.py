@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._core import _boltzmann, _segments
+from skrank._core import _segments, _smooth_measures
 from skrank._core._messages import shown
 from skrank._core._parameters import (
     Interval,
@@ -237,7 +237,7 @@ class _RankSamples:
 
     def energies(self, scores, ptr, n_threads):
         """Energies of all samples, (n_queries, n_samples)."""
-        return _boltzmann.energies(
+        return _smooth_measures.ranking_energies(
             scores,
             ptr,
             self.start,
@@ -256,7 +256,7 @@ def _draw(data, n_samples, seed):
     places = np.zeros(data.n_documents * n_samples + 1, dtype=kind)
     start = data.ptr[:-1] * n_samples
     order, lower = _segments.label_order(data.y, data.ptr, data.n_threads)
-    _boltzmann.draw(
+    _smooth_measures.draw_rankings(
         data.y,
         data.ptr,
         order,
@@ -312,7 +312,7 @@ class _PreparedBoltzmann(PreparedLoss):
 
     def value_gradient(self, raw):
         samples = self.samples
-        return _boltzmann.loss(
+        return _smooth_measures.boltzmann_loss(
             self._scores(raw),
             self.ptr,
             samples.start,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from skrank._core import _edge_losses, _pair_losses
+from skrank._core import _list_losses, _pair_losses
 from skrank._core._parameters import PositiveInt, Seed
 from skrank.losses._base import BaseLoss, informative_query_weights
 from skrank.losses._pairs import PreparedPairs
@@ -173,7 +173,7 @@ class _PreparedEdges(PreparedPairs):
 
 class _Full(_PreparedEdges):
     def _sums(self, first, second):
-        return _edge_losses.edge_pairs(
+        return _list_losses.edge_pairs(
             first,
             second,
             self.ptr,
@@ -204,7 +204,7 @@ class _Star(_PreparedEdges):
         return self._by_query(self._sorted_weight() * (self._worse() > 0))
 
     def _sums(self, first, second):
-        values, slope = _edge_losses.stars(
+        values, slope = _list_losses.stars(
             first, self.ptr, self.order, self.lower, self.weight, self.n_threads
         )
         return values, slope, None
@@ -276,7 +276,7 @@ class _Random(_PreparedEdges):
         return self.order[row], self.order[below], self._sorted_weight()[row]
 
     def _sums(self, first, second):
-        return _edge_losses.sampled_edge_pairs(
+        return _list_losses.sampled_edge_pairs(
             first, second, self.ptr, self.pairs, self.pair_weight, self.n_threads
         )
 

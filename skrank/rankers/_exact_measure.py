@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core import _direct_search, _measures
+from skrank._core import _measures
 from skrank._core._informative import warn_of_data
 from skrank._core._parameters import invalid_parameter
 from skrank._rows import GroupedRows
@@ -137,7 +137,7 @@ class ExactMeasure:
                 self.y, scores, self.ptr, n_threads=self.n_threads
             )
             return np.where(self.defined, values, 0.0)
-        found = _direct_search.values(
+        found = _measures.exact_values(
             scores, self.ptr, *self._terms, self.weight, self.n_threads
         )
         return found + self.constant
@@ -181,7 +181,7 @@ class ExactMeasure:
         if self._terms is None:
             return np.array([self.mean(scores + step * direction) for step in steps])
         zero = int(np.flatnonzero(steps == 0.0)[0])
-        sums = _direct_search.values_on_grid(
+        sums = _measures.exact_values_on_grid(
             scores,
             direction,
             order,
@@ -221,7 +221,7 @@ class ExactMeasure:
             The middle, as an angle, of the widest part of the line that has it.
         """
         assert self._terms is not None
-        value, begin, end = _direct_search.best_on_line(
+        value, begin, end = _measures.best_on_line(
             scores,
             direction,
             width,
@@ -239,7 +239,7 @@ def _kernel_arguments(terms, ptr) -> tuple[int, np.ndarray, np.ndarray, np.ndarr
     counted = np.flatnonzero(terms.discount)
     n = counted[-1] + 1 if len(counted) else 0
     return (
-        _direct_search.KINDS.index(terms.kind),
+        _measures.KINDS.index(terms.kind),
         np.ascontiguousarray(terms.gain, dtype=np.float64),
         np.ascontiguousarray(terms.discount[:n], dtype=np.float64),
         np.ascontiguousarray(np.broadcast_to(terms.scale, len(ptr) - 1), dtype=float),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skrank._core._direct_search import program_scores
+from skrank._core._measures import program_scores
 from skrank._core._messages import shown
 
 OPERATORS = ("+", "-", "*", "/")

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._core._choices import greedy_ranks
 from skrank._core._components import components_in_order
 from skrank._core._inner import allows_missing
 from skrank._core._parameters import Fraction, NThreads, Seed, invalid_parameter
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_arguments
-from skrank._core._votes import greedy_ranks
 from skrank._meta import BaseQueryMetaRanker, fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
 from skrank.base import BaseRanker

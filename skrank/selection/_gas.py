@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 
+from skrank._core._choices import kendall_sums
 from skrank._core._parameters import NonNegative, NThreads
-from skrank._core._selections import kendall_sums
 from skrank._core._threads import blas_threads, effective_n_threads
 from skrank._rows import GroupedRows
 from skrank.losses import BaseLoss

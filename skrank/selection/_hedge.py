@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from skrank._core._choices import picks_by_mixture
 from skrank._core._parameters import Fraction
-from skrank._core._selections import picks_by_mixture
 from skrank.selection._adaptive_base import BaseAdaptiveSelector
 
 

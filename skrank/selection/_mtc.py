@@ -1,7 +1,7 @@
 """Documents whose grades tell systems apart."""
 
+from skrank._core._choices import picks_by_difference
 from skrank._core._parameters import Fraction
-from skrank._core._selections import picks_by_difference
 from skrank.selection._adaptive_base import BaseAdaptiveSelector
 
 

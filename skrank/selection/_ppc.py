@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._choices import kept_pairs, picks_by_pairs, sums_over_kept
 from skrank._core._in_steps import coordinates_of, first_eigenvector, gram_of
 from skrank._core._parameters import NonNegative, NonNegativeInt
-from skrank._core._selections import kept_pairs, picks_by_pairs, sums_over_kept
 from skrank._core._threads import blas_threads, n_threads_for
 from skrank.selection._training_base import (
     BaseTrainingSelector,

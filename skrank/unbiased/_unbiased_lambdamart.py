@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core._debiased_pairs import debiased_lambda_loss
+from skrank._core._boosting_losses import debiased_lambda_loss
 from skrank._core._parameters import NonNegative, invalid_parameter
 from skrank.metrics import get_measure
 from skrank.rankers import LambdaMART

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from skrank._core import (
-    _direct_search,
-    _edge_losses,
+    _choices,
     _energies,
     _lambda_losses,
     _letor,
+    _list_losses,
     _measures,
     _pair_losses,
     _rank_perceptrons,
     _segments,
-    _selections,
     _smooth_measures,
 )
 from skrank._core._in_steps import gram_of
@@ -70,7 +69,7 @@ def lambdas():
 def edges(n_documents, direct):
     _, x, ptr, order, lower = queries([n_documents])
     options = None, direct, 2
-    return lambda: _edge_losses.edge_pairs(x, None, ptr, order, lower, *options)
+    return lambda: _list_losses.edge_pairs(x, None, ptr, order, lower, *options)
 
 
 def smooth(form, by_sigmoids):
@@ -100,13 +99,13 @@ def line(exact):
     """A line along which the documents of a long query change places."""
     _, x, ptr, order, _ = queries([20_000 if exact else LONG])
     direction = np.random.default_rng(1).normal(size=len(x))
-    n, kind = len(x), _direct_search.KINDS.index("gain_discount")
+    n, kind = len(x), _measures.KINDS.index("gain_discount")
     terms = ptr, kind, np.ones(n), np.ones(n), np.ones(1), np.ones(1), 2
     if exact:
-        return lambda: _direct_search.best_on_line(x, direction, 0.0, *terms)
+        return lambda: _measures.best_on_line(x, direction, 0.0, *terms)
     order = np.argsort(-x).astype(np.int32)
     steps = np.array([-1.0, 0.0, 1.0])
-    return lambda: _direct_search.values_on_grid(x, direction, order, steps, 1, *terms)
+    return lambda: _measures.exact_values_on_grid(x, direction, order, steps, 1, *terms)
 
 
 def many_queries():
@@ -232,7 +231,7 @@ def gram():
 def correlations():
     """Rankings of a long query, whose batches of pairs are short."""
     values, ptr = np.random.default_rng(0).normal(size=(20, LONG)), np.array([0, LONG])
-    return lambda: _selections.kendall_sums(values, ptr, False, 2)
+    return lambda: _choices.kendall_sums(values, ptr, False, 2)
 
 
 CASES = {

@@ -10,10 +10,10 @@ import sys
 import numpy as np
 
 from skrank._core import (
-    _edge_losses,
     _energies,
     _lambda_losses,
     _letor,
+    _list_losses,
     _measures,
     _pair_losses,
     _segments,
@@ -81,7 +81,7 @@ CASES = {
         Y, SHORT, SHORT_ORDER, SHORT_LOWER, None, 1.0, True, n
     ),
     "lambda": lambdas,
-    "edges": lambda n: _edge_losses.edge_pairs(*EDGES, n),
+    "edges": lambda n: _list_losses.edge_pairs(*EDGES, n),
     "potential": lambda n: _energies.potential_scores(
         np.ones((N, 8)), SHORT, np.ones(4), 0.0, False, n
     ),

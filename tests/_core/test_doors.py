@@ -147,11 +147,11 @@ RANKS = {
 KEPT = {"y": Y, "scores": f8(N), "slack": f8(Q), "ptr": PTR, "n_threads": 1}
 
 CASES = {
-    "_selections.picks_by_difference": {**RANKS, "prior": 0.5},
-    "_selections.picks_by_mixture": {**RANKS, "log_beta": -1.0},
-    "_selections.sums_over_kept": {**KEPT, "x": f8(N)},
-    "_selections.kept_pairs": KEPT,
-    "_selections.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
+    "_choices.picks_by_difference": {**RANKS, "prior": 0.5},
+    "_choices.picks_by_mixture": {**RANKS, "log_beta": -1.0},
+    "_choices.sums_over_kept": {**KEPT, "x": f8(N)},
+    "_choices.kept_pairs": KEPT,
+    "_choices.picks_by_pairs": {**KEPT, "value": f8(N), "wanted": i4(1, 0, 2)},
     "_interleaving.deal": {**DEALT, "scheme": "team_draft", "seed": 0, "tau": 3.0},
     "_interleaving.balanced_credit": {**DEALT, **CLICKED},
     "_interleaving.marginal_credit": {**DEALT, **CLICKED, "tau": 3.0},
@@ -203,7 +203,7 @@ CASES = {
     "_models.sums_by_code": {"values": f8(N), "code": PAIRS_OF_ROWS, "n_codes": 3},
     "_models.posterior_moments": {**POWERS, "nodes": f8(4), "weights": f8(4)},
     "_models.posterior_grids": {**POWERS, "n_points": 5},
-    "_debiased_pairs.debiased_lambda_loss": {
+    "_boosting_losses.debiased_lambda_loss": {
         **GRADED,
         "scores": f8(N),
         "gain": Y,
@@ -216,8 +216,8 @@ CASES = {
         "normalize": False,
         "damping": 0.0,
     },
-    "_direct_search.values": {"scores": f8(N), **MEASURED},
-    "_direct_search.values_on_grid": {
+    "_measures.exact_values": {"scores": f8(N), **MEASURED},
+    "_measures.exact_values_on_grid": {
         "scores": f8(N),
         "direction": f8(N),
         "order": ORDER,
@@ -225,19 +225,19 @@ CASES = {
         "zero": 0,
         **MEASURED,
     },
-    "_direct_search.best_on_line": {
+    "_measures.best_on_line": {
         "scores": f8(N),
         "direction": f8(N),
         "width": 0.0,
         **MEASURED,
     },
-    "_direct_search.program_scores": {
+    "_measures.program_scores": {
         "columns": f8(D, N),
         "tokens": i4(0, 2, -1, 3, -4),
         "constants": f8(1),
         "n_threads": 1,
     },
-    "_boltzmann.draw": {
+    "_smooth_measures.draw_rankings": {
         "y": Y,
         "ptr": PTR,
         "order": ORDER,
@@ -248,8 +248,8 @@ CASES = {
         "seed": 0,
         "n_threads": 1,
     },
-    "_boltzmann.energies": {**SAMPLED, "n_samples": SAMPLES},
-    "_boltzmann.loss": {
+    "_smooth_measures.ranking_energies": {**SAMPLED, "n_samples": SAMPLES},
+    "_smooth_measures.boltzmann_loss": {
         **SAMPLED,
         "gain": f8(Q, SAMPLES),
         "target": f8(Q, SAMPLES),
@@ -277,13 +277,13 @@ CASES = {
         "factors": f8(Q),
         "want_hessian": True,
     },
-    "_edge_losses.edge_pairs": {
+    "_list_losses.edge_pairs": {
         **GRADED,
         "first": f8(N),
         "second": f8(N),
         "direct": False,
     },
-    "_edge_losses.sampled_edge_pairs": {
+    "_list_losses.sampled_edge_pairs": {
         "first": f8(N),
         "second": f8(N),
         "ptr": PTR,
@@ -291,7 +291,7 @@ CASES = {
         "pair_weight": np.zeros((Q, 2)),
         "n_threads": 1,
     },
-    "_edge_losses.stars": {**GRADED, "scores": f8(N)},
+    "_list_losses.stars": {**GRADED, "scores": f8(N)},
     "_energies.divergences": {
         "divergence": "kl",
         "documents": f8(N, 4),
@@ -307,13 +307,13 @@ CASES = {
         "weight": f8(N),
         "n_threads": 1,
     },
-    "_selections.kendall_sums": {
+    "_choices.kendall_sums": {
         "values": f8(D, N),
         "ptr": PTR,
         "concordance": False,
         "n_threads": 1,
     },
-    "_votes.greedy_ranks": {
+    "_choices.greedy_ranks": {
         "scores": f8(N, D),
         "ptr": PTR,
         "weight": f8(D),
@@ -529,10 +529,10 @@ CASES = {
         "lists": [np.array(["a", "b"], dtype=object)] * 2,
         "ptr": np.array([[0, 1, 2], [0, 0, 2]]),
     },
-    "_votes.copeland": VOTES,
-    "_votes.sort_by_majority": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
-    "_votes.local_kemeny": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
-    "_votes.kendall_distance": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_choices.copeland": VOTES,
+    "_choices.sort_by_majority": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_choices.local_kemeny": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
+    "_choices.kendall_distance": {**VOTES, "order": i4(0, 1, 0, 1, 2)},
     "_rank_perceptrons.learn_dense": {**LESSON, "X": f8(N, D)},
     "_rank_perceptrons.learn_sparse": {
         **LESSON,
@@ -716,16 +716,16 @@ FREE = {
     ("_binning.find_sparse_thresholds", "rows"): {"shorter", "longer", "None"},
     ("_binning.find_thresholds", "X"): {"longer"},
     ("_binning.find_thresholds", "rows"): {"shorter", "longer", "None"},
-    ("_boltzmann.draw", "places"): {"longer"},
-    ("_boltzmann.energies", "places"): {"longer"},
-    ("_boltzmann.energies", "table"): {"longer"},
-    ("_boltzmann.loss", "places"): {"longer"},
-    ("_boltzmann.loss", "table"): {"longer"},
+    ("_smooth_measures.draw_rankings", "places"): {"longer"},
+    ("_smooth_measures.ranking_energies", "places"): {"longer"},
+    ("_smooth_measures.ranking_energies", "table"): {"longer"},
+    ("_smooth_measures.boltzmann_loss", "places"): {"longer"},
+    ("_smooth_measures.boltzmann_loss", "table"): {"longer"},
     ("_ids.join_ids", "ptr"): {"wider"},  # one more query, without ids
     # Any columns will do that a formula asks for.
-    ("_direct_search.program_scores", "columns"): {"longer", "narrower", "wider"},
-    ("_direct_search.program_scores", "constants"): {"longer"},
-    ("_direct_search.values_on_grid", "steps"): {"longer"},
+    ("_measures.program_scores", "columns"): {"longer", "narrower", "wider"},
+    ("_measures.program_scores", "constants"): {"longer"},
+    ("_measures.exact_values_on_grid", "steps"): {"longer"},
     ("_forest.add_trees", "X"): {"narrower", "wider"},  # a tree may not read them all
     ("_forest.add_trees", "categories"): {"shorter"},  # there are none
     ("_forest.add_trees_to_sparse", "categories"): {"shorter"},  # there are none
@@ -752,11 +752,11 @@ FREE = {
         "wider",
     },
     ("_one_pass.offenders", "raw"): {"wider"},
-    ("_selections.picks_by_difference", "ranks"): {"narrower", "wider"},
-    ("_selections.picks_by_mixture", "ranks"): {"narrower", "wider"},
+    ("_choices.picks_by_difference", "ranks"): {"narrower", "wider"},
+    ("_choices.picks_by_mixture", "ranks"): {"narrower", "wider"},
     ("_interleaving.rank_by_columns", "scores"): {"narrower", "wider"},
-    ("_debiased_pairs.debiased_lambda_loss", "discount"): {"longer"},
-    ("_selections.kendall_sums", "values"): {"shorter", "longer"},
+    ("_boosting_losses.debiased_lambda_loss", "discount"): {"longer"},
+    ("_choices.kendall_sums", "values"): {"shorter", "longer"},
     ("_lambda_losses.lambda_loss", "discount"): {"longer"},
     ("_lambda_losses.lambda_bound", "discount"): {"longer"},
     ("_lambda_losses.lambda_bound", "apart"): {"longer"},
@@ -796,7 +796,7 @@ OPTIONAL = {"factors", "variance", "weight", "second", "stage_weight", "key", "s
 OPTIONAL |= {"fill", "ranking"}
 
 # Modules that take a table of discounts of any length.
-COUNTED = ("_measures", "_smooth_measures", "_direct_search")
+COUNTED = ("_measures", "_smooth_measures")
 
 
 def is_free(name, key, what):

@@ -741,7 +741,7 @@ def test_no_documents_at_all():
 WITHOUT_MEMORY = """
 import resource
 import numpy as np
-from skrank._core import _edge_losses, _segments
+from skrank._core import _list_losses, _segments
 m = 40_000
 s, y = np.linspace(0.0, 1e6, m), np.arange(m) % 2.0
 ptr = np.array([0, m, m + 1], dtype=np.intp)
@@ -753,7 +753,7 @@ limit = pages * resource.getpagesize() + (1 << 30)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for n_threads in (1, 2):
     try:
-        _edge_losses.edge_pairs(s, None, ptr, order, lower, None, False, n_threads)
+        _list_losses.edge_pairs(s, None, ptr, order, lower, None, False, n_threads)
     except MemoryError:
         print("refused")
 """

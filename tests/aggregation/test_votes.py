@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from _runs import distance, make_runs, queries_of, votes_of
 
-from skrank._core._votes import (
+from skrank._core._choices import (
     copeland,
     kendall_distance,
     local_kemeny,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skrank._core import _edge_losses, _segments
+from skrank._core import _list_losses, _segments
 from skrank.losses import CDNLoss, ListMLELoss, LogLoss
 
 
@@ -37,7 +37,7 @@ def reference(first, second, y, weight=None):
 def edge_pairs(first, second, y, weight=None, direct=False):
     ptr = np.array([0, len(y)])
     order, lower = _segments.label_order(y, ptr, 1)
-    values, *gradients = _edge_losses.edge_pairs(
+    values, *gradients = _list_losses.edge_pairs(
         first, second, ptr, order, lower, weight, direct, 1
     )
     return values[0], *gradients

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank._core._votes import greedy_ranks
+from skrank._core._choices import greedy_ranks
 from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
 from skrank.metrics import make_ranking_scorer

@@ -5,8 +5,8 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
+from skrank._core._choices import picks_by_difference, picks_by_mixture
 from skrank._core._queries import QueryIndex
-from skrank._core._selections import picks_by_difference, picks_by_mixture
 from skrank.datasets import make_ranking
 from skrank.rankers import RankSVM
 from skrank.selection import HedgePooling, MTCSelection

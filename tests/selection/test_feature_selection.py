@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
-from skrank._core._selections import kendall_sums
+from skrank._core._choices import kendall_sums
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
 from skrank.exceptions import NotFiniteError, TrainingDataWarning

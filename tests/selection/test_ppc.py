@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skrank._core import _in_steps
+from skrank._core._choices import kept_pairs, picks_by_pairs, sums_over_kept
 from skrank._core._queries import QueryIndex
-from skrank._core._selections import kept_pairs, picks_by_pairs, sums_over_kept
 from skrank.datasets import make_ranking
 from skrank.rankers import RankSVM
 from skrank.selection import PPCSelection
