@@ -200,6 +200,7 @@ NonNegative = Annotated[float, Interval(0, None)]
 Fraction = Annotated[float, Interval(0, 1, "neither")]
 PositiveInt = Annotated[int, Interval(1, None), _FitsKernels()]
 NonNegativeInt = Annotated[int, Interval(0, None), _FitsKernels()]
+NBytes = Annotated[int, Interval(1, None)]
 # Of units that come in pairs, the compiled code must hold twice as many.
 UnitPairs = Annotated[int, Interval(1, 2**30 - 1)]
 NumberOrNaN = Annotated[float, "or NaN"]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skrank._core._messages import shown
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._paths import checked_path
 from skrank._core._queries import distinct
 from skrank._core._reading import (
@@ -53,7 +53,7 @@ def load_sessions(
     format: LogFormat = "auto",
     numeric_ids: bool = False,
     stray_clicks: StrayClicks = "raise",
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> Sessions:
     r"""Load a log of interactions.
 
@@ -234,7 +234,7 @@ def iter_sessions(
     format: LogFormat = "auto",
     numeric_ids: bool = False,
     stray_clicks: StrayClicks = "raise",
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> Iterator[Sessions]:
     r"""Read a log of interactions piece by piece.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from skrank._core._messages import shown, surrogate_at
-from skrank._core._parameters import InvalidParameterError, PositiveInt
+from skrank._core._parameters import InvalidParameterError, NBytes
 from skrank._core._reading import Source, open_lines, source_name
 from skrank._core._validation import check_arguments
 from skrank.text import TextCollection
@@ -171,7 +171,7 @@ def iter_jsonl_documents(
     *,
     id_key: str | None = None,
     fields: Sequence[str] | None = None,
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> Iterator[TextRecord]:
     """Iterate over the documents of a file of JSON lines.
 
@@ -292,7 +292,7 @@ def load_jsonl_documents(
     *,
     id_key: str | None = None,
     fields: Sequence[str] | None = None,
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> TextCollection:
     """Load the documents of a file of JSON lines, as BEIR and Anserini have them.
 
@@ -349,7 +349,7 @@ def load_jsonl_queries(
     *,
     id_key: str | None = None,
     fields: Sequence[str] | None = None,
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> TextCollection:
     """Load the queries of a file of JSON lines, as BEIR has them.
 
@@ -393,7 +393,7 @@ def load_tsv_queries(
     source: Source,
     *,
     encoding: str = "utf-8",
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> TextCollection:
     """Load queries from lines of an id, a tab and a text, as MS MARCO has them.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank._core._id_arrays import id_array
 from skrank._core._messages import shown
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import NBytes
 from skrank._core._paths import checked_path
 from skrank._core._reading import source_name
 from skrank._core._validation import check_arguments
@@ -78,7 +78,7 @@ class CranfieldData:
 
 
 def load_cranfield(
-    folder: str | os.PathLike, *, max_bytes: PositiveInt | None = None
+    folder: str | os.PathLike, *, max_bytes: NBytes | None = None
 ) -> CranfieldData:
     """Load the Cranfield collection: 1,400 abstracts, 225 questions and judgements.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skrank._core._messages import shown
-from skrank._core._parameters import InvalidParameterError, PositiveInt
+from skrank._core._parameters import InvalidParameterError, NBytes
 from skrank._core._reading import Source, source_name
 from skrank._core._validation import check_arguments
 from skrank.datasets._corpora import (
@@ -156,7 +156,7 @@ def iter_trec_documents(
     *,
     fields: Mapping[str, str | Sequence[str]] | None = None,
     encoding: str = "utf-8",
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> Iterator[TextRecord]:
     """Iterate over the documents of a TREC file.
 
@@ -230,7 +230,7 @@ def load_trec_documents(
     *,
     fields: Mapping[str, str | Sequence[str]] | None = None,
     encoding: str = "utf-8",
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> TextCollection:
     """Load the documents of a TREC file.
 
@@ -284,7 +284,7 @@ def load_trec_topics(
     source: Source,
     *,
     encoding: str = "utf-8",
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> TextCollection:
     """Load TREC topics, whose titles or descriptions are queries.
 

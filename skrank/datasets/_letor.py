@@ -26,7 +26,7 @@ from skrank._core._letor import (
     parse_letor,
 )
 from skrank._core._missing import unmasked
-from skrank._core._parameters import NonNegativeInt, PositiveInt
+from skrank._core._parameters import NBytes, NonNegativeInt
 from skrank._core._reading import Source, open_text, source_name
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import (
@@ -277,7 +277,7 @@ def load_letor(
     clip: bool = False,
     as_frame: bool = False,
     n_jobs: int | None = None,
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> RankingData:
     """Load LETOR text: features, grades, queries, document ids and comments.
 

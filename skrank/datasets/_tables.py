@@ -22,7 +22,7 @@ import numpy.typing as npt
 from skrank._core._id_arrays import id_array
 from skrank._core._levels import FROM_DTYPE, columns_of_names, levels_of
 from skrank._core._messages import on_one_line, shortened, shown
-from skrank._core._parameters import InvalidParameterError, PositiveInt
+from skrank._core._parameters import InvalidParameterError, NBytes
 from skrank._core._paths import checked_path
 from skrank._core._reading import (
     LimitError,
@@ -442,7 +442,7 @@ def load_table(
     categorical_features: Literal["from_dtype"] | Sequence[str] | None = None,
     dtype: npt.DTypeLike = np.float32,
     as_frame: bool = False,
-    max_bytes: PositiveInt | None = None,
+    max_bytes: NBytes | None = None,
 ) -> RankingData:
     """Load ranking data from a CSV, TSV or Parquet table with one row per document.
 

@@ -16,7 +16,7 @@ from skrank._core._best_first import best_first
 from skrank._core._id_arrays import id_array
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._messages import has_control, shown
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import NBytes
 from skrank._core._queries import QueryIndex
 from skrank._core._reading import Source, open_text, source_name
 from skrank._core._validation import (
@@ -165,7 +165,7 @@ def _refuse_carriage_returns(text: Any, source: Source) -> None:
         )
 
 
-def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels:
+def load_qrels(source: Source, *, max_bytes: NBytes | None = None) -> Qrels:
     """Load TREC relevance judgements.
 
     Parameters
@@ -204,7 +204,7 @@ def load_qrels(source: Source, *, max_bytes: PositiveInt | None = None) -> Qrels
     return Qrels(groups, docids, grades)
 
 
-def load_run(source: Source, *, max_bytes: PositiveInt | None = None) -> Run:
+def load_run(source: Source, *, max_bytes: NBytes | None = None) -> Run:
     """Load a TREC run: the documents that a system retrieved.
 
     Parameters

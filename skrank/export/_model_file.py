@@ -17,7 +17,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from skrank._core._messages import problem_in, shortened, shown, words_of
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import NBytes
 from skrank._core._paths import checked_path
 from skrank._core._reading import (
     ENDLESS,
@@ -126,7 +126,7 @@ def _write_archive(file, text, arrays):
         raise
 
 
-def load_model(path: Source, *, max_bytes: PositiveInt | None = None) -> BaseEstimator:
+def load_model(path: Source, *, max_bytes: NBytes | None = None) -> BaseEstimator:
     """Read an estimator from a file that `save_model` wrote.
 
     Only public classes of skrank and a fixed list of scikit-learn classes are

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from skrank._core._messages import shown
-from skrank._core._parameters import PositiveInt
+from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._reading import Source
 from skrank._core._validation import check_arguments
 from skrank.text._collection import as_ids_array
@@ -152,7 +152,7 @@ class LinkGraph:
         *,
         ids: Sequence[str] | None = None,
         outside: Outside = "error",
-        max_bytes: PositiveInt | None = None,
+        max_bytes: NBytes | None = None,
     ) -> "LinkGraph":
         """Read a graph from a file of edges.
 

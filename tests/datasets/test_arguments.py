@@ -128,6 +128,15 @@ def test_odd_arguments_are_named(valid, tmp_path, function, name, values):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "function",
+    [load_letor, load_qrels, load_run, load_table, iter_trec_documents, *TEXT_READERS],
+    ids=lambda function: function.__name__,
+)
+def test_limits_may_exceed_what_kernels_count(valid, function):
+    assert function(**valid[function], max_bytes=50 * 2**30) is not None
+
+
 def test_files_that_cannot_be_read(tmp_path):
     class Numbers:
         def read(self, size):
@@ -177,5 +186,7 @@ def test_a_model_in_a_pipe_is_limited(tmp_path, monkeypatch):
     monkeypatch.setattr("skrank.export._model_file.ENDLESS", 100)
     with pytest.raises(ValueError, match="/dev/zero holds more than 200 bytes"):
         load_model("/dev/zero", max_bytes=200)
+    with pytest.raises(ValueError, match="/dev/null is damaged or"):
+        load_model("/dev/null", max_bytes=2**40)
     with pytest.raises(TypeError, match=r"^path: expected a path, an open file or byt"):
         load_model(None)
