@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "../_core/_for_each_query.hpp"
+#include "../_core/_log_products.hpp"
 #include "../trees/_chance.hpp"
 
 namespace skrank {
@@ -308,12 +309,28 @@ inline double logistic(double x) {
 }
 
 // One list: scores by place, and the logarithm of the sum of exp(score) over the documents
-// that are left after each place.
+// that are left after each place. Where `weight` is not null, it and `rest` hold the
+// exponentials of both, relative to the sum over all documents.
 struct DrawnList {
-    const double *score, *tail;
+    const double *score, *tail, *weight, *rest;
 
     // log P(list with i and j exchanged) - log P(list), for places i < j.
     double exchange(int i, int j) const {
+        return weight ? exchange_by_weights(i, j) : exchange_by_scores(i, j);
+    }
+
+  private:
+    double exchange_by_weights(int i, int j) const {
+        LogSum ratio;
+        double between = rest[j];
+        for (int t = j; t > i; t--) {
+            if (t < j) between += weight[t];
+            ratio.multiply((between + weight[j]) / (between + weight[i]));
+        }
+        return ratio.value();
+    }
+
+    double exchange_by_scores(int i, int j) const {
         double log_ratio = 0.0, between = tail[j];
         for (int t = j; t > i; t--) {
             if (t < j) between = log_sum(score[t], between);
@@ -325,7 +342,8 @@ struct DrawnList {
 
 // Adds the gradient of one list to those of its documents.
 inline void add_preferences(const DrawnList &list, const uint8_t *click, int n,
-                            const int *document, double *gradient) {
+                            const int *document, double *gradient, Scratch &scratch) {
+    const int cost = list.weight ? 8 : 128;  // of one place between two documents
     int seen = 0;  // up to the last click, and one more
     for (int t = 0; t < n; t++) {
         if (click[t]) seen = std::min(t + 2, n);
@@ -340,6 +358,7 @@ inline void add_preferences(const DrawnList &list, const uint8_t *click, int n,
             const double step = slope * logistic(other);
             gradient[document[i]] += step;
             gradient[document[j]] -= step;
+            if (scratch.spend(cost * (1 + static_cast<int64_t>(std::abs(i - j))))) return;
         }
     }
 }
@@ -347,11 +366,13 @@ inline void add_preferences(const DrawnList &list, const uint8_t *click, int n,
 inline void preference_gradients(Queries queries, const double *scores, Shown shown,
                                  double *gradient, int n_threads) {
     constexpr double NOTHING = -std::numeric_limits<double>::infinity();
+    constexpr double LARGEST_EXPONENT = 300.0;
     const auto body = [&](const Query &q, Scratch &scratch) {
         const Index from = shown.ptr[q.number];
         const int n = static_cast<int>(shown.ptr[q.number + 1] - from);
         const int *document = shown.document + from;
         double *score = scratch.array(0), *tail = scratch.array(1);
+        double *weight = scratch.array(2), *after = scratch.array(3);
         int *is_shown = scratch.indices(0);
         std::fill(is_shown, is_shown + q.size, 0);
         for (int t = 0; t < n; t++) {
@@ -370,10 +391,16 @@ inline void preference_gradients(Queries queries, const double *scores, Shown sh
             tail[t] = left;
             left = log_sum(score[t], left);
         }
-        add_preferences({score, tail}, shown.click + from, n, document,
-                        gradient + q.start);
+        bool in_range = true;  // of numbers whose quotients a double holds
+        for (int t = 0; t < n; t++) {
+            weight[t] = std::exp(score[t] - left);
+            after[t] = std::exp(tail[t] - left);
+            in_range &= score[t] - left > -LARGEST_EXPONENT;
+        }
+        add_preferences({score, tail, in_range ? weight : nullptr, after},
+                        shown.click + from, n, document, gradient + q.start, scratch);
     };
-    for_each_query(queries, PAIR_CHUNK, n_threads, Room{queries.longest(), 2, 1}, body);
+    for_each_query(queries, PAIR_CHUNK, n_threads, Room{queries.longest(), 4, 1}, body);
 }
 
 }  // namespace skrank

@@ -26,6 +26,7 @@ from skrank._core import (
     _smooth_measures,
 )
 from skrank._core._in_steps import gram_of
+from skrank.online import _interleaving
 from skrank.rankers import RankNet
 from skrank.trees import _binning, _forest, _grower
 
@@ -234,6 +235,15 @@ def correlations():
     return lambda: _choices.kendall_sums(values, ptr, False, 2)
 
 
+def clicks_on(spread):
+    """A long list, every second document of which is clicked."""
+    n = 40_000
+    ptr, shown = np.array([0, n]), np.arange(n, dtype=np.int32)
+    scores = spread * np.random.default_rng(0).normal(size=n)
+    clicks = (shown % 2).astype(np.uint8)
+    return lambda: _interleaving.preference_gradient(scores, ptr, shown, ptr, clicks)
+
+
 CASES = {
     "one thread": lambda: logistic(1),
     "long query first": lambda: logistic(2),
@@ -258,6 +268,8 @@ CASES = {
     "reader": reader,
     "products of columns": gram,
     "rank correlations": correlations,
+    "clicks on a long list": lambda: clicks_on(1.0),
+    "clicks on scores far apart": lambda: clicks_on(1e3),
     "warm ranker": warm_ranker,
 }
 

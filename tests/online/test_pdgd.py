@@ -76,6 +76,27 @@ def test_the_gradient_is_that_of_the_formulas(n_shown):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.parametrize("spread", [30.0, 150.0, 600.0, 3000.0])
+def test_the_gradient_of_scores_that_lie_far_apart(spread):
+    rng = np.random.default_rng(0)
+    for n_shown in (2, 6, 8):
+        scores = spread * rng.uniform(-1.0, 1.0, size=8)
+        scores[1:3] = scores[0] + rng.normal(size=2)  # of others the slopes are 0
+        shown = rng.permutation(8)[:n_shown].tolist()
+        clicks = rng.integers(0, 2, n_shown).tolist()
+        apart = [
+            (i, j)
+            for i, j in preferences(clicks)
+            if abs(scores[shown[i]] - scores[shown[j]]) < 700.0
+        ]
+        expected = np.zeros(8)
+        for i, j in apart:
+            centred = scores - scores[[shown[i], shown[j]]].max()
+            expected += pair_gradient(centred, shown, i, j)
+        found = of_kernel(scores, shown, clicks)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
+
+
 def click_chances(grades, user):
     """All click patterns of a cascade user with their probabilities."""
     attraction = user.click_probability(grades)
