@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from skrank._core._messages import shortened, words_of
 from skrank.cli._errors import CommandError, ExitCode, printable
 from skrank.cli._inputs import check_inputs
+from skrank.cli._interrupts import INTERRUPTED, Interrupts
 from skrank.cli._objects import failure_of_own
 from skrank.cli._options import STANDARD, InputPath, paths
 from skrank.cli._outputs import check_outputs
@@ -28,7 +29,7 @@ from skrank.cli._stdout import discard_stdout, flush_or_discard, lenient_stdout
 
 __all__ = ["main"]
 
-_INTERNAL, _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 2, 130, 141
+_INTERNAL, _BAD_INPUT, _BROKEN_PIPE = 1, 2, 141
 _EXPECTED = (
     CommandError,
     ValueError,
@@ -63,13 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if sys.stderr is None:  # closed: messages must not get into the results
         sys.stderr = io.StringIO()
-    args = None
+    args, interrupts = None, Interrupts(_report_interrupt)
     try:
-        with warnings.catch_warnings(), lenient_stdout():
+        with interrupts.noted(), warnings.catch_warnings(), lenient_stdout():
             args = build_parser().parse_args(argv)
             args.argv = sys.argv[1:] if argv is None else list(argv)
             _show_warnings_as_lines()
-            _run(args)
+            _run(args, interrupts)
         return 0
     except SystemExit as exit_:
         # Help and usage errors of the parser, or a code that a command chose.
@@ -80,12 +81,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         flush_or_discard()
         return _BAD_INPUT
     except KeyboardInterrupt:
-        _report("interrupted")
-        return _INTERRUPTED
+        _report_interrupt()
+        return INTERRUPTED
     except BrokenPipeError:
         discard_stdout()
         return _BROKEN_PIPE
     except Exception as error:
+        if interrupts.seen:
+            _report_interrupt()
+            return INTERRUPTED
         if args is not None and args.debug:
             raise
         problem = _problem(error)
@@ -94,14 +98,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _INTERNAL if problem is None else _BAD_INPUT
 
 
-def _run(args):
+def _run(args, interrupts):
     several = [path for path in paths(args, InputPath) if _is_standard(path)]
     if len(several) > 1:
         raise CommandError("only one file can be the standard input")
     check_inputs(args)
     check_outputs(args)
     # Only one command is imported, so that help and errors appear at once.
-    importlib.import_module(f"skrank.cli._{args.command}").run(args)
+    with interrupts.among_imports():
+        command = importlib.import_module(f"skrank.cli._{args.command}")
+    command.run(args)
 
 
 def _is_standard(path):
@@ -112,6 +118,10 @@ def _is_standard(path):
 def _report(text):
     with contextlib.suppress(OSError):  # the exit code tells it then
         print(f"skrank: {printable(text)}", file=sys.stderr)
+
+
+def _report_interrupt():
+    _report("interrupted")
 
 
 def _problem(error):

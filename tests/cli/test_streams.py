@@ -640,6 +640,45 @@ def test_an_interrupt_of_parsing_is_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "skrank: interrupted\n"
 
 
+AMONG_IMPORTS = """
+import importlib, os, signal, sys
+from skrank.cli import main
+
+def import_module(name):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:  # as some modules make of it
+        raise ImportError("initialization failed") from None
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+importlib.import_module = import_module
+sys.exit(main(["demo"]))
+"""
+
+
+def test_an_interrupt_among_imports_is_one_line():
+    command = [sys.executable, "-c", AMONG_IMPORTS]
+    result = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    expected = (130, b"", b"skrank: interrupted\n")
+    assert (result.returncode, result.stdout, result.stderr) == expected
+
+
+def test_an_interrupt_that_comes_out_as_another_error(monkeypatch, run):
+    def interrupted(args):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr("skrank.cli._demo.run", interrupted)
+        assert run("demo") == (130, "", "skrank: interrupted\n")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("arguments", OUTPUTS[:-1], ids=" ".join)
 def test_an_interrupt_of_writing_leaves_no_file(
     run, files, tmp_path, monkeypatch, arguments
