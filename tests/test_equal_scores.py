@@ -1,0 +1,135 @@
+"""What is said of fits that have learned no order, and of which fits it is said."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from skrank.datasets import make_ranking
+from skrank.exceptions import TrainingDataWarning
+from skrank.rankers import LambdaMART, ListNet, RankSVM, RobustSparseRanker
+
+EQUAL = "has learned no order"
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, groups = make_ranking(
+        n_queries=12,
+        docs_per_query=(3, 9),
+        n_features=5,
+        n_informative=3,
+        random_state=0,
+    )
+    return X, y.astype(float), groups
+
+
+def warnings_of(ranker, *data, **more):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TrainingDataWarning)
+        ranker.fit(*data, **more)
+    return [str(w.message) for w in caught]
+
+
+class FirstFeature(RankSVM):
+    """A ranker whose scores are the first feature, whatever it has learned."""
+
+    def _predict(self, X, ptr=None):
+        if not len(X):
+            raise ValueError("no rows")
+        return X[:, 0]
+
+
+class WithinOne(FirstFeature):
+    """The same, with errors of scores of up to 1."""
+
+    _equal_within = 1.0
+
+
+class FirstFeatureOfTrees(LambdaMART):
+    """The same with trees, to which starting scores can be given."""
+
+    def _predict(self, X, ptr=None):
+        return X[:, 0]
+
+
+class WithoutScores(RankSVM):
+    """A ranker that cannot score."""
+
+    def _predict(self, X, ptr=None):
+        raise RuntimeError("no scores")
+
+
+@pytest.mark.parametrize("score", [1024.0, -1024.0])
+@pytest.mark.parametrize(("n_units", "equal"), [(0, True), (4, True), (5, False)])
+def test_scores_up_to_four_rounding_errors_apart_are_equal(score, n_units, equal, data):
+    X, y, groups = data
+    X = X.copy()
+    X[:, 0] = score
+    X[::2, 0] += np.sign(score) * n_units * 1024.0 * np.finfo(np.float64).eps
+    told = warnings_of(FirstFeature(), X, y, groups)
+    assert [EQUAL in message for message in told] == [True] * equal
+
+
+@pytest.mark.parametrize(("spread", "equal"), [(1.0, True), (1.5, False)])
+def test_scores_within_the_errors_of_a_ranker_are_equal(spread, equal, data):
+    X, y, groups = data
+    X = X.copy()
+    X[:, 0] = spread * (np.arange(len(y)) % 2)
+    told = warnings_of(WithinOne(), X, y, groups)
+    assert [EQUAL in message for message in told] == [True] * equal
+
+
+def test_queries_longer_than_the_rows_looked_at_first_are_looked_at():
+    y = np.arange(600) % 3
+    X = np.zeros((600, 2))
+    X[:, 1] = y
+    (message,) = warnings_of(FirstFeature(), X, y, np.arange(600) // 300)
+    assert EQUAL in message
+    X[-1, 0] = 1.0
+    assert warnings_of(FirstFeature(), X, y, np.arange(600) // 300) == []
+
+
+def test_rankers_that_cannot_score_are_told_of_where_they_are_to(data):
+    X, y, groups = data
+    (message,) = warnings_of(RankSVM(), 1e-20 * X, y, groups)
+    assert EQUAL in message
+    ranker = WithoutScores()
+    assert warnings_of(ranker, 1e-20 * X, y, groups) == []
+    with pytest.raises(RuntimeError, match="no scores"):
+        ranker.predict(X)
+
+
+def test_the_scores_that_training_starts_from_count(data):
+    X, y, groups = data
+    ranker = LambdaMART(
+        n_estimators=2, min_samples_leaf=2, l2_regularization=1e30, random_state=0
+    )
+    # What the trees add is lost in the rounding of 1, but the grades are an order.
+    (message,) = warnings_of(ranker, X, y, groups, init_score=np.ones(len(y)))
+    assert f"{EQUAL}: " in message
+    assert "because l2_regularization=1e+30 is stronger" in message
+    assert warnings_of(ranker, X, y, groups, init_score=y) == []
+    # What was learned may undo the order that the start has.
+    ranker = FirstFeatureOfTrees(n_estimators=2, min_samples_leaf=2)
+    (message,) = warnings_of(ranker, X, y, groups, init_score=-X[:, 0])
+    assert EQUAL in message
+
+
+def test_grades_are_compared_with_each_other(data):
+    X, y, groups = data
+    (message,) = warnings_of(ListNet(), X, 5.0 + 1e-9 * y, groups)
+    assert "no two grades in y differ by more than 4e-09 (scale them)" in message
+
+
+def test_several_penalties_are_named_together(data):
+    (message,) = warnings_of(RobustSparseRanker(l1=10.0, alpha=1e5), *data)
+    assert "because alpha=100000 and l1=10 are stronger than what" in message
+
+
+def test_tiny_weights_of_preferences_are_named(data):
+    X = 1e-20 * data[0]
+    pairs = np.array([[0, 1], [1, 2]])
+    for weight, told in ((None, False), ([1e-20, 1e-7], True), ([1e-20, 1.0], False)):
+        (message,) = warnings_of(RankSVM(), X, preferences=pairs, sample_weight=weight)
+        assert ("sample_weight holds no number" in message) == told
