@@ -9,13 +9,21 @@ from scipy import sparse
 from sklearn.linear_model import LinearRegression
 
 from skrank.compat import PyTerrierLearner
+from skrank.energies import MLPEnergy, NadarayaWatsonEnergy
 from skrank.export import load_model, save_model
-from skrank.export._ranker_state import check_logs
+from skrank.export._ranker_state import (
+    NUMBER,
+    check_logs,
+    check_query_ids,
+    check_scalar,
+)
 from skrank.rankers import (
     MART,
     AdaRank,
     AssociationRuleRanker,
+    EnergyRanker,
     GBRank,
+    GERank,
     RankBoost,
     RankSVM,
     SubsetRegression,
@@ -164,3 +172,117 @@ def test_logs_hold_an_array_for_each_measure_of_each_set(logs, fit, data):
     told = contextlib.nullcontext() if fit else pytest.raises(ValueError, match="evals")
     with told:
         check_logs(ranker)
+
+
+@pytest.mark.parametrize(
+    ("energy", "told"),
+    [
+        (NadarayaWatsonEnergy(max_landmarks=7), "n_features_in_ must be 4, the number"),
+        (MLPEnergy((3,), standardize=True), "n_features_in_ must be 4, the number"),
+        (
+            MLPEnergy((3,), standardize=False),
+            "EnergyRanker.* features with what it has",
+        ),
+    ],
+    ids=["landmarks", "scaled", "unscaled"],
+)
+def test_energies_within_rankers_are_as_wide_as_the_rows(energy, told, data, tmp_path):
+    X, y, groups = data
+    ranker = EnergyRanker(energy=energy, max_iter=2, random_state=0).fit(X, y, groups)
+    loaded = load_model(edited(ranker, tmp_path / "m"))
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    # There are seven landmarks, but their number is not that of features.
+    with pytest.raises(ValueError, match=told):
+        load_model(edited(ranker, tmp_path / "m", n_features_in_=7))
+
+
+@pytest.mark.parametrize(
+    ("ranker", "name"),
+    [
+        (RankSVM(kernel="rbf", n_components=5, random_state=0), "map_"),
+        (GERank(query_features=(), max_iter=2, random_state=0), "min_"),
+    ],
+    ids=["kernel", "gaussian"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_energies_are_as_wide_as_their_rankers(ranker, name, data, tmp_path):
+    ranker.fit(*data)
+    for n in (3, 5):
+        path = edited(ranker, tmp_path / "m", n_features_in_=n)
+        told = f"n_features_in_ must be 4, the number of features of {name} of energy_"
+        with pytest.raises(ValueError, match=f"{told}, got {n}"):
+            load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fits"),
+    [
+        ("n_iter_", 0, True),
+        ("n_iter_", -1, False),
+        ("n_iter_", 1.5, False),
+        ("converged_", 1, False),
+        ("n_queries_without_preference_", 0, True),
+        ("n_queries_without_preference_", -1, False),
+    ],
+)
+def test_numbers_are_of_their_kind(name, value, fits, data, tmp_path):
+    path = edited(RankSVM().fit(*data), tmp_path / "m", **{name: value})
+    told = contextlib.nullcontext() if fits else pytest.raises(ValueError, match=name)
+    with told:
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        (-1.7e308, True),
+        (10**308, True),
+        (10**309, False),
+        (-np.inf, False),
+        (np.nan, False),
+        ("1", False),
+    ],
+)
+def test_numbers_are_finite(value, fits):
+    owner = RankSVM()
+    owner.gap_ = value
+    if fits:
+        assert check_scalar(owner, "gap_", NUMBER) == value
+        return
+    with pytest.raises(ValueError, match="gap_ must be a finite number, got"):
+        check_scalar(owner, "gap_", NUMBER)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([3, -1], "query_sizes_ must be numbers >= 0"),
+        ([3], "query_sizes_ must be"),
+        ([3, 1, 1], "query_sizes_ must be"),
+        ([3.0, 1.0], "query_sizes_ must be"),
+        ([0, 0], None),
+    ],
+)
+def test_every_query_has_a_number_of_rows(sizes, message):
+    owner = RankSVM()
+    owner.query_ids_, owner.query_sizes_ = np.array(["a", "b"]), np.array(sizes)
+    told = contextlib.nullcontext()
+    if message:
+        told = pytest.raises(ValueError, match=message)
+    with told:
+        check_query_ids(owner)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["a", "b"], "query_ids_ must be an array of query ids"),
+        (np.array([["a", "b"]]), "query_ids_ must be an array of one dimension"),
+        (np.array([[1], 2], dtype=object), "query_ids_ must be ids that can be hashed"),
+    ],
+)
+def test_ids_of_queries_can_be_hashed(ids, message):
+    owner = RankSVM()
+    owner.query_ids_, owner.query_sizes_ = ids, np.array([1, 1])
+    with pytest.raises(ValueError, match=message):
+        check_query_ids(owner)
