@@ -21,7 +21,7 @@ from skrank.rankers import (
     RankSVM,
 )
 from skrank.solvers import CuttingPlane, SmoothingHomotopy
-from skrank.solvers._cutting_plane import _Model, simplex_maximum
+from skrank.solvers._cutting_plane import _dual, _Model, _Run, simplex_maximum
 
 
 @pytest.fixture(scope="module")
@@ -332,3 +332,97 @@ def test_huge_features_are_refused_or_warned_of(ranker):
     remedy = r"X must be scaled|scale the features"
     with pytest.raises((ValueError, ConvergenceWarning), match=remedy):
         ranker.fit(X * 1e150, y, groups)
+
+
+def test_the_dual_is_known_at_any_place():
+    rng = np.random.default_rng(0)
+    slopes, constants = rng.normal(size=(5, 3)), rng.normal(size=5)
+    weights = rng.dirichlet(np.ones(5))
+    mean = weights @ slopes
+    expected = constants @ weights - 0.5 * mean @ mean
+    for place in (-mean, rng.normal(size=3)):
+        heights = constants + slopes @ place
+        assert_allclose(_dual(slopes, weights, place, heights), expected, rtol=1e-12)
+
+
+def test_the_highest_of_flat_planes_is_found():
+    for start in np.eye(2):
+        found = simplex_maximum(np.zeros((2, 3)), np.array([1.0, 2.0]), start)
+        assert_allclose(found.weights, [0.0, 1.0])
+        assert_allclose(found.place, 0.0)
+        assert_allclose(found.value, 2.0)
+
+
+class Dented:
+    """A constant that is a little smaller near 0, plus a penalty."""
+
+    penalty = np.ones(1)
+
+    def __init__(self, depth):
+        self.depth = depth
+
+    def value_gradient(self, w):
+        return 1.0 - self.depth * (abs(w[0]) < 0.5) + 0.5 * w @ w, w
+
+
+def test_the_gap_is_not_negative():
+    # The plane at the start is above the minimum by less than what rounding may do.
+    found = CuttingPlane().solve(Dented(4e-4), np.ones(1), None)
+    assert found.converged
+    assert found.value == 1.0 - 4e-4
+    assert found.gap == 0.0
+    with pytest.raises(ValueError, match="Either the objective is not convex"):
+        CuttingPlane().solve(Dented(4e-3), np.ones(1), None)
+
+
+def begun():
+    """A minimisation that has looked for the minimum of its first plane."""
+    rng = np.random.default_rng(0)
+    objective = Absolute(rng.normal(size=(30, 3)), rng.normal(size=30), 0.1)
+    run = _Run(objective, np.ones(3))
+    run.minimised()
+    assert run.gap > 1e-3
+    return run
+
+
+def test_rounding_may_hold_the_model_still_for_a_while():
+    run = begun()
+    for _ in range(10):
+        # Each place is seen a few times, which is no end as long as others follow.
+        assert [run.is_stuck() for _ in range(5)] == [False] * 5
+        run.model.bound += 1e-6
+    assert [run.is_stuck() for _ in range(11)] == [False] * 10 + [True]
+
+
+def test_neither_hidden_gaps_nor_inexact_planes_lead_further():
+    run = begun()
+    run.inexact = True
+    assert run.is_stuck()
+    run = begun()
+    run.model.rounding = run.gap
+    assert run.is_stuck()
+    run.at_zero = 0.0
+    with pytest.raises(ValueError, match="cannot minimise the objective"):
+        run.is_stuck()
+
+
+@pytest.mark.parametrize(
+    ("rounding", "told"),
+    [(2e-4, "cannot minimise the objective"), (5e-5, "Either the objective is not c")],
+)
+def test_rounding_tells_large_features_from_what_is_not_convex(rounding, told):
+    run = begun()
+    run.model.bound = 1.01 * run.value
+    run.model.rounding = rounding * run.value
+    with pytest.raises(ValueError, match=told):
+        run._check_convex()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_planes_are_as_exact_as_their_rise_lets_them_be(sign):
+    # Far from 0, next to the minimum or where the loss is twice as high as at 0.
+    far = 1e9 * sign
+    run = _Run(Absolute(np.ones((1, 1)), np.array([1e9]), 1e-30), np.array([far - 1.0]))
+    assert_allclose(run.model.constants, [1e9], rtol=1e-9)
+    expected = np.finfo(np.float64).eps * (1e9 if sign > 0 else 2e9)
+    assert_allclose(run.model.errors, [expected], rtol=1e-8)
