@@ -561,3 +561,81 @@ def test_beyond_the_cap_there_is_no_slope(cap, width):
     value, gradient = loss.value_gradient([1, 0], [0.0, 3 * cap], [0, 2])
     assert_allclose(value, [cap], rtol=1e-12)
     assert_array_equal(gradient, 0.0)
+
+
+def long_query(n):
+    """Grades, scores, weights; and margins and weights of all pairs, in matrices."""
+    rng = np.random.default_rng(n)
+    y, raw = rng.integers(0, 4, n).astype(float), rng.normal(size=n)
+    weight = rng.uniform(0.2, 2.0, n)
+    margins = raw[:, None] - raw
+    return y, raw, weight, margins, weight[:, None] * (y[:, None] > y)
+
+
+def check_sums(loss, n, values, slopes):
+    """Compare a loss of a query with sums of values and of slopes in the margins."""
+    y, raw, weight, _, pair_weight = long_query(n)
+    value, gradient = loss.value_gradient(y, raw, [0, n], weight)
+    assert_allclose(value, [(pair_weight * values).sum()], rtol=1e-11)
+    expected = (pair_weight * slopes).sum(axis=1) - (pair_weight * slopes).sum(axis=0)
+    assert_allclose(gradient, expected, rtol=1e-10, atol=1e-9)
+
+
+# Pairs are looked at one by one in the first, and in sums over scores in the second.
+long = pytest.mark.parametrize("n", [60, 900])
+
+
+@long
+@pytest.mark.parametrize(
+    "loss",
+    [
+        HingeLoss(),
+        HingeLoss(width=0.5),
+        LVQ2Loss(1.5, margin=0.5),
+        LVQ2Loss(1.5, margin=0.5, width=0.25),
+        LVQ2Loss(0.25, margin=0.5, width=1.5),
+    ],
+    ids=str,
+)
+def test_hinges_of_weighted_pairs_are_summed(loss, n):
+    margin, cap, width = loss._shape()
+    margins = long_query(n)[3]
+
+    def positive(gap):
+        """The positive part with a parabola in place of its kink, and its slope."""
+        if not width:
+            return np.maximum(gap, 0.0), (gap > 0) * 1.0
+        bend = np.clip(gap, 0.0, width)
+        return bend**2 / (2 * width) + np.maximum(gap - width, 0.0), bend / width
+
+    values, slopes = positive(margin - margins)
+    if cap < np.inf:
+        values, slopes = (
+            a - b for a, b in zip((values, slopes), positive(margin - margins - cap))
+        )
+    check_sums(loss, n, values, -slopes)
+
+
+@long
+def test_squared_hinges_of_weighted_pairs_are_summed(n):
+    y, raw, weight, margins, pair_weight = long_query(n)
+    gaps = np.maximum(1.0 - margins, 0.0)
+    check_sums(SquaredHingeLoss(), n, gaps**2, -2.0 * gaps)
+    prepared = SquaredHingeLoss().prepare(y, [0, n], weight)
+    hessian = prepared.gradient_hessian(raw)[2]
+    curvature = 2.0 * pair_weight * (gaps > 0)
+    expected = curvature.sum(axis=0) + curvature.sum(axis=1)
+    assert_allclose(hessian, expected, rtol=1e-11)
+
+
+@long
+@pytest.mark.parametrize("kind", ["mp", "hmp"])
+@pytest.mark.parametrize("beta", [1.0, 2.0])
+def test_magnitudes_of_weighted_pairs_are_summed(kind, beta, n):
+    y, _, _, margins, _ = long_query(n)
+    errors = margins - (y[:, None] - y)
+    if kind == "hmp":
+        errors = np.where(margins < 0, errors, 0.0)
+    slopes = beta * np.sign(errors) * np.abs(errors) ** (beta - 1.0)
+    loss = MagnitudePreservingLoss(kind, beta=beta)
+    check_sums(loss, n, np.abs(errors) ** beta, slopes)
