@@ -639,3 +639,18 @@ def test_magnitudes_of_weighted_pairs_are_summed(kind, beta, n):
     slopes = beta * np.sign(errors) * np.abs(errors) ** (beta - 1.0)
     loss = MagnitudePreservingLoss(kind, beta=beta)
     check_sums(loss, n, np.abs(errors) ** beta, slopes)
+
+
+@long
+@pytest.mark.parametrize("beta", [1.0, 2.0])
+def test_equal_scores_of_long_queries_have_no_magnitude(beta, n):
+    y, raw, weight, _, pair_weight = long_query(n)
+    raw = np.round(4.0 * raw)  # many ties
+    margins = raw[:, None] - raw
+    errors = np.where(margins < 0, y[:, None] - y - margins, 0.0)
+    slopes = pair_weight * np.where(errors > 0, beta * errors ** (beta - 1.0), 0.0)
+    loss = MagnitudePreservingLoss("hmp", beta=beta)
+    value, gradient = loss.value_gradient(y, raw, [0, n], weight)
+    assert_allclose(value, [(pair_weight * errors**beta).sum()], rtol=1e-11)
+    expected = slopes.sum(axis=0) - slopes.sum(axis=1)
+    assert_allclose(gradient, expected, rtol=1e-10, atol=1e-9)
