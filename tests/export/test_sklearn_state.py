@@ -113,6 +113,7 @@ def test_what_parameters_leave_out_is_not_asked_for():
     for scaler in (StandardScaler(with_std=False), RobustScaler(with_centering=False)):
         check_learned_shapes(scaler.fit(X))
     check_learned_shapes(StandardScaler(with_mean=False, with_std=False).fit(X))
+    check_learned_shapes(Ridge(fit_intercept=False).fit(X, GRADES))
     check_learned_shapes(Ridge())  # has learned nothing yet
 
 
