@@ -138,6 +138,10 @@ def test_worse_documents_of_equal_score_share_their_weights():
         )
         # Three pairs; each of the two has half the weight of the first place.
         assert gradient.tolist() == [-3.0, 1.5, 1.5, 0.0]
+    # Scores that differ, however little, are in order.
+    raw[2] = np.nextafter(0.5, 0.0)
+    _, gradient = OWPCLoss("max").value_gradient(y, raw, [0, 4])
+    assert gradient.tolist() == [-3.0, 3.0, 0.0, 0.0]
 
 
 def test_the_gradient_of_owpc_is_a_subgradient_at_ties():
