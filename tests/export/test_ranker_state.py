@@ -26,6 +26,7 @@ from skrank.rankers import (
     GERank,
     RankBoost,
     RankSVM,
+    Rocchio,
     SubsetRegression,
 )
 
@@ -286,3 +287,22 @@ def test_ids_of_queries_can_be_hashed(ids, message):
     owner.query_ids_, owner.query_sizes_ = ids, np.array([1, 1])
     with pytest.raises(ValueError, match=message):
         check_query_ids(owner)
+
+
+def test_vectors_of_sparse_rows_stay_sparse(data, tmp_path):
+    X, y, groups = data
+    rows = sparse.csr_matrix(np.where(X > 0, X, 0.0))
+    ranker = Rocchio().fit(rows, y, groups)
+    assert sparse.issparse(ranker.vectors_)
+    loaded = load_model(edited(ranker, tmp_path / "m"))
+    expected = ranker.predict(rows, groups=groups)
+    np.testing.assert_array_equal(loaded.predict(rows, groups=groups), expected)
+
+
+def test_items_of_rules_are_whole_numbers(data, tmp_path):
+    ranker = AssociationRuleRanker(mining="fit").fit(*data)
+    assert len(load_model(edited(ranker, tmp_path / "m")).itemsets_)
+    items = ("itemsets_", ranker.itemsets_.astype(np.float64))
+    path = edited(ranker, tmp_path / "m", array=items)
+    with pytest.raises(ValueError, match="itemsets_ must be an array of int"):
+        load_model(path)
