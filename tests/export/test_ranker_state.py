@@ -21,6 +21,7 @@ from skrank.rankers import (
     MART,
     AdaRank,
     AssociationRuleRanker,
+    CoordinateAscent,
     EnergyRanker,
     GBRank,
     GERank,
@@ -28,6 +29,7 @@ from skrank.rankers import (
     RankSVM,
     Rocchio,
     SubsetRegression,
+    SVMClassifierRanker,
 )
 
 
@@ -306,3 +308,29 @@ def test_items_of_rules_are_whole_numbers(data, tmp_path):
     path = edited(ranker, tmp_path / "m", array=items)
     with pytest.raises(ValueError, match="itemsets_ must be an array of int"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        CoordinateAscent(max_iter=1, random_state=0),
+        SubsetRegression(),
+        SVMClassifierRanker(),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_linear_rankers_have_a_number_beside_their_coefficients(ranker, data, tmp_path):
+    ranker.fit(*data)
+    for value in ("x", None, True, np.inf):
+        ranker.intercept_ = value
+        save_model(ranker, tmp_path / "m")
+        with pytest.raises(ValueError, match="intercept_ must be a finite number, got"):
+            load_model(tmp_path / "m")
+    ranker.intercept_ = 0.0
+    for coef in (ranker.coef_[:, None], ranker.coef_.astype(np.float32)):
+        ranker.coef_ = coef
+        save_model(ranker, tmp_path / "m")
+        with pytest.raises(
+            ValueError, match=r"coef_ must be .* float64 of shape \(4\)"
+        ):
+            load_model(tmp_path / "m")
