@@ -227,11 +227,12 @@ def test_rows_that_no_sum_tells_of_are_among_the_others(growth):
         np.testing.assert_allclose(tree["gain"][0], best, atol=1e-9)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("least", [3, 9])
 @pytest.mark.parametrize("seed", range(4))
-def test_leaves_of_symmetric_trees_are_large_enough(seed, least):
+def test_leaves_of_symmetric_trees_are_large_enough(seed, least, missing):
     rng = np.random.default_rng(seed)
-    X = some_rows(rng, 60, 4)
+    X = some_rows(rng, 60, 4, missing=missing)
     gradient, hessian = whole_numbers(rng, 60)
     mapper, grower = make_grower(X)
     options = {"growth": "symmetric", "max_depth": 4, "min_samples_leaf": least}
@@ -413,6 +414,76 @@ def test_missing_and_absent_categories_of_a_level(seed, smoothing):
     children = [tree["left"][0], tree["left"][0] + 1]
     assert (tree["feature"][children] == 1).all()
     np.testing.assert_allclose(tree["gain"][children].sum(), max(found))
+    # The level of which nothing is known goes where more rows of the others go.
+    left = levels_left(tree, children[0], 6)
+    goes = np.isin(codes[codes < 6], list(left))
+    assert (3 in left) == (goes.sum() > (~goes).sum())
+
+
+def test_smoothing_moves_rare_categories_of_a_level_to_the_middle():
+    """By means the rare one is last, and then no cut leaves enough rows."""
+    sizes = [20, 5, 60]
+    X = np.repeat(np.arange(3.0), sizes)[:, None]
+    gradient = np.repeat([-2.0, 2.0, 1.0], sizes)
+    _, grower = make_grower(X, categorical=[0])
+    options = {"growth": "symmetric", "max_depth": 1, "min_samples_leaf": 22}
+    tree = grow(grower, gradient, smoothing=0.0, **options)
+    assert tree["feature"].tolist() == [-1]
+    tree = grow(grower, gradient, smoothing=30.0, **options)
+    assert sorted(tree["count"][1:]) == [25, 60]
+
+
+@pytest.mark.parametrize("growth", MODES)
+def test_of_equal_gains_the_first_feature_and_the_first_place_win(growth):
+    column = np.arange(10.0)
+    X = np.column_stack([np.zeros(10), column, column])
+    rows = np.array([0, 1, 2, 3, 8, 9], dtype=np.int32)  # nothing in five bins
+    mapper, grower = make_grower(X)
+    gradient = np.where(column < 5, -3.0, 3.0)
+    tree = grow(grower, gradient, None, rows, growth=growth, max_depth=1)
+    assert tree["feature"][0] == 1
+    assert 3.0 <= mapper.thresholds_[1, tree["bin"][0]] < 4.0
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_leaves_of_a_level_that_gain_too_little_stay_as_they_are(constrained):
+    # One leaf would gain 9² + 9² + 5² + 5² - 4 * 7² = 16, and the other one 4.
+    X = np.array([[0, 0], [0, 0], [0, 1], [0, 1]] * 2, dtype=float)
+    X[4:, 0] = 1.0
+    gradient = np.array([-9, -9, -5, -5, 6, 6, 8, 8], dtype=float)
+    _, grower = make_grower(X, monotonic=[0, -1] if constrained else None)
+    options = {"growth": "symmetric", "max_depth": 2}
+    for least, sizes in ((3.0, [2, 2, 2, 2]), (5.0, [2, 2, 4]), (17.0, [4, 4])):
+        tree = grow(grower, gradient, min_gain=least, **options)
+        assert sorted(tree["count"][tree["feature"] < 0]) == sizes
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_what_leaves_gain_too_little_is_not_in_the_sum_of_a_level(constrained):
+    # In four rows, the steps 2a and 2b of two features gain 4a² and 4b².
+    X = np.array(list(product([0.0, 1.0], repeat=3)))
+    sides = 2.0 * X - 1.0
+    a, b = np.where(X[:, 0] == 0, 2.0, 1.0), 1.5
+    gradient = 20.0 * sides[:, 0] + a * sides[:, 1] + b * sides[:, 2]
+    _, grower = make_grower(X, monotonic=[0, -1, -1] if constrained else None)
+    options = {"growth": "symmetric", "max_depth": 2}
+    # 16 + 4 are more than 9 + 9, but not without the 4.
+    for least, feature in ((0.0, 1), (5.0, 2)):
+        tree = grow(grower, gradient, min_gain=least, **options)
+        assert tree["feature"][:3].tolist() == [0, feature, feature]
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize("growth", MODES)
+def test_missing_values_join_the_side_that_they_resemble(growth, constrained):
+    X = np.array([np.nan, np.nan, 0.0, 0.0, 1.0, 1.0])[:, None]
+    for sign in (1.0, -1.0):
+        gradient = np.array([5.0, 5.0, 5.0, 5.0, -5.0, -5.0])
+        gradient[:2] *= sign
+        _, grower = make_grower(X, monotonic=[1] if constrained else None)
+        tree = grow(grower, gradient, growth=growth, max_depth=1)
+        assert tree["missing_left"][0] == (sign == 1.0)
+        assert sorted(tree["count"][1:]) == [2, 4]
 
 
 def test_every_level_has_draws_of_its_own(rng):
