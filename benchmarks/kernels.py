@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.data import make_kernel_data
 from benchmarks.outputs import Panel, add_outputs, bar_figure, write_outputs
 from skrank._core import (
-    _lambda_losses,
     _list_losses,
     _pair_losses,
     _segments,
@@ -194,7 +193,7 @@ def run_hinge(p, n_threads):
 
 def run_lambda(p, n_threads, truncation=0):
     """Lambda-weighted pairs with the NDCG of whole lists."""
-    return _lambda_losses.lambda_loss(
+    return _pair_losses.lambda_loss(
         p.scores,
         p.ptr,
         "gain_discount",

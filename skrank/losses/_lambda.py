@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
-from skrank._core import _lambda_losses, _segments
+from skrank._core import _pair_losses, _segments
 from skrank._core._informative import warn_of_data
 from skrank._core._parameters import Positive, PositiveInt, invalid_parameter
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
@@ -245,7 +245,7 @@ class _PreparedLambda(_LambdaPairs):
     def _of_queries(self, raw, first, stop):
         """Value, gradient and diagonal of the Hessian of consecutive queries."""
         rows = slice(self.ptr[first], self.ptr[stop])
-        return _lambda_losses.lambda_loss(
+        return _pair_losses.lambda_loss(
             raw[rows],
             self.ptr[first : stop + 1] - self.ptr[first],
             self.kind,

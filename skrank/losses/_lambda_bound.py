@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from skrank._core import _lambda_losses, _segments
+from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Positive
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics import NDCG
@@ -172,7 +172,7 @@ class _PreparedBound(PreparedLoss):
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
-        return _lambda_losses.lambda_bound(
+        return _pair_losses.lambda_bound(
             self._scores(raw),
             self.ptr,
             self.apart is None,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from skrank._core import _lambda_losses
+from skrank._core import _pair_losses
 from skrank._core._parameters import Interval, NonNegative, Seed
 from skrank.losses._base import BaseLoss, PreparedLoss, informative_query_weights
 from skrank.metrics._gain import Gain, gain_of_grades
@@ -125,7 +125,7 @@ class _PreparedPerturbed(PreparedLoss):
         # From half a raw number each: many times as fast as ``Generator.logistic``.
         raw = np.random.PCG64([self.seed, number]).random_raw((np.prod(shape) + 1) // 2)
         bits = raw.view(np.uint32)[: np.prod(shape)].reshape(shape)
-        self.noise = _lambda_losses.logistic_noise(bits, self.scale, self.n_threads)
+        self.noise = _pair_losses.logistic_noise(bits, self.scale, self.n_threads)
 
     def drawn_anew(self, number: int):
         """Return the same loss with other draws, those of this number.
@@ -157,7 +157,7 @@ class _PreparedPerturbed(PreparedLoss):
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
-        return _lambda_losses.neighbour_pairs(
+        return _pair_losses.neighbour_pairs(
             self._scores(raw),
             self.ptr,
             self.y,

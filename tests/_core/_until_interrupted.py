@@ -16,7 +16,6 @@ from numpy.testing import assert_array_equal
 from skrank._core import (
     _choices,
     _energies,
-    _lambda_losses,
     _letor,
     _list_losses,
     _measures,
@@ -61,8 +60,8 @@ def sigmoid():
 def lambdas():
     y, x, ptr, order, lower = queries(with_long(False))
     discount = 1.0 / np.log2(np.arange(LONG) + 2.0)
-    scale, kind = np.ones(len(ptr) - 1), _lambda_losses.KINDS[0]
-    return lambda: _lambda_losses.lambda_loss(
+    scale, kind = np.ones(len(ptr) - 1), _pair_losses.KINDS[0]
+    return lambda: _pair_losses.lambda_loss(
         x, ptr, kind, y, discount, scale, None, order, lower, 1.0, 0, False, 0.0, 2
     )
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from skrank._core import (
     _energies,
-    _lambda_losses,
     _letor,
     _list_losses,
     _measures,
@@ -68,8 +67,8 @@ def sparse_tree(n_threads):
 def lambdas(n_threads):
     # Only the first few ranks count, because the queries are long.
     options = None, ORDER, LOWER, 1.0, 3, False, 0.0, n_threads
-    scale, kind = np.ones(len(PTR) - 1), _lambda_losses.KINDS[0]
-    _lambda_losses.lambda_loss(Y, PTR, kind, Y, DISCOUNT, scale, *options)
+    scale, kind = np.ones(len(PTR) - 1), _pair_losses.KINDS[0]
+    _pair_losses.lambda_loss(Y, PTR, kind, Y, DISCOUNT, scale, *options)
 
 
 CASES = {

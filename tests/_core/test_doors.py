@@ -327,7 +327,7 @@ CASES = {
         "offender": np.zeros(N, dtype=int),
         "n_labels": 2,
     },
-    "_lambda_losses.lambda_loss": {
+    "_pair_losses.lambda_loss": {
         **GRADED,
         "scores": f8(N),
         "kind": "gain_discount",
@@ -340,7 +340,7 @@ CASES = {
         "damping": 0.0,
         "ranking": f8(N),
     },
-    "_lambda_losses.lambda_bound": {
+    "_pair_losses.lambda_bound": {
         **RANKED,
         "each_other": False,
         "gain": Y,
@@ -352,7 +352,7 @@ CASES = {
         "sigma": 1.0,
         "ranking": f8(N),
     },
-    "_lambda_losses.neighbour_pairs": {
+    "_pair_losses.neighbour_pairs": {
         **RANKED,
         "grade": Y,
         "gain": Y,
@@ -361,7 +361,7 @@ CASES = {
         "scale": f8(Q),
         "weight": f8(N),
     },
-    "_lambda_losses.logistic_noise": {
+    "_pair_losses.logistic_noise": {
         "bits": np.zeros((2, N), dtype=np.uint32),
         "scale": 1.0,
         "n_threads": 1,
@@ -757,13 +757,13 @@ FREE = {
     ("_interleaving.rank_by_columns", "scores"): {"narrower", "wider"},
     ("_boosting_losses.debiased_lambda_loss", "discount"): {"longer"},
     ("_choices.kendall_sums", "values"): {"shorter", "longer"},
-    ("_lambda_losses.lambda_loss", "discount"): {"longer"},
-    ("_lambda_losses.lambda_bound", "discount"): {"longer"},
-    ("_lambda_losses.lambda_bound", "apart"): {"longer"},
-    ("_lambda_losses.neighbour_pairs", "by_rank"): {"longer"},
-    ("_lambda_losses.neighbour_pairs", "noise"): {"shorter", "longer"},
-    ("_lambda_losses.lambda_loss", "ranking"): {"None"},
-    ("_lambda_losses.logistic_noise", "bits"): {
+    ("_pair_losses.lambda_loss", "discount"): {"longer"},
+    ("_pair_losses.lambda_bound", "discount"): {"longer"},
+    ("_pair_losses.lambda_bound", "apart"): {"longer"},
+    ("_pair_losses.neighbour_pairs", "by_rank"): {"longer"},
+    ("_pair_losses.neighbour_pairs", "noise"): {"shorter", "longer"},
+    ("_pair_losses.lambda_loss", "ranking"): {"None"},
+    ("_pair_losses.logistic_noise", "bits"): {
         "shorter",
         "longer",
         "narrower",

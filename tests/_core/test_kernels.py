@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
-from skrank._core import _lambda_losses, _list_losses, _pair_losses, _segments
+from skrank._core import _list_losses, _pair_losses, _segments
 
 
 @st.composite
@@ -580,7 +580,7 @@ def swap_change(kind, gain, discount, ranks):
 
 def run_lambda(s, ptr, kind, gain, discount, scale, weight, *options):
     order, lower = _segments.label_order(gain, ptr)
-    return _lambda_losses.lambda_loss(
+    return _pair_losses.lambda_loss(
         s, ptr, kind, gain, discount, scale, weight, order, lower, *options
     )
 
@@ -607,7 +607,7 @@ def lambda_reference(kind, gain, discount, s, weight, sigma, truncation, damping
     )
 
 
-@pytest.mark.parametrize("kind", _lambda_losses.KINDS)
+@pytest.mark.parametrize("kind", _pair_losses.KINDS)
 @settings(max_examples=40, deadline=None)
 @given(
     data=ragged_queries(max_size=14),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from skrank._core import _lambda_losses, _one_pass, _pair_losses, _segments
+from skrank._core import _one_pass, _pair_losses, _segments
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "weighted"])
@@ -103,7 +103,7 @@ def test_neighbours_of_a_document_beside_equal_ones(place):
     scores[0] = {"first": 1.0, "middle": 0.5, "last": -2.0}[place]
     y = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     by_rank = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
-    values, gradient, hessian = _lambda_losses.neighbour_pairs(
+    values, gradient, hessian = _pair_losses.neighbour_pairs(
         scores,
         np.array([0, 5], dtype=np.intp),
         y,
@@ -136,6 +136,6 @@ def test_logistic_noise(n):
     bits[:, :3] = np.array([0, 2**32 - 1, 2**31], dtype=np.uint32)[:n]
     u = (bits + 0.5) / 2.0**32
     expected = 0.5 * np.log(u / (1.0 - u))
-    found = _lambda_losses.logistic_noise(bits, 0.5, 1)
+    found = _pair_losses.logistic_noise(bits, 0.5, 1)
     np.testing.assert_allclose(found, expected, rtol=1e-15)
-    np.testing.assert_array_equal(found, _lambda_losses.logistic_noise(bits, 0.5, 2))
+    np.testing.assert_array_equal(found, _pair_losses.logistic_noise(bits, 0.5, 2))
