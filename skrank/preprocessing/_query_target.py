@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import checked_rows
+from skrank._core._finite import NotFiniteError, checked_rows, quiet, unsafe_range
 from skrank._core._levels import (
     FROM_DTYPE,
     CategoricalFeatures,
@@ -145,8 +145,8 @@ class QueryTargetEncoder(
         Raises
         ------
         ValueError
-            If a parameter is not accepted, X, y or groups are malformed, or the queries
-            are not known.
+            If a parameter is not accepted, X, y or groups are malformed, sums of grades
+            overflow, or the queries are not known.
         """
         self._learn(X, y, groups, "fit")
         return self
@@ -173,6 +173,11 @@ class QueryTargetEncoder(
         -------
         data frame or ndarray of shape (n_documents, n_features)
             Rows to train a ranker on.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
         """
         rows, order, sums = self._learn(X, y, groups, "fit_transform")
         place = np.empty(len(order), dtype=np.intp)
@@ -292,7 +297,14 @@ def _relative_grades(grades, queries, sizes) -> np.ndarray:
     # Rounding depends on the order of summands, which here is that of their size.
     order = np.lexsort((grades, queries))
     starts = np.cumsum(sizes) - sizes
-    return grades - (np.add.reduceat(grades[order], starts) / sizes)[queries]
+    with quiet():
+        relative = grades - (np.add.reduceat(grades[order], starts) / sizes)[queries]
+        # No sum of some of them is larger in size than this one.
+        finite = np.isfinite(np.abs(relative).sum())
+    if not finite:
+        why = unsafe_range("y", grades)
+        raise NotFiniteError(f"sums of relative grades are not finite: {why}")
+    return relative
 
 
 class _SumsOfLevels:

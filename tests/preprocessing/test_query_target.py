@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
+from skrank.exceptions import NotFiniteError
 from skrank.export import load_model, save_model
 from skrank.metrics import make_ranking_scorer, ndcg_score
 from skrank.model_selection import QueryKFold
@@ -211,6 +212,27 @@ def test_bad_input_is_named():
         QueryTargetEncoder([1]).fit(X, y, groups).transform(X[:, :1])
     with pytest.raises(ValueError, match="could not convert string to float"):
         QueryTargetEncoder([0]).fit(X, y, groups)
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+@pytest.mark.parametrize(
+    "groups",
+    [[1, 1, 1, 1], [1, 1, 2, 2], [1, 1, 1, 2]],
+    ids=["the sum of a query", "the sum of a level", "a difference"],
+)
+def test_grades_beyond_what_sums_can_hold_are_refused(method, groups):
+    X = np.array([["a"], ["b"], ["a"], ["b"]], dtype=object)
+    encoder = QueryTargetEncoder([0], random_state=0)
+    message = r"y must hold numbers of at most 5\.6e\+102 in size.*found 1.7e\+308"
+    with pytest.raises(NotFiniteError, match=message):
+        getattr(encoder, method)(X, [1.7e308, 0, 1.7e308, 0], groups=groups)
+
+
+def test_large_grades_whose_sums_are_finite_are_encoded():
+    X = np.array([["a"], ["b"], ["a"], ["b"]], dtype=object)
+    encoder = QueryTargetEncoder([0], smooth=0.0, random_state=0)
+    encoder.fit(X, [1e200, 0, 1e200, 0], groups=[1, 1, 2, 2])
+    np.testing.assert_allclose(encoder.encodings_[0][:2], [5e199, -5e199])
 
 
 FAILED = {
