@@ -73,9 +73,10 @@ class Offers:
     Attributes
     ----------
     places : ndarray of shape (n_offers, size), dtype intp
-        Places of the documents of each offer.
+        Places of the documents of each offer; sets that overlap can be a view of fewer
+        numbers.
     values : ndarray of shape (n_offers,)
-        How informative each offer is.
+        How informative each offer is; NaN where a set may not be offered.
     """
 
     places: np.ndarray
@@ -200,20 +201,22 @@ class BaseActiveSelector(Parameters, BaseEstimator):
 
     def _of_documents(self, pool, offers, n) -> np.ndarray:
         """Return the documents of the best offers, none of them twice."""
-        order = np.argsort(-offers.values, kind="stable")
-        places = offers.places[order]
+        order = np.argsort(-offers.values, kind="stable")  # NaN comes last
+        order = order[: np.count_nonzero(~np.isnan(offers.values))]
         # What no offer contains comes last, in the order of the rows.
-        rest = np.setdiff1d(pool.open, places)
-        if places.shape[1] == 1:
+        if offers.places.shape[1] == 1:
+            places = offers.places[order]
+            rest = np.setdiff1d(pool.open, places)
             return self._within_limit(pool, np.append(places, rest), n)
         taken = np.zeros(pool.index.n_documents, dtype=bool)
         chosen: list[int] = []
-        for offer in places.tolist():
+        for number in order.tolist():
             if len(chosen) >= n:
                 break
+            offer = offers.places[number]
             if not taken[offer].any():
                 taken[offer] = True
-                chosen += offer
+                chosen += offer.tolist()
         rest = pool.open[~taken[pool.open]]
         return self._within_limit(pool, np.append(chosen, rest).astype(np.intp), n)
 
@@ -238,8 +241,9 @@ class BaseActiveSelector(Parameters, BaseEstimator):
                 "n must be at most the number of queries with documents that are not "
                 f"judged, {len(left)}; got {n}"
             )
-        codes = pool.codes[offers.places[:, 0]]
-        sums = np.bincount(codes, offers.values, minlength=n_queries)
+        offered = ~np.isnan(offers.values)
+        codes = pool.codes[offers.places[offered, 0]]
+        sums = np.bincount(codes, offers.values[offered], minlength=n_queries)
         count = np.bincount(codes, minlength=n_queries)
         values = np.full(n_queries, -np.inf)
         values[count > 0] = sums[count > 0] / count[count > 0]

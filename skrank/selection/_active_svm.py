@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from skrank._core._parameters import Interval
 from skrank.selection._active_base import BaseActiveSelector, Offers
@@ -23,7 +24,8 @@ class SVMSelectiveSampling(BaseActiveSelector):
     Scores of different queries are compared as they are: the margin of a linear ranker
     is the same for all.
 
-    Complexity: O(n log m + n s) for n documents, m in a query, after they are scored.
+    Complexity: O(n log m + n s) for n documents, m in a query, after they are scored;
+    memory O(n).
 
     Parameters
     ----------
@@ -59,11 +61,16 @@ class SVMSelectiveSampling(BaseActiveSelector):
         scores, places = pool.scores(), pool.open
         order = places[np.lexsort((scores[places], pool.codes[places]))]
         last = self.size - 1
-        firsts = np.arange(max(0, len(order) - last))
-        codes = pool.codes[order]
-        firsts = firsts[codes[firsts] == codes[firsts + last]]
-        members = order[firsts[:, None] + np.arange(self.size)]
-        # Of s sorted numbers, number t is above t others and below s - 1 - t.
-        signs = 2.0 * np.arange(self.size) - last
-        sums = scores[members] @ signs
-        return Offers(members, -sums)
+        n_sets = len(order) - last
+        if n_sets <= 0:
+            return Offers(np.empty((0, self.size), dtype=np.intp), np.empty(0))
+        scores, codes = scores[order], pool.codes[order]
+        sums = np.zeros(n_sets)
+        # Of s sorted numbers, number t is above t others and below s - 1 - t. All sets
+        # at once, for a table of their members would take s times the memory.
+        for t in range(self.size // 2):
+            gaps = scores[last - t : last - t + n_sets] - scores[t : t + n_sets]
+            sums += (last - 2 * t) * gaps
+        of_one_query = codes[:n_sets] == codes[last:]
+        members = sliding_window_view(order, self.size)
+        return Offers(members, np.where(of_one_query, -sums, np.nan))

@@ -1,5 +1,6 @@
 """Selectors of documents to judge, against loops over pairs, sets and outcomes."""
 
+import tracemalloc
 from functools import partial
 from itertools import combinations
 
@@ -173,6 +174,43 @@ def test_sets_share_no_document_and_single_documents_come_last():
     assert sorted(rows[:2]) in ([1, 2], [2, 3])
     assert len(set(rows)) == 6
     assert rows[-1] == 5  # of a query of its own
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_sets_of_any_size_are_taken_in_the_order_of_their_spread(size):
+    rng = np.random.default_rng(size)
+    X, groups = rng.normal(size=(300, 1)), rng.integers(0, 3, 300)
+    ranker = Ridge(alpha=0.0, fit_intercept=False).fit(X, X[:, 0])
+    scores = ranker.predict(X)
+    sets = []
+    for q in range(3):
+        rows = np.flatnonzero(groups == q)
+        rows = rows[np.argsort(scores[rows])]
+        for first in range(len(rows) - size + 1):
+            members = rows[first : first + size]
+            gaps = scores[members][:, None] - scores[members]
+            sets.append((np.abs(gaps).sum(), members.tolist()))
+    expected: list[int] = []
+    for _, members in sorted(sets):
+        if not set(members) & set(expected):
+            expected += members
+    n = len(expected) // 2
+    rows = SVMSelectiveSampling(size=size).select(ranker, X, groups, n)
+    assert rows.tolist() == expected[:n]
+
+
+def test_large_sets_take_no_table_of_their_members():
+    X = np.random.default_rng(0).normal(size=(20_000, 1))
+    ranker = Ridge(alpha=0.0, fit_intercept=False).fit(X, X[:, 0])
+    selector, groups = SVMSelectiveSampling(size=1000), np.zeros(len(X))
+    tracemalloc.start()
+    try:
+        rows = selector.select(ranker, X, groups, n=10_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(set(rows)) == 10_000
+    assert peak < 10e6  # a table of the members of all sets has 152 megabytes
 
 
 # Expected change of the hypothesis.
