@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from skrank._core._messages import shown
+from skrank._core._sparse import is_mapping
 from skrank.metrics import BaseMeasure, get_measure
 
 #: Name of the training queries among the sets that are measured.
@@ -73,7 +74,7 @@ def validation_sets(given: Mapping[str, Any]) -> list[ValidationSet]:
         If a name is no string.
     """
     X = given["X_val"]
-    if isinstance(X, Mapping):
+    if is_mapping(X):
         _check_names(X)
         places = {name: f"[{name!r}]" for name in X}
         taken = {name: _of_names(name, value, X) for name, value in given.items()}
@@ -93,7 +94,7 @@ def validation_sets(given: Mapping[str, Any]) -> list[ValidationSet]:
 def _require_one_set(name, value) -> None:
     """Refuse several sets in another argument than X_val, which holds one."""
     entries = value if isinstance(value, list | tuple) else []
-    if isinstance(value, Mapping) or any(
+    if is_mapping(value) or any(
         isinstance(entry, list | tuple) or np.ndim(entry) for entry in entries[:1]
     ):
         if name == "X_val":
@@ -139,8 +140,8 @@ def _of_names(name, value, X) -> list[Any]:
     """Return the entries of a mapping in the order of X_val; None stands for none."""
     if value is None:
         return [None] * len(X)
-    if not isinstance(value, Mapping) or set(value) != set(X):
-        found = shown(list(value)) if isinstance(value, Mapping) else shown(value)
+    if not is_mapping(value) or set(value) != set(X):
+        found = shown(list(value)) if is_mapping(value) else shown(value)
         raise ValueError(
             f"{name} must be a mapping with the names of X_val, {shown(list(X))}, got "
             f"{found}"

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skrank._validation_sets import validation_sets
 from skrank.datasets import make_ranking
@@ -322,6 +323,27 @@ def test_what_holds_no_tables_is_one_set(X_val, y_val):
     ((name, place, arguments),) = validation_sets(given)
     assert (name, place) == ("validation", "")
     assert all(arguments[key] is given[key] for key in given)
+
+
+@pytest.mark.parametrize("kind", [sparse.dok_matrix, sparse.dok_array])
+def test_rows_in_a_dictionary_of_keys_are_one_table(kind, parts):
+    (X, y, groups), (X_val, y_val, groups_val), _ = parts
+    given = {"y_val": y_val, "groups_val": groups_val}
+    nested = NestedRanker(
+        Pipeline([("scale", MaxAbsScaler()), ("rank", RANKERS["trees"])]), depths=(3,)
+    )
+    for ranker in (RANKERS["trees"], nested):
+        found = [
+            clone(ranker)
+            .fit(X, y, groups, X_val=table, **given)
+            .predict(X, groups=groups)
+            for table in (sparse.csr_array(X_val), kind(X_val))
+        ]
+        np.testing.assert_array_equal(*found)
+    with pytest.raises(TypeError, match="y_val: Sparse data was passed"):
+        RANKERS["trees"].fit(
+            X, y, groups, X_val=X_val, **given | {"y_val": kind(y_val[:, None])}
+        )
 
 
 @pytest.mark.parametrize("table", [A, A.tolist(), list(A), sparse.csr_array(A)])

@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_objec
 
 from skrank._core._finite import NotFiniteError
 from skrank._core._messages import shown
+from skrank._core._sparse import is_mapping
 from skrank._core._threads import others_after_fork
 from skrank._core._validation import as_numbers, n_rows
 
@@ -149,7 +150,7 @@ def protected(estimator, values: Any) -> Any:
     """
     if type(estimator).__module__.startswith("skrank."):
         return values
-    if isinstance(values, Mapping):
+    if is_mapping(values):
         return {name: protected(estimator, each) for name, each in values.items()}
     if isinstance(values, np.ndarray):
         view = values.view()
@@ -246,7 +247,7 @@ def _fit(model, X, y, given, held_out) -> Any:
         head = model[:-1]
         X = _call(head, "fit_transform", X, y, **_groups_for(head, "fit", given))
         X_val, groups_val = held_out["X_val"], held_out.get("groups_val")
-        if isinstance(X_val, Mapping):  # several sets, by their names
+        if is_mapping(X_val):  # several sets, by their names
             groups_of = groups_val or {}
             X_val = {
                 name: _transformed(head, rows, groups_of.get(name))

@@ -1,10 +1,18 @@
 """Rows in sparse form, as compiled code takes them, and with other columns."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy import sparse
+
+
+def is_mapping(value: Any) -> TypeGuard[Mapping]:
+    """Return whether a value is a mapping of names, unlike a DOK matrix.
+
+    SciPy derives these from dict, so that they are mappings of places to numbers, too.
+    """
+    return isinstance(value, Mapping) and not sparse.issparse(value)
 
 
 def canonical_csr(X: Any) -> Any:

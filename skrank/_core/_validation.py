@@ -25,6 +25,7 @@ from skrank._core._messages import shown, words_of
 from skrank._core._missing import of_polars, refuse_mask, unmasked, where_missing
 from skrank._core._numbers import as_numbers
 from skrank._core._parameters import InvalidParameterError, _rule, accepted_by
+from skrank._core._sparse import is_mapping
 
 QID_LEVEL = "qid"
 
@@ -222,7 +223,7 @@ def n_rows(array: Any, name: str = "X") -> int:
     TypeError
         If the argument has no rows.
     """
-    if not isinstance(array, str | bytes | Mapping | Set | type):
+    if not (isinstance(array, str | bytes | Set | type) or is_mapping(array)):
         shape = getattr(array, "shape", None)
         if shape is None and hasattr(array, "__array__"):
             shape = np.shape(array)
@@ -675,7 +676,13 @@ def check_scores(
     ------
     ValueError
         If a score is NaN or the length differs.
+    TypeError
+        If scores are a sparse matrix.
     """
+    if sparse.issparse(y_score):
+        raise TypeError(
+            f"{name} must hold numeric scores in an array, got a sparse matrix"
+        )
     with naming(name):
         scores = as_numbers(
             column_or_1d(unmasked(of_polars(y_score))), name, "numeric scores"

@@ -22,6 +22,7 @@ from skrank._core._missing import is_missing
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._queries import Grouped, QueryIndex, rows_of_queries
 from skrank._core._segments import places_of_order
+from skrank._core._sparse import is_mapping
 from skrank._core._validation import (
     as_ids,
     as_numbers,
@@ -384,7 +385,7 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
     if isinstance(runs, Run):
         raise TypeError(f"{name} must be several runs, got one Run; put it into a list")
     names = None
-    if isinstance(runs, Mapping):
+    if is_mapping(runs):
         names, runs = [str(name) for name in runs], list(runs.values())
     if isinstance(runs, Iterator):
         raise TypeError(
@@ -393,7 +394,7 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
         )
     if not isinstance(runs, list | tuple) or not any(map(_is_run, runs)):
         is_sequence = isinstance(runs, list | tuple)
-        holds_mapping = is_sequence and any(isinstance(run, Mapping) for run in runs)
+        holds_mapping = is_sequence and any(is_mapping(run) for run in runs)
         if names is not None or holds_mapping or (is_sequence and not len(runs)):
             found = shown(runs[0]) if runs else "none"
             raise TypeError(
@@ -417,7 +418,7 @@ def _is_run(run) -> bool:
     if isinstance(run, Run):
         return True
     # A mapping whose values are numbers is one query of a run, not a run.
-    return isinstance(run, Mapping) and all(
+    return is_mapping(run) and all(
         isinstance(value, Mapping) for value in list(run.values())[:1]
     )
 

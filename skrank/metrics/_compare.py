@@ -12,6 +12,7 @@ from skrank._core._inner import scores_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, NThreads, PositiveInt, Seed
 from skrank._core._queries import QueryIndex
+from skrank._core._sparse import is_mapping
 from skrank._core._validation import (
     check_options,
     check_scores,
@@ -192,7 +193,7 @@ def check_names_of_runs(runs: Any, reference: str | None, what: str) -> None:
     ValueError
         If it is no dict, or empty, or names repeat or do not hold the reference.
     """
-    if not isinstance(runs, Mapping) or not runs:
+    if not is_mapping(runs) or not runs:
         raise ValueError(
             f"runs must be a dict of names to {what} with at least one entry, got "
             f"{shown(runs)}"

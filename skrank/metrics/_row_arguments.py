@@ -12,6 +12,7 @@ import numpy as np
 
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
+from skrank._core._sparse import is_mapping
 
 if TYPE_CHECKING:
     from skrank.metrics._base import BaseMeasure
@@ -47,7 +48,7 @@ def check_row_arguments(
     """
     if given is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(k, str) for k in given):
+    if not is_mapping(given) or not all(isinstance(k, str) for k in given):
         raise TypeError(
             "row_arguments must be a dict of names to arrays with one entry per row, "
             f"got {shown(given)}"

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shown
+from skrank._core._sparse import is_mapping
 from skrank._core._validation import as_numbers, check_options
 from skrank.metrics._by_index import by_index
 
@@ -16,7 +17,7 @@ _VALUES_AT_ONCE = 2**18
 
 def _score_matrix(scores):
     """Names of the algorithms, and their scores as (n_algorithms, n_datasets)."""
-    if isinstance(scores, Mapping):
+    if is_mapping(scores):
         names = list(scores)
         rows = {name: as_numbers(row, "scores") for name, row in scores.items()}
         if any(row.ndim != 1 for row in rows.values()):

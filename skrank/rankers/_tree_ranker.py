@@ -21,6 +21,7 @@ from skrank._core._levels import (
 )
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
+from skrank._core._sparse import is_mapping
 from skrank._core._tables import refuse_series
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import as_numbers, check_sparse, naming
@@ -132,7 +133,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
         given = self.monotonic_cst
         if given is None:
             return np.zeros(d, dtype=np.int8)
-        if isinstance(given, Mapping):
+        if is_mapping(given):
             constraints = np.zeros(d)
             names = getattr(self, "feature_names_in_", ())
             for feature, sign in given.items():

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
+from skrank._core._sparse import is_mapping
 from skrank.text._base import BaseTextModel
 from skrank.text._features import LetorFeatures
 from skrank.text._index import Frame, InvertedIndex
@@ -194,7 +195,7 @@ class PairFeatures(Parameters, TransformerMixin, FittedToIndex):
         """Return the columns of X by name."""
         if is_frame(X):
             return columns_of(X, "X")
-        if isinstance(X, Mapping):
+        if is_mapping(X):
             return dict(X)
         raise TypeError(
             "X must be a data frame or a mapping of names to columns of text, got "

@@ -1,7 +1,7 @@
 """What a ranker would reach, told from the clicks on the rankings of another one."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from skrank._core._inner import scores_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, Parameters, PositiveInt, Seed
 from skrank._core._segments import segment_sum
+from skrank._core._sparse import is_mapping
 from skrank._core._validation import (
     as_numbers,
     calling,
@@ -247,7 +248,7 @@ class CounterfactualEvaluator(Parameters, BaseEstimator):
         self._check_parameters()
         check_arguments(CounterfactualEvaluator.evaluate, missing=missing)
         documents = Documents(groups, docids)
-        runs = runs if isinstance(runs, Mapping) else {"ranker": runs}
+        runs = runs if is_mapping(runs) else {"ranker": runs}
         check_names_of_runs(runs, None, "scores or fitted rankers")
         predicted = _relevance(relevance, X, documents)
         if predicted is None and self.estimator in ("dm", "dr"):

@@ -1,7 +1,6 @@
 """Whole lists that a policy has drawn: their probabilities, and those of others."""
 
 import warnings
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, Interval, PositiveInt, Seed
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._segments import segment_ranks, segment_softmax
+from skrank._core._sparse import is_mapping
 from skrank._core._validation import (
     as_ids,
     as_numbers,
@@ -340,7 +340,7 @@ def evaluate_lists(
             "logged must be finite: lists that were shown had some probability; entry "
             f"{int(np.argmin(logged))} has -inf"
         )
-    runs = runs if isinstance(runs, Mapping) else {"policy": runs}
+    runs = runs if is_mapping(runs) else {"policy": runs}
     check_names_of_runs(runs, None, "log-probabilities")
     if (np.abs(rewards) > LARGEST).any():
         raise ValueError(

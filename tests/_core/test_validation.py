@@ -18,10 +18,13 @@ from skrank._core._validation import (
     check_scores,
     check_sparse,
     check_weights,
+    n_rows,
     resolve_groups,
 )
+from skrank.aggregation import join_runs
+from skrank.metrics import winning_number
 from skrank.model_selection import QuerySubsample
-from skrank.rankers import RankSVM
+from skrank.rankers import MART, RankSVM
 
 
 def test_group_sizes_get_a_hint():
@@ -332,3 +335,19 @@ def test_ragged_groups_and_integers_beyond_doubles():
         check_groups([[1], [2, 3]], 2)
     with pytest.raises(ValueError, match=r"X must hold numbers of at most 1\.8e308"):
         RankSVM().fit([[10**400], [1]], [0, 1], [0, 0])
+
+
+@pytest.mark.parametrize("kind", [sparse.dok_matrix, sparse.dok_array])
+def test_a_dictionary_of_keys_is_a_table_and_no_mapping_of_names(kind):
+    X = kind(np.eye(6, 2))
+    assert n_rows(X) == 6
+    with pytest.raises(TypeError, match="X must have one row per document"):
+        n_rows({"a": 1})
+    with pytest.raises(TypeError, match="scores in an array, got a sparse matrix"):
+        check_scores(X, 6)
+    with pytest.raises(TypeError, match="monotonic_cst must hold numbers in an array"):
+        MART(monotonic_cst=X).fit(np.eye(6, 2), [0, 1] * 3, [0, 0, 0, 1, 1, 1])
+    with pytest.raises(TypeError, match=r"scores must hold .* got a sparse matrix"):
+        winning_number(X)
+    with pytest.raises(TypeError, match=r"runs must hold .* got a sparse matrix"):
+        join_runs(X, groups=[0] * 6)

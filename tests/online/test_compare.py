@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 from skrank.click import SimulatedUser
 from skrank.datasets import make_ranking
@@ -129,6 +129,8 @@ def test_seeds_threads_and_the_order_of_rows(method):
 def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match="runs must be at least two, got 1"):
         compare_interleaved({"a": Y}, Y, GROUPS)
+    with pytest.raises(ValueError, match="runs must be a dict of names to scores"):
+        compare_interleaved(sparse.dok_matrix((len(Y), 2)), Y, GROUPS)
     with pytest.raises(ValueError, match="takes 2 rankings, got 3"):
         compare_interleaved(RUNS, Y, GROUPS, method=ProbabilisticInterleaving())
     with pytest.raises(ValueError, match="method must be"):

@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import dok_matrix
 from scipy.special import logsumexp
 
 from skrank.click import Sessions
@@ -205,13 +206,14 @@ def test_standard_errors_are_those_of_the_mean():
         ({"logged": [0.0, -np.inf]}, "logged must be finite.*entry 1"),
         ({"runs": {"a": [np.nan, 0.0]}}, r"runs\['a'\] must hold one natural"),
         ({"runs": {}}, "runs must be a dict"),
+        ({"runs": dok_matrix((2, 1))}, r"runs\['policy'\] must hold log-probabilities"),
         ({"max_weight": 0.0}, "max_weight must be"),
         ({"groups": ["a"]}, "groups"),
     ],
 )
 def test_bad_arguments_are_refused(given, message):
     arguments = {"rewards": [1, 0], "logged": [-1.0, -2.0], "runs": [-2.0, -1.0]}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         evaluate_lists(**arguments | given)
 
 
