@@ -459,7 +459,7 @@ def check_ptr(
     ValueError
         If the numbers do not ascend from 0 to the number of rows.
     """
-    pointers = np.asarray(ptr) if _is_rows(ptr) else np.zeros(())
+    pointers = np.asarray(unmasked(ptr)) if _is_rows(ptr) else np.zeros(())
     fits = pointers.ndim == 1 and len(pointers) > 0 and pointers.dtype.kind in "iu"
     if fits:
         pointers = np.ascontiguousarray(pointers, dtype=np.intp)

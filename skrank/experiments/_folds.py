@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from skrank._core._messages import shortened, shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import Interval, Seed
 from skrank._core._queries import take_rows
 from skrank._core._validation import (
@@ -133,7 +134,7 @@ def make_folds(
     ids = resolve_groups(groups, y, X, n_samples=n_samples, caller="make_folds")
     if not hasattr(X, "iloc") and not sparse.issparse(X):
         with naming("X"):
-            X = np.asarray(X)
+            X = np.asarray(unmasked(X))
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(f"X must have two dimensions, got shape {X.shape}")
     names = None

@@ -255,7 +255,7 @@ class BaseLoss(Parameters, BaseEstimator):
             Scores; higher is better.
         """
         with naming("raw"):
-            return np.asarray(raw)
+            return np.asarray(unmasked(raw))
 
 
 def finite_evaluation(function):

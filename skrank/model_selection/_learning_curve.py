@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from skrank._core._inner import check_scores_documents
 from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import NThreads, Seed
 from skrank._core._threads import jobs_for
 from skrank._core._validation import (
@@ -49,7 +50,7 @@ class QueryLearningCurve(NamedTuple):
 def _numbers_of_queries(train_sizes: npt.ArrayLike, n_available: int) -> np.ndarray:
     """Return the numbers of queries that shares or numbers ask for."""
     sizes = []
-    given: list[Any] = np.unique(np.asarray(train_sizes)).tolist()
+    given: list[Any] = np.unique(np.asarray(unmasked(train_sizes))).tolist()
     if not given:
         raise ValueError("train_sizes must hold at least one size, got none")
     for size in given:

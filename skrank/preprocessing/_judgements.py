@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
+from skrank._core._missing import refuse_mask, unmasked
 from skrank._core._parameters import Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
@@ -120,7 +121,7 @@ def order_to_grades(
     array([1., 2., 0., 0.])
     """
     with naming("order"):
-        positions = column_or_1d(order)
+        positions = column_or_1d(unmasked(order))
         if np.asarray(positions).dtype.kind not in "biuf":
             positions = as_numbers(positions, "order", "positions")
     groups = resolve_groups(
@@ -264,6 +265,7 @@ def _check_pairs(
     groups = check_groups(ids, len(ids))
     if len(groups) == 0:
         raise ValueError("groups must hold the query of at least one row, got none")
+    refuse_mask(pairs, "pairs", "pair of row numbers")
     with naming("pairs"):
         pairs = np.asarray(pairs)
     if pairs.size == 0:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from skrank._core._messages import shown
+from skrank._core._missing import refuse_mask
 from skrank._core._parameters import Interval
 from skrank.text._link_graph import as_graph
 from skrank.text._page_rank import BasePageRank, Links
@@ -131,6 +132,7 @@ def _power_of_two(largest: float) -> float:
 
 
 def _whole_numbers(given: Any, n_nodes: int, name: str) -> np.ndarray:
+    refuse_mask(given, name, "whole number")
     try:
         numbers = np.asarray(given)
     except ValueError:  # lists of different lengths

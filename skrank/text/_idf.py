@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import Interval
 from skrank._core._validation import check_arguments
 
@@ -73,7 +74,7 @@ def inverse_document_frequency(
         inverse_document_frequency, n_documents=n_documents, variant=variant
     )
     try:
-        frequency = np.asarray(document_frequency)
+        frequency = np.asarray(unmasked(document_frequency))
         numeric = frequency.dtype.kind in "biuf"
     except ValueError:  # lists of different lengths
         numeric = False

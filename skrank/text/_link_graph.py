@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._reading import Source
 from skrank._core._validation import check_arguments
@@ -322,6 +323,7 @@ def transitions(matrix: Any) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def _checked_matrix(given: Any) -> Any:
+    given = unmasked(given)
     try:
         # Some versions of SciPy take a single number for a matrix.
         matrix: Any = sparse.csr_array(given) if np.ndim(given) != 0 else None
@@ -341,7 +343,10 @@ def _checked_matrix(given: Any) -> Any:
     matrix = sparse.csr_array(matrix, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     if not (np.isfinite(matrix.data).all() and (matrix.data >= 0).all()):
-        raise ValueError("links must be a matrix of finite weights >= 0")
+        bad = matrix.data[~(np.isfinite(matrix.data) & (matrix.data >= 0))]
+        raise ValueError(
+            f"links must be a matrix of finite weights >= 0, found {bad[0]:g}"
+        )
     matrix.eliminate_zeros()
     return matrix
 

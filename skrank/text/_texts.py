@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shown
+from skrank._core._missing import refuse_mask
 
 Queries = Iterable[str | Mapping[str, float]]
 
@@ -188,6 +189,7 @@ def check_numbers(
     ValueError
         If they are no integers from 0 to ``bound - 1`` in one dimension.
     """
+    refuse_mask(numbers, name, "number")
     try:
         found = np.asarray(numbers)
     except ValueError:  # lists of different lengths

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from skrank._core._exact import beyond_floats
 from skrank._core._levels import categorical_mask, column_of, places_of_numbers
 from skrank._core._messages import shown
+from skrank._core._missing import unmasked
 from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
 from skrank._core._queries import take_rows
 from skrank._core._sparse import canonical_csr, csr_parts, with_sparse_columns
@@ -436,6 +437,7 @@ def _as_rows(X: Any) -> Any:
         if 0 in X.shape:
             raise ValueError(f"X must have rows and features, got shape {X.shape}")
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = unmasked(X)
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
         X = as_numbers(X, "X")
     if X.ndim != 2 or 0 in X.shape:

@@ -10,14 +10,24 @@ from skrank._core._validation import (
     as_numbers,
     check_grades,
     check_groups,
+    check_ptr,
     check_scores,
     check_weights,
 )
 from skrank._rows import check_pairs
 from skrank.datasets import make_ranking
+from skrank.experiments import make_folds
+from skrank.losses import LogLoss
 from skrank.metrics import bpref_score, make_ranking_scorer, ndcg_score
-from skrank.preprocessing import QueryStandardScaler
+from skrank.model_selection import query_learning_curve
+from skrank.preprocessing import (
+    QueryStandardScaler,
+    order_to_grades,
+    preferences_to_grades,
+)
 from skrank.rankers import MART, MultipleHyperplaneRanker, NestedRanker, RankSVM
+from skrank.text import inverse_document_frequency
+from skrank.text._texts import check_numbers
 
 
 def test_what_is_missing():
@@ -216,3 +226,32 @@ def test_objects_that_are_no_numbers_are_named(kind, value, ranker):
         where = r"X must hold numbers, got .* in row 0 of column 0: .*(float|element)"
     with pytest.raises((TypeError, ValueError), match=f"^{where}"):
         ranker.fit(rows, Y, GROUPS)
+
+
+def test_whole_numbers_beneath_a_mask_are_not_read():
+    def masked(values):
+        mask = np.zeros(np.shape(values), dtype=bool)
+        mask.flat[-1] = True
+        return np.ma.masked_array(values, mask=mask)
+
+    with pytest.raises(ValueError, match="ptr must hold whole numbers that ascend"):
+        check_ptr(masked([0, 2, 4]))
+    with pytest.raises(ValueError, match="order must hold the positions 1 to 2"):
+        order_to_grades(masked([1, 2]), [0, 0])
+    with pytest.raises(ValueError, match="pairs must hold one pair of row numbers per"):
+        preferences_to_grades(masked([[0, 1], [1, 2]]), [0, 0, 0])
+    with pytest.raises(ValueError, match="document_frequency must hold numbers from 0"):
+        inverse_document_frequency(masked([1, 2]), 3)
+    with pytest.raises(ValueError, match="query_of must hold one number per row; row"):
+        check_numbers(masked([0, 1]), 2, "query_of", "queries")
+    X, y, groups = make_ranking(n_queries=5, n_features=3, n_informative=2)
+    with pytest.raises(ValueError, match="train_sizes must hold shares"):
+        query_learning_curve(
+            RankSVM(),
+            X,
+            pd.Series(y, pd.Index(groups, name="qid")),
+            train_sizes=masked([2, 3]),
+        )
+    assert np.isnan(LogLoss().to_scores(masked([0.5, 1.0]))[1])
+    train = make_folds(masked(X), y, groups, n_splits=5)[0].train
+    assert type(train.X) is np.ndarray

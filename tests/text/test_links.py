@@ -1,5 +1,6 @@
 """PageRank and its relatives: published values, linear systems and limits."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from skrank import text
 from skrank.export import load_model, save_model
 from skrank.text import (
     HITS,
+    HostRank,
     LinkGraph,
     PageRank,
     TopicalHITS,
@@ -18,6 +21,7 @@ from skrank.text import (
     TrustRank,
     _link_graph,
 )
+from skrank.text._page_rank import BaseLinkModel
 
 # Figure 1.3 of [Liu2011]: seven pages, numbered from 1, and the pages they link to.
 FIGURE = {
@@ -261,12 +265,35 @@ def _listed(value) -> Any:
     return list(value) if isinstance(value, str) else value
 
 
+MASKED = np.ma.masked_array([[0, 1], [1, 0]], mask=[[0, 0], [1, 0]])
+
+
+def test_no_model_reads_links_beneath_a_mask():
+    models = {
+        name: cls()
+        for name in text.__all__
+        if inspect.isclass(cls := getattr(text, name))
+        and issubclass(cls, BaseLinkModel)
+        and not inspect.isabstract(cls)
+    }
+    assert len(models) >= 7
+    besides: dict[str, Any] = {"PageRank": (), "HITS": (), "HostRank": ([0, 1],)}
+    for name, model in models.items():
+        with pytest.raises(ValueError, match=r"links must be .* found nan"):
+            model.fit(MASKED, *besides.get(name, (np.eye(2),)))
+    with pytest.raises(ValueError, match=r"sources must hold one number .* row 1 is"):
+        LinkGraph.from_edges(np.ma.masked_array([0, 1], mask=[0, 1]), [1, 0])
+    with pytest.raises(ValueError, match="hosts must hold one whole number per row"):
+        HostRank().fit(np.eye(2), np.ma.masked_array([0, 1], mask=[0, 1]))
+
+
 @pytest.mark.parametrize(
     ("links", "error", "message"),
     [
         (np.ones((2, 3)), ValueError, r"square matrix.*\(2, 3\)"),
         ([[0, -1], [0, 0]], ValueError, "finite weights >= 0"),
         ([[0, np.nan], [0, 0]], ValueError, "finite weights >= 0"),
+        (MASKED, ValueError, "finite weights >= 0, found nan"),
         ("links", TypeError, "links must be"),
     ],
 )

@@ -205,6 +205,17 @@ def test_bad_parameters(params, message):
         BinMapper(**params).fit(X)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_what_a_mask_hides_is_missing(dtype):
+    values = np.array([[1], [900], [2], [4]], dtype=dtype)
+    X = np.ma.masked_array(values, mask=values == 900)
+    plain = np.where(values == 900, np.nan, values)
+    masked, missing = BinMapper().fit(X), BinMapper().fit(plain)
+    np.testing.assert_array_equal(masked.cuts_, missing.cuts_)
+    np.testing.assert_array_equal(masked.transform(X), missing.transform(plain))
+    np.testing.assert_array_equal(masked.encode(X), plain)
+
+
 def test_bad_rows(rng):
     mapper = BinMapper().fit(rng.normal(size=(5, 3)))
     for method in (mapper.transform, mapper.encode):
