@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._exact import beyond_floats
 from skrank._core._levels import categorical_mask, column_of, places_of_numbers
@@ -226,6 +227,7 @@ class BinMapper(Parameters, BaseEstimator):
     @property
     def thresholds_(self) -> np.ndarray:
         """Thresholds of each feature, (n_features, 255), followed by infinity."""
+        check_is_fitted(self, "n_bins_")
         n_cuts = self._n_cuts
         table = np.full((len(n_cuts), _N_THRESHOLDS), np.inf, dtype=self.cuts_.dtype)
         table[np.arange(_N_THRESHOLDS) < n_cuts[:, None]] = self.cuts_
@@ -281,6 +283,8 @@ class BinMapper(Parameters, BaseEstimator):
         ValueError
             If X has another number of features than in `fit`, or ``order`` does not
             hold each row once.
+        NotFittedError
+            If `fit` has not been called.
         """
         check_arguments(BinMapper.transform, n_threads=n_threads)
         X = self._known_features(X)
@@ -350,6 +354,7 @@ class BinMapper(Parameters, BaseEstimator):
         return np.where(places < 0, np.nan, places)
 
     def _known_features(self, X: npt.ArrayLike) -> Any:
+        check_is_fitted(self, "n_bins_")
         X, d = _as_rows(X), len(self.n_bins_)
         if X.shape[1] != d:
             raise ValueError(f"X must have {d} features, got {X.shape[1]}")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.exceptions import NotFittedError
 
 from skrank.trees import BinMapper
 
@@ -214,6 +215,16 @@ def test_what_a_mask_hides_is_missing(dtype):
     np.testing.assert_array_equal(masked.cuts_, missing.cuts_)
     np.testing.assert_array_equal(masked.transform(X), missing.transform(plain))
     np.testing.assert_array_equal(masked.encode(X), plain)
+
+
+def test_bins_that_are_not_fitted(rng):
+    X = rng.normal(size=(5, 3))
+    for method in (BinMapper().transform, BinMapper().encode):
+        with pytest.raises(NotFittedError, match="BinMapper instance is not fitted"):
+            method(X)
+    assert not hasattr(BinMapper(), "thresholds_")
+    with pytest.raises(NotFittedError, match="BinMapper instance is not fitted"):
+        _ = BinMapper().thresholds_
 
 
 def test_bad_rows(rng):
