@@ -466,7 +466,7 @@ def _columns_of_runs(run: Run, name: str) -> _Part:
 
 def _as_objects(docids, name: str) -> np.ndarray:
     """Return document ids as an array of objects."""
-    return np.ascontiguousarray(as_ids(docids, name), dtype=object)
+    return np.ascontiguousarray(as_ids(docids, name, "document id"), dtype=object)
 
 
 def _columns_of_dicts(run: Mapping, name: str) -> _Part:

@@ -342,7 +342,8 @@ class _Side(NamedTuple):
     def of(cls, name: str, groups, docids, values: np.ndarray) -> "_Side":
         """Check the columns of one side, and group their rows."""
         queries = check_groups(groups, n_rows(values), name=f"{name}.groups")
-        ids = np.ascontiguousarray(as_ids(docids, f"{name}.docids"), dtype=object)
+        ids = as_ids(docids, f"{name}.docids", "document id")
+        ids = np.ascontiguousarray(ids, dtype=object)
         if len(ids) != len(queries):
             raise ValueError(
                 f"{name}.docids has {len(ids)} ids for {len(queries)} rows"

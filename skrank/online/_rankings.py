@@ -100,7 +100,7 @@ def rankings_of_ids(
     for place, ranking in enumerate(rankings):
         name = f"rankings[{place}]"
         ids = as_ids(ranking, name, "document id")
-        check_no_missing_id(ids, name)
+        check_no_missing_id(ids, name, "document id")
         check_hashable(ids, name)
         keys = id_keys(ids)
         if not keys:

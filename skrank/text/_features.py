@@ -442,8 +442,9 @@ class LetorFeatures(Parameters, FittedToIndex):
         known = self._resolve_known_fields()
         if self.fields is None:
             return known[:-1] if len(known) == 2 else known
-        for field in self.fields:
-            self.index_.postings(_of_index(field))  # raises if there is no such field
+        if not set(self.fields) <= set(known):
+            names = ", ".join(map(repr, known))
+            raise invalid_parameter(self, "fields", f"names among {names}", self.fields)
         return tuple(self.fields)
 
     def _page_columns(

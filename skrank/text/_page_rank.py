@@ -126,7 +126,9 @@ class BasePageRank(BaseLinkModel):
         return found
 
 
-def normalized_jumps(given: Any, n_nodes: int, name: str) -> np.ndarray:
+def normalized_jumps(
+    given: Any, n_nodes: int, name: str, each: str = "column"
+) -> np.ndarray:
     """Return weights of nodes, one column for each distribution, that sum to 1."""
     weights = as_numbers(given, name)
     if weights.ndim not in (1, 2) or weights.shape[0] != n_nodes or not weights.size:
@@ -140,7 +142,7 @@ def normalized_jumps(given: Any, n_nodes: int, name: str) -> np.ndarray:
     largest = weights.max(axis=0)
     if not largest.all():
         place = int(np.flatnonzero(largest == 0)[0])
-        raise ValueError(f"{name} must not be all 0, as in column {place}")
+        raise ValueError(f"{name} must not be all 0, as in {each} {place}")
     weights = weights / largest  # or a sum may overflow
     return weights / weights.sum(axis=0)
 

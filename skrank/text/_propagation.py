@@ -104,7 +104,8 @@ def propagate_links(
     if kind.endswith("out"):
         matrix = matrix.T.tocsr()
     if kind.startswith("weighted"):
-        matrix = _by_relevance(matrix, start if relevance is None else relevance)
+        given = ("values", start) if relevance is None else ("relevance", relevance)
+        matrix = _by_relevance(matrix, *given)
     chances, _ = transitions(matrix)
     limit = float(tol) * np.abs(start).max(initial=0.0)
     result = start
@@ -191,16 +192,16 @@ def propagate_site(
     return (1 + alpha) * given + (1 - alpha) * (site.child_shares @ given)
 
 
-def _by_relevance(matrix: Any, relevance: Any) -> sparse.csr_array:
+def _by_relevance(matrix: Any, name: str, relevance: Any) -> sparse.csr_array:
     """Return links weighted by the relevance of the page where they end."""
-    weights = _checked_values(relevance, matrix.shape[0], "relevance")
+    weights = _checked_values(relevance, matrix.shape[0], name)
     if weights.ndim != 1:
         raise ValueError(
             "relevance must have one dimension, which values of several columns "
             f"need, got shape {weights.shape}"
         )
     if not (weights >= 0).all():
-        raise ValueError("relevance must hold numbers >= 0")
+        raise ValueError(f"{name} must hold numbers >= 0, found {weights.min():g}")
     weights = weights / (weights.max(initial=0.0) or 1.0)  # products may overflow
     parts = (matrix.data / (matrix.data.max(initial=0.0) or 1.0),)
     data = parts[0] * weights[matrix.indices]

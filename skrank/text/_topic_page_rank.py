@@ -111,4 +111,4 @@ def mixed_topics(model: Any, weights: npt.ArrayLike, name: str) -> np.ndarray:
         )
     if not len(rows):
         return np.empty((0, len(scores)))
-    return normalized_jumps(rows.T, n_topics, "weights").T @ scores.T
+    return normalized_jumps(rows.T, n_topics, "weights", "row").T @ scores.T

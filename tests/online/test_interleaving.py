@@ -356,3 +356,12 @@ def test_tau_of_any_size_gives_finite_credits():
         assert np.isfinite(credit).all()
         assert sorted(mixed.documents.tolist()) == ranking
         assert credit.sum() == pytest.approx(300)
+
+
+@pytest.mark.parametrize(
+    "ranking", [["a", None], np.ma.masked_array([1, 2], mask=[0, 1])]
+)
+def test_documents_without_an_id_are_named(ranking):
+    message = r"rankings\[0\] must hold one document id per row; row 1"
+    with pytest.raises(ValueError, match=message):
+        TeamDraftInterleaving().interleave([ranking, ["b"]])

@@ -85,7 +85,7 @@ def test_dtype_no_pairs_and_clone():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="field must be one of"):
+    with pytest.raises(ValueError, match="fields must be names among"):
         LetorFeatures(fields=["url"]).fit(FIELDS)
     with pytest.raises(
         TypeError, match=r"models\['x'\] must be a model of skrank.text"
@@ -112,3 +112,9 @@ def test_what_no_feature_needs_is_refused(feature_set, given):
     needed |= {"urls": ["a.org", "b.org"]} if name == "topics" else {}
     with pytest.raises(ValueError, match=f"{name} must be None, .* needs {name}"):
         LetorFeatures(feature_set=feature_set).fit(["a b", "b"], **needed, **given)
+
+
+def test_fields_that_are_none_are_named():
+    message = r"fields must be names among 'text', 'whole', got \['nope'\]"
+    with pytest.raises(ValueError, match=message):
+        LetorFeatures(fields=["nope"]).fit(["a b", "c"])

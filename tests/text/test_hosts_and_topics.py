@@ -139,6 +139,8 @@ def test_bad_input_is_named():
         TopicalPageRank().fit(links, [[1, 0], [1, 0]])
     with pytest.raises(ValueError, match="topics must be finite and >= 0"):
         TopicalHITS().fit(links, [-1, 1])
+    with pytest.raises(ValueError, match="weights must not be all 0, as in row 1"):
+        TopicalHITS().fit(np.eye(3), np.eye(3)).combine([[1, 0, 0], [0, 0, 0]])
     with pytest.raises(NotFittedError):
         TopicalHITS().combine([[1]])
     with pytest.raises(ValueError, match=r"stay must be a number in \[0, 1\]"):

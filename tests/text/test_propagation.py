@@ -121,7 +121,7 @@ def test_iterations_that_end_early_are_told():
     [
         ({"values": [1.0]}, r"row for each of 2 nodes, got shape \(1,\)"),
         ({"values": [1.0, np.nan]}, "values must be finite"),
-        ({"values": [1.0, -1.0]}, "relevance must hold numbers >= 0"),
+        ({"values": [1.0, -1.0]}, "values must hold numbers >= 0"),
         ({"values": np.ones((2, 2))}, "relevance must have one dimension"),
         ({"kind": "sideways"}, "kind must be"),
         ({"alpha": 0}, r"alpha must be a number in \(0, 1\]"),
@@ -165,3 +165,11 @@ def test_odd_types_are_not_converted(odd):
         propagate_links([1.0, 2.0], graph, relevance=odd)
     with pytest.raises(ValueError, match="values must"):
         propagate_site(odd, SiteMap(["a.org", "b.org"]))
+
+
+def test_negative_values_are_named_as_they_were_given():
+    links = np.ones((2, 2))
+    with pytest.raises(ValueError, match=r"^values must hold numbers >= 0, found -1"):
+        propagate_links([-1.0, 1.0], links, "weighted_in")
+    with pytest.raises(ValueError, match="relevance must hold numbers >= 0, found -1"):
+        propagate_links([1.0, 1.0], links, "weighted_in", relevance=[-1.0, 1.0])
