@@ -8,6 +8,7 @@ from scipy import sparse
 from skrank._core._exact import beyond_floats, values_of
 from skrank._core._messages import shown
 from skrank._core._missing import is_missing
+from skrank._core._parameters import is_integer
 from skrank._core._tables import refuse_series
 from skrank._core._validation import as_numbers
 
@@ -77,7 +78,7 @@ def place_of(feature: Any, X: Any, name: str = "feature") -> int:
                 f"{name}: no column is named {shown(feature)}; {known}{more}"
             )
         return names.index(feature)
-    if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
+    if not is_integer(feature):
         raise TypeError(
             f"{name} must be the number or the name of a column, got {shown(feature)}"
         )

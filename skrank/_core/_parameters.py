@@ -156,7 +156,7 @@ class Interval:
                 return False
         if self.high is None:
             # Larger integers fit no array.
-            return abs(value) < 2**63 if _is_integer(value) else math.isfinite(value)
+            return abs(value) < 2**63 if is_integer(value) else math.isfinite(value)
         if self.closed in ("both", "right"):
             return value <= self.high
         return value < self.high
@@ -469,12 +469,12 @@ def _rule(hint) -> _Rule:
 
 def _is_number(value) -> bool:
     """Whether a value is a number that the kernels can take as a double."""
-    if _is_integer(value):
+    if is_integer(value):
         return abs(int(value)) <= sys.float_info.max
     return isinstance(value, float | np.floating) and not math.isnan(value)
 
 
-def _is_integer(value) -> bool:
+def is_integer(value) -> bool:
     # A duration of NumPy counts as an integer there, but is none.
     return isinstance(value, int | np.integer) and not isinstance(
         value, bool | np.timedelta64
@@ -547,7 +547,7 @@ def accepted_by(accepted: str, value) -> str:
     entries = np.ravel(value) if isinstance(value, np.ndarray) else value
     if not isinstance(entries, np.ndarray | list | tuple):
         entries = [value]
-    large = any(_is_integer(each) and abs(int(each)) >= 2**31 for each in entries)
+    large = any(is_integer(each) and abs(int(each)) >= 2**31 for each in entries)
     return _MARKED.sub(r"\1" if large else "", accepted)
 
 
@@ -616,7 +616,7 @@ _SIMPLE: dict[Any, _Rule] = {
         lambda value: _is_number(value) or isinstance(value, float | np.floating),
         "a number or NaN",
     ),
-    int: (_is_integer, "a whole number"),
+    int: (is_integer, "a whole number"),
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     str: (lambda value: isinstance(value, str), "a string"),
     np.ndarray: (_is_array_of_numbers, "an array of numbers"),

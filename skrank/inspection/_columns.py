@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._missing import unmasked
+from skrank._core._validation import naming
 from skrank._rows import read_only
 
 
@@ -18,6 +19,7 @@ def in_order(X: Any) -> Any:
         return read_only(X.tocsr())
     if hasattr(X, "shape"):
         return unmasked(X)
-    array = np.asarray(X)
+    with naming("X"):  # lists may have different lengths
+        array = np.asarray(X)
     # NumPy turns numbers next to strings into strings.
     return np.asarray(X, dtype=object) if array.dtype.kind in "SU" else array

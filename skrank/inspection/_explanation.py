@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._missing import is_missing
+from skrank._core._parameters import is_integer
 
 _NAME_LENGTH = 40
 _MISSING = "missing"
@@ -114,7 +115,7 @@ def text_of_value(value: Any, digits: int) -> str:
 
 def check_place(place: Any, name: str, count: int) -> int:
     """Return the number of a row or column, counted from the end if it is negative."""
-    if isinstance(place, bool) or not isinstance(place, int | np.integer):
+    if not is_integer(place):
         raise TypeError(f"{name} must be an integer, got {shown(place)}")
     if not -count <= place < count:
         raise ValueError(f"{name} must be one of {count}, counted from 0, got {place}")

@@ -295,9 +295,9 @@ def interaction_strength(
 def _chosen(features, X) -> list[int]:
     if features is None:
         return list(range(n_columns(X)))
-    if isinstance(features, str | bytes) or not isinstance(
-        features, Sequence | np.ndarray
-    ):
+    is_array = isinstance(features, np.ndarray) and features.ndim == 1
+    is_list = isinstance(features, Sequence) and not isinstance(features, str | bytes)
+    if not (is_array or is_list):
         raise TypeError(
             f"features must be a sequence of columns or None, got {shown(features)}"
         )
@@ -338,7 +338,8 @@ def _query_means(scores, index) -> np.ndarray:
 
 def _places(feature, X) -> list[int]:
     several = isinstance(feature, tuple | list | np.ndarray)
-    if several and len(feature) != 2:
+    is_single = isinstance(feature, np.ndarray) and feature.ndim == 0
+    if is_single or (several and len(feature) != 2):
         raise ValueError(
             f"feature must be a column or a pair of columns, got {shown(feature)}"
         )
@@ -354,7 +355,8 @@ def _grids(grid, columns, categorical, resolution) -> list[np.ndarray]:
         pairs = zip(columns, categorical)
         return [_grid_of(column, named, resolution) for column, named in pairs]
     parts = [grid] if len(columns) == 1 else grid
-    if not isinstance(parts, Sequence | np.ndarray) or len(parts) != len(columns):
+    is_array = isinstance(parts, np.ndarray) and parts.ndim > 0
+    if not (is_array or isinstance(parts, Sequence)) or len(parts) != len(columns):
         raise ValueError(
             f"grid must hold one array for each of {len(columns)} features, got "
             f"{shown(grid)}"

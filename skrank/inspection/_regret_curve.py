@@ -241,7 +241,8 @@ def _two_axes(axes) -> tuple[Any, Any]:
         figure.set_size_inches(9.0, 4.0)
         left, right = figure.subplots(1, 2)
         return left, right
-    is_pair = isinstance(axes, Sequence | np.ndarray) and np.shape(axes) == (2,)
+    is_array = isinstance(axes, np.ndarray) and axes.shape == (2,)
+    is_pair = is_array or (isinstance(axes, Sequence) and len(axes) == 2)
     pair = list(axes) if is_pair else []
     if len(pair) != 2:
         raise TypeError(

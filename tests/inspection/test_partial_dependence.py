@@ -530,3 +530,27 @@ def test_rows_without_columns_are_refused(make):
     ranker = RankSVM().fit(X, y, groups)
     with pytest.raises(ValueError, match=r"Expected 2D array, got 1D .* X must be two"):
         query_partial_dependence(ranker, make(y), 0, groups)
+
+
+def test_columns_that_are_none_are_named():
+    X, y, groups = make_ranking(n_queries=6, random_state=0)
+    ranker = RankSVM().fit(X, y, groups)
+    for feature in (np.array(1.0), np.array(1), [[1], [2, 3]]):
+        with pytest.raises((TypeError, ValueError), match=r"^feature must be"):
+            query_partial_dependence(ranker, X, feature, groups)
+        with pytest.raises(TypeError, match=r"^features must be"):
+            interaction_strength(ranker, X, feature)
+    for duration in ([np.timedelta64(1, "s")], np.array([1], "m8[s]")):
+        message = r"^features must be the number or the name of a column, got np\.timed"
+        with pytest.raises(TypeError, match=message):
+            interaction_strength(ranker, X, duration)
+    with pytest.raises(ValueError, match="grid must hold one array for each of 2"):
+        query_partial_dependence(ranker, X, [0, 1], groups, grid=np.array(1.0))
+
+
+def test_rows_of_different_lengths_are_refused():
+    ranker = RankSVM().fit(np.eye(2), [0, 1], [1, 1])
+    with pytest.raises(ValueError, match=r"^X must hold rows of equal length$"):
+        query_partial_dependence(ranker, [[1], [1, 2]], 0, [1, 1])
+    with pytest.raises(ValueError, match=r"^X must hold rows of equal length$"):
+        query_permutation_importance(ranker, [[1], [1, 2]], [0, 1], [1, 1])
