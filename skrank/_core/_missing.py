@@ -166,7 +166,7 @@ def refuse_mask(values: Any, name: str, what: str, remedy: str = "") -> None:
         If something is masked.
     """
     if _is_masked(values):
-        mask = np.ma.getmaskarray(values)
+        mask = np.atleast_1d(np.ma.getmaskarray(values))
         masked = np.flatnonzero(mask.reshape(len(mask), -1).any(axis=1))
         raise ValueError(
             f"{name} must hold one {what} per row; row {masked[0]} is masked, "

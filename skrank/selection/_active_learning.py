@@ -18,6 +18,7 @@ from skrank._core._validation import (
     check_options,
     check_sparse,
     n_rows,
+    naming,
     resolve_groups,
 )
 from skrank._meta import fit_on, in_parallel
@@ -153,7 +154,8 @@ def _rows_of(
     name = f"X{suffix}"
     check_sparse(X, name)
     n = n_rows(X, name)
-    rows = X if hasattr(X, "shape") else np.asarray(X)
+    with naming(name):  # lists may have different lengths
+        rows = X if hasattr(X, "shape") else np.asarray(X)
     if len(rows.shape) != 2 or n == 0:
         raise ValueError(
             f"{name} must be a table of at least one document by features, got shape "

@@ -117,10 +117,17 @@ class TrainingSelection:
     def _places(self, places, name) -> np.ndarray:
         numbers = as_numbers(places, name)
         n = len(self.rows)
-        whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
-        if numbers.ndim != 1 or not (whole & (numbers >= 0) & (numbers < n)).all():
+        if numbers.ndim != 1:
             raise ValueError(
-                f"{name} must hold whole numbers from 0 to {n - 1}, places in rows"
+                f"{name} must be one-dimensional, with a place in rows for each pair, "
+                f"got {shown(places)}"
+            )
+        whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+        flags = np.asarray(places).dtype.kind == "b"
+        if flags or not (whole & (numbers >= 0) & (numbers < n)).all():
+            raise ValueError(
+                f"{name} must hold whole numbers from 0 to {n - 1}, places in rows, "
+                f"got {shown(places)}"
             )
         return numbers.astype(np.intp)
 

@@ -144,6 +144,20 @@ def test_bad_input(selector):
             selector.select(ranker, X, groups, 1)
 
 
+def test_rows_that_are_no_table_are_named():
+    X, groups, y, ranker = pool()
+    explore = ActiveExploration(n_members=2, random_state=0)
+    for method in (explore.select, explore.rank):
+        with pytest.raises(ValueError, match=r"^X: Expected 2D array, got 1D array"):
+            method(ranker, range(len(X)), groups, y=y)
+    given = {"groups": groups, "X_test": X, "y_test": y.data, "groups_test": groups}
+    ragged = [[1.0]] * (len(X) - 1) + [[1.0, 2.0]]
+    for name in ("X", "X_test"):
+        rows = {"X": X, "y": y.data, **given, name: ragged}
+        with pytest.raises(ValueError, match=f"^{name} must hold rows of equal length"):
+            active_learning(RankSVM(), **rows)
+
+
 # SVM selective sampling.
 
 

@@ -456,3 +456,20 @@ def test_systems_count_in_the_prior_of_queries_of_which_they_retrieved_something
     np.testing.assert_allclose(np.bincount(index.codes, prior), 1)
     of_first = prior_of_average_precision(ranks[:, :1], index)
     np.testing.assert_allclose(prior[3:], of_first[3:])
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        (0, "must be one-dimensional, with a place in rows for each pair, got 0$"),
+        ([[0]], r"must be one-dimensional.* got \[\[0\]\]$"),
+        ([True], r"must hold whole numbers from 0 to 2, places in rows, got \[True\]$"),
+        ([3], r"must hold whole numbers from 0 to 2, places in rows, got \[3\]$"),
+    ],
+)
+def test_places_that_are_none_are_named(name, places, message):
+    chosen = StatAPSampling(1.0, random_state=0).select([3, 2, 1], [0] * 3)
+    given = {"first": [0], "second": [0], name: places}
+    with pytest.raises(ValueError, match=f"^{name} {message}"):
+        chosen.joint_probability(**given)
