@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skrank.exceptions import InvalidParameterError
+from skrank.experiments import Experiment, make_folds
 from skrank.inspection import (
     EnergyTrainingDisplay,
     FeatureImportanceDisplay,
@@ -14,6 +15,7 @@ from skrank.inspection import (
 )
 from skrank.losses import BoltzmannLoss, HingeLoss, ListMLELoss, OWPCLoss
 from skrank.metrics import make_ranking_scorer, ndcg_score
+from skrank.online import PDGD, simulate_online
 from skrank.rankers import IRSVM, LambdaMART, RankNet, RankSVM
 from skrank.solvers import SGD
 from skrank.text import InvertedIndex
@@ -29,6 +31,18 @@ def rows(rng):
 def test_a_callback_that_does_not_take_the_report(rows):
     with pytest.raises(TypeError, match=r"^the function callback failed: int\(\) arg"):
         RankNet(callback=int, max_iter=2).fit(**rows)
+
+
+def test_callbacks_that_do_not_take_other_reports(rows, tmp_path):
+    message = r"^the function callback failed: int\(\) arg"
+    folds = make_folds(**rows | {"groups": [1, 1, 2, 2, 3, 3]}, n_splits=3)
+    with pytest.raises(TypeError, match=message):
+        Experiment(rankers={"a": RankSVM()}).run(
+            folds, tmp_path / "results", callback=int
+        )
+    held = {f"{name}_val": value for name, value in rows.items()}
+    with pytest.raises(TypeError, match=message):
+        simulate_online(PDGD(), **rows, **held, n_impressions=2, callback=int)
 
 
 def test_errors_within_a_callback_stay_as_they_are(rows):

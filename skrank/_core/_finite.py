@@ -6,12 +6,16 @@ at instead, which are few, and only where one is not finite is the cause searche
 """
 
 import re
+from collections.abc import Set
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
+
+from skrank._core._messages import shown
+from skrank._core._sparse import is_mapping
 
 # How NumPy, SciPy and scikit-learn complain about numbers that are not finite.
 _COMPLAINT = re.compile(
@@ -58,12 +62,17 @@ def checked_rows(
     takes_missing: bool = False,
     **options: Any,
 ) -> Any:
-    """Return rows of numbers as scikit-learn's ``validate_data`` does, in this way."""
+    """Return rows of numbers as scikit-learn's ``validate_data`` does, in this way.
+
+    What is no table at all, such as a text or a mapping, raises a ValueError.
+    """
     accepted: Any = {
         "accept_sparse": "csr" if takes_sparse else False,
         "dtype": [np.float64, np.float32],
         "ensure_all_finite": "allow-nan" if takes_missing else True,
     }
+    if isinstance(X, str | bytes | bytearray | Set | type) or is_mapping(X):
+        raise ValueError(f"X must hold numbers, got {shown(X)}")
     with quiet():
         return validate_data(estimator, X, **accepted, **options)
 

@@ -185,8 +185,7 @@ def calling(name: str) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        message = words_of(error)
-        raise kind(f"the function {name} failed: {message}") from error
+        raise kind(f"the function {name} failed: {_of_call(error)}") from error
 
 
 def called(name: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -200,7 +199,18 @@ def called(name: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
         if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"the function {name} failed: {words_of(error)}") from error
+        raise kind(f"the function {name} failed: {_of_call(error)}") from error
+
+
+def _of_call(error: BaseException) -> str:
+    """Return what an error says of a call with arrays, which `int` and `float` refuse.
+
+    NumPy has said so in other words in each of its versions.
+    """
+    message = words_of(error)
+    if re.search("converted to (a )?Python scalar", message):
+        return "it takes single numbers, and is called with arrays of them"
+    return message
 
 
 def n_rows(array: Any, name: str = "X") -> int:

@@ -22,7 +22,7 @@ from skrank._core._parameters import (
 )
 from skrank._core._paths import checked_path
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import check_arguments
+from skrank._core._validation import called, check_arguments
 from skrank._version import __version__
 from skrank.experiments._choice import choose
 from skrank.experiments._folds import PARTS
@@ -264,7 +264,8 @@ class Experiment(Parameters):
                 )
             if callback is not None:
                 rest = left.estimate()
-                callback(_progress(done, len(missing), rest, training, fold, outcome))
+                told = _progress(done, len(missing), rest, training, fold, outcome)
+                called("callback", callback, told)
         return failures
 
     def _n_workers(self, n_trainings):

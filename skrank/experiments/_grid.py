@@ -93,6 +93,15 @@ class RankerGrid(Parameters):
         self._check_parameters()
         check_scores_documents(self.estimator, "estimator")
         grid: Any = [dict(each) for each in self._grids()]
+        for name, values in ((k, v) for each in grid for k, v in each.items()):
+            is_array = isinstance(values, np.ndarray) and values.ndim == 1
+            is_list = isinstance(values, Sequence) and not isinstance(values, str)
+            if not (is_array or is_list) or not len(values):
+                accepted = (
+                    "a mapping of parameters to sequences of at least one value, "
+                    f"unlike that of {shown(name)}"
+                )
+                raise invalid_parameter(self, "grid", accepted, self.grid)
         try:
             choices = list(ParameterGrid(grid))
         except (TypeError, ValueError) as error:

@@ -152,6 +152,11 @@ def query_learning_curve(
     )
     if cv is None or isinstance(cv, numbers.Integral):
         cv = QueryKFold(5 if cv is None else int(cv))
+    if isinstance(cv, np.ndarray) and cv.ndim == 0:
+        raise TypeError(
+            "cv must be a number of folds, a splitter, or pairs of arrays of row "
+            f"numbers, got {shown(cv)}"
+        )
     with naming("cv"):
         cv = check_cv(cv)
     splits, sizes = _growing_splits(X, y, ids, cv, train_sizes, random_state)

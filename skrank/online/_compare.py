@@ -177,8 +177,9 @@ def _checked_names(names: Any, n: int) -> tuple[str, ...]:
     """Return a name for each of n rankers."""
     if names is None:
         return tuple(f"ranker {i}" for i in range(n))
-    is_list = isinstance(names, Sequence | np.ndarray) and np.shape(names) != ()
-    found = tuple(map(str, names)) if is_list else ()
+    is_array = isinstance(names, np.ndarray) and names.ndim > 0
+    is_list = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+    found = tuple(map(str, names)) if is_array or is_list else ()
     if len(found) != n or len(set(found)) < n:
         raise ValueError(
             f"names must hold one name for each of the {n} rankers, got {shown(names)}"

@@ -15,6 +15,7 @@ from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     as_numbers,
+    called,
     check_grades,
     check_options,
     n_rows,
@@ -307,7 +308,7 @@ class _Sums:
             "offline": self._offline[-1],
             "n_clicks": self._n_clicks,
         }
-        return self._callback(told) is True
+        return called("callback", self._callback, told) is True
 
     def result(self) -> OnlineRun:
         """Return what was measured."""

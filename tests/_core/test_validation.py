@@ -1,5 +1,6 @@
 """What users may pass, and what they are told when it is wrong."""
 
+import re
 from decimal import Decimal
 from typing import Literal
 
@@ -22,9 +23,13 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.aggregation import join_runs
-from skrank.metrics import winning_number
+from skrank.metrics import ndcg_score, winning_number
 from skrank.model_selection import QuerySubsample
+from skrank.online import PDGD
+from skrank.preprocessing import QueryStandardScaler, QueryTargetEncoder
 from skrank.rankers import MART, RankSVM
+from skrank.selection import GAS, QueryRFE
+from skrank.unbiased._counterfactual_measures import rank_weights
 
 
 def test_group_sizes_get_a_hint():
@@ -351,3 +356,30 @@ def test_a_dictionary_of_keys_is_a_table_and_no_mapping_of_names(kind):
         winning_number(X)
     with pytest.raises(TypeError, match=r"runs must hold .* got a sparse matrix"):
         join_runs(X, groups=[0] * 6)
+
+
+_NO_TABLES = {
+    "GAS": lambda X: GAS(1).fit(X, [1], [1]),
+    "PDGD": lambda X: PDGD().fit(X, [1], [1]),
+    "QueryRFE": lambda X: QueryRFE(RankSVM()).fit(X, [1], [1]),
+    "QueryStandardScaler": lambda X: QueryStandardScaler().fit(X, groups=[1]),
+    "QueryTargetEncoder": lambda X: QueryTargetEncoder().fit(X, [1], [1]),
+    "RankSVM": lambda X: RankSVM().fit(X, [1], [1]),
+}
+
+
+@pytest.mark.parametrize("fit", _NO_TABLES.values(), ids=list(_NO_TABLES))
+@pytest.mark.parametrize("X", ["abc", b"ab", {}, {"a": [1]}, {1.0}, int], ids=repr)
+def test_what_is_no_table_holds_no_numbers(fit, X):
+    with pytest.raises(
+        ValueError, match=f"^X must hold numbers, got {re.escape(repr(X))}"
+    ):
+        fit(X)
+
+
+def test_types_that_take_no_arrays():
+    message = "function {} failed: it takes single numbers, and is called with arrays"
+    with pytest.raises(TypeError, match=message.format("gain")):
+        ndcg_score([1, 0], [1, 0], groups=[1, 1], gain=int)
+    with pytest.raises(TypeError, match=message.format("measure")):
+        rank_weights(int, np.array([0, 4]), None)

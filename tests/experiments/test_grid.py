@@ -58,8 +58,14 @@ def test_parts_and_their_parameters():
     ("estimator", "grid", "message"),
     [
         (RankSVM(), {"alhpa": [1]}, "grid must be .*'alhpa'"),
-        (RankSVM(), {"alpha": []}, "grid"),
-        (RankSVM(), {"alpha": 1.0}, "grid"),
+        (
+            RankSVM(),
+            {"alpha": []},
+            "grid must be .* at least one value.*'alpha'",
+        ),
+        (RankSVM(), {"alpha": 1.0}, "grid must be .* sequences .* unlike .* 'alpha'"),
+        (RankSVM(), {"alpha": np.array(1)}, "grid must be .* unlike that of 'alpha'"),
+        (RankSVM(), [{}, {"hinge": "linear"}], "grid must be .* unlike .* 'hinge'"),
         (RankSVM(), {"solver__max_iterations": [1]}, "grid: "),
         (RankSVM(), 3, "grid must be a mapping"),
         (RankSVM, None, "estimator must be an estimator with fit"),

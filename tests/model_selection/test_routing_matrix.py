@@ -444,6 +444,13 @@ def test_bad_sizes_of_the_learning_curve(sizes):
         query_learning_curve(RankSVM(), task.X, task.y, train_sizes=sizes)
 
 
+@pytest.mark.parametrize("cv", [np.array(3), np.array(3.0)])
+def test_an_array_without_axes_makes_no_splits_of_a_learning_curve(cv):
+    task = Task(routing=False)
+    with pytest.raises(TypeError, match="cv must be a number of folds, a splitter, or"):
+        query_learning_curve(RankSVM(), task.X, task.y, cv=cv)
+
+
 @pytest.mark.parametrize(
     ("n_queries", "error", "message"),
     [

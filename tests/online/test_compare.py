@@ -137,6 +137,8 @@ def test_wrong_input_is_refused():
         compare_interleaved(RUNS, Y, GROUPS, method="draft")
     with pytest.raises(ValueError, match="credits must have a row for each impression"):
         InterleavingComparison.from_credits([[1.0], [2.0]])
+    with pytest.raises(ValueError, match="names must hold one name for each of the 2"):
+        InterleavingComparison.from_credits([[1.0, 0.0]], [[1], [2, 3], [4]])
     with pytest.raises(ValueError, match="credits must be finite"):
         InterleavingComparison.from_credits([[1.0, np.inf]])
     with pytest.raises(ValueError, match="one name for each of the 2 rankers"):
