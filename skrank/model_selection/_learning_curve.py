@@ -152,7 +152,7 @@ def query_learning_curve(
     )
     if cv is None or isinstance(cv, numbers.Integral):
         cv = QueryKFold(5 if cv is None else int(cv))
-    if isinstance(cv, np.ndarray) and cv.ndim == 0:
+    if getattr(cv, "shape", None) == ():
         raise TypeError(
             "cv must be a number of folds, a splitter, or pairs of arrays of row "
             f"numbers, got {shown(cv)}"

@@ -130,7 +130,7 @@ class BaseTreeRanker(ThreadsMixin, BaseIterativeRanker):
 
     def _monotonic(self, d) -> np.ndarray:
         """Return the sign of the constraint of each of the d features."""
-        given = self.monotonic_cst
+        given: Any = self.monotonic_cst
         if given is None:
             return np.zeros(d, dtype=np.int8)
         if is_mapping(given):

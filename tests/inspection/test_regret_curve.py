@@ -77,9 +77,7 @@ def test_axes_can_be_given(runs):
 
 
 def test_wrong_runs_are_refused(runs):
-    with pytest.raises(
-        TypeError, match=r"ax must be matplotlib axes .* got \[1\]"
-    ):
+    with pytest.raises(TypeError, match=r"ax must be matplotlib axes .* got \[1\]"):
         RegretCurveDisplay.from_runs(runs, axes=[[1], [2, 3]])
     other = simulate_online(PDGD(), *ROWS, n_impressions=9, random_state=0)
     with pytest.raises(ValueError, match=r"runs\['a'\] differ in their checkpoints"):
