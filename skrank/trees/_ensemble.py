@@ -301,11 +301,20 @@ class TreeEnsemble(Parameters, BaseEstimator):
             self._add_to_sparse(scores, X, first, last, n_threads)
             return
         X, nodes = np.ascontiguousarray(X), self.arrays()
-        if not self.is_linear:
-            _forest.add_trees(X, scores, *nodes, first, last, n_threads)
-        elif first < last:
-            terms = self.term_start_, self.term_feature_, self.terms_
-            _forest.add_linear_trees(X, scores, *nodes, *terms, first, last, n_threads)
+        try:
+            if not self.is_linear:
+                _forest.add_trees(X, scores, *nodes, first, last, n_threads)
+            elif first < last:
+                terms = self.term_start_, self.term_feature_, self.terms_
+                _forest.add_linear_trees(
+                    X, scores, *nodes, *terms, first, last, n_threads
+                )
+        except ValueError:
+            # The compiled code has found it; which one it is, is sought only now.
+            _check_width(nodes[0].max(initial=-1), X.shape[1])
+            if self.is_linear:
+                _check_width(self.term_feature_.max(initial=-1), X.shape[1])
+            raise
 
     def arrays(self):
         """Return the arrays of all trees, in the order of the compiled code."""
@@ -337,11 +346,7 @@ class TreeEnsemble(Parameters, BaseEstimator):
         column_of = np.full(X.shape[1] + 1, -1, dtype=np.int32)
         used = np.unique(feature[begin:end])
         used = used[used >= 0]
-        if len(used) and used[-1] >= X.shape[1]:
-            raise ValueError(
-                f"X must have the features of the trees, got {X.shape[1]}; they ask "
-                f"for feature {used[-1]}"
-            )
+        _check_width(used.max(initial=-1), X.shape[1])
         column_of[used] = np.arange(len(used))
         columns = np.full(len(feature), -1, dtype=np.int32)
         columns[begin:end] = column_of[feature[begin:end]]
@@ -384,6 +389,15 @@ class TreeEnsemble(Parameters, BaseEstimator):
         weights = self.gain_[inner] if kind == "gain" else None
         total = np.bincount(self.feature_[inner], weights, n_features).astype(float)
         return total / total.sum() if total.sum() > 0 else total
+
+
+def _check_width(last: int, n_features: int) -> None:
+    """Refuse rows without the last of the features that trees ask for."""
+    if last >= n_features:
+        raise ValueError(
+            f"X must have the features of the trees, got {n_features}; they ask for "
+            f"feature {last}"
+        )
 
 
 def _check_rows_and_scores(X, scores) -> None:

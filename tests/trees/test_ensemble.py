@@ -254,7 +254,9 @@ def put(place, value):
 )
 def test_arrays_of_a_damaged_file_lead_no_row_astray(rng, changes):
     forest, X = damaged(rng, **changes)
-    with pytest.raises(ValueError, match=r"do not fit|differ in length|contiguous"):
+    with pytest.raises(
+        ValueError, match=r"do not fit|differ in length|contiguous|X must"
+    ):
         forest.add_to(np.zeros((len(X), 1)), X)
 
 
@@ -276,7 +278,8 @@ def test_bad_arguments(rng):
         forest.add_to(np.zeros((3, 1)), X)
     with pytest.raises(TypeError, match="scores must be a matrix of dtype float64"):
         forest.add_to(np.zeros((400, 1), dtype=np.float32), X)
-    with pytest.raises(ValueError, match="do not fit"):
+    told = r"X must have the features of the trees, got 1; they ask for feature \d"
+    with pytest.raises(ValueError, match=told):
         forest.add_to(np.zeros((400, 1)), X[:, :1].copy())
     with pytest.raises(ValueError, match="first must be a whole number >= 0, got -2"):
         forest.add_to(np.zeros((400, 1)), X, -2, 3)
