@@ -345,6 +345,11 @@ class WeightedRunsMixin(Parameters):
 
     weights: Numbers | None = None
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.weights is not None:  # of one run at least; of how many, runs say
+            _check_weights(self, self.weights, max(len(self.weights), 1))
+
     def _weights(self, joined: JoinedRuns) -> np.ndarray:
         """Return the weight of each run, shape (n_runs,)."""
         if self.weights is None:

@@ -49,7 +49,7 @@ from skrank.export._composite_state import (
     check_columns,
     check_composite,
 )
-from skrank.export._energy_state import Array, state_of
+from skrank.export._energy_state import Array, state_of, width_of
 from skrank.export._interaction_state import (
     check_click_graph,
     check_interaction_model,
@@ -77,6 +77,7 @@ from skrank.export._ranker_state import (
 from skrank.export._retrieval_state import check_text_ranker
 from skrank.export._selector_state import check_feature_selector
 from skrank.export._sklearn_state import check_learned_shapes
+from skrank.export._state_names import check_listed, is_learned_name
 from skrank.export._tree_state import are_categories, check_parents, check_splits
 from skrank.losses import BaseLoss
 from skrank.preprocessing import QueryTargetEncoder
@@ -135,13 +136,14 @@ def check_loaded(estimator: BaseEstimator, *, complete: bool = True) -> None:
         if hasattr(estimator, "_parameter_constraints"):
             cast(Any, estimator)._validate_params()
         _check_jobs(estimator)
+    check_listed(estimator)
     if type(estimator) in COMPOSITES:
         check_composite(estimator)
     if isinstance(estimator, (Pipeline, FeatureUnion)):
         # They learn nothing themselves: whether they are fitted, their parts know.
         _try_out(estimator)
         return
-    if not any(_is_fitted_name(name) for name in vars(estimator)):
+    if not any(is_learned_name(name) for name in vars(estimator)):
         _check_unfitted(estimator)
         return
     _check_names(estimator)
@@ -167,10 +169,6 @@ def _check_jobs(estimator) -> None:
     if isinstance(jobs, Integral) and abs(int(jobs)) > _MOST_JOBS:
         accepted = f"None or from -{_MOST_JOBS} to {_MOST_JOBS}"
         raise error_of(estimator, "n_jobs", accepted, jobs)
-
-
-def _is_fitted_name(name):
-    return name.endswith("_") and not name.startswith("_")
 
 
 def _check_unfitted(estimator) -> None:
@@ -218,7 +216,7 @@ def _learned_numbers(owner) -> Iterator[tuple[str, np.ndarray]]:
         if (
             isinstance(value, (np.ndarray, np.floating, float))
             and np.asarray(value).dtype.kind == "f"
-            and _is_fitted_name(name)
+            and is_learned_name(name)
         ):
             yield name, np.asarray(value)
 
@@ -393,11 +391,23 @@ def _check_energy(energy: BaseEnergy) -> None:
         scale = vars(energy).get(name)
         if scale is not None and not (scale > 0).all():
             raise error_of(energy, name, "numbers > 0", scale)
+    _check_origin(energy)
     if isinstance(energy, KernelEnergy):
-        n = attribute(energy.map_, "n_features_in_", int, "a whole number >= 1")
-        lengths["d"] = n
-    if 1 <= lengths.get("d", 0) <= _MAX_DENSE:
-        _score_with(energy, lengths["d"])
+        attribute(energy.map_, "n_features_in_", int, "a whole number >= 1")
+    width = width_of(energy)
+    # Where none has been learned, any will do.
+    width = len(PROBE) if width is None else width
+    if 1 <= width <= _MAX_DENSE:
+        _score_with(energy, width)
+
+
+def _check_origin(energy: Any) -> None:
+    """Check that vectors of labels are as long as those of documents."""
+    n_outputs = getattr(vars(energy).get("encoder_"), "n_outputs", None)
+    if n_outputs is not None and energy.origin_.shape[1] != n_outputs:
+        accepted = f"an array of shape (n, {n_outputs}), as encoder_ has n_outputs"
+        found = f"shape {energy.origin_.shape}"
+        raise error_of(energy, "origin_", accepted, found)
 
 
 def _check_places(owner, state: dict[str, Any], lengths: dict[str, int]) -> None:

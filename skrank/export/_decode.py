@@ -14,6 +14,7 @@ from skrank.export._allowed import class_of_name
 from skrank.export._check_loaded import check_loaded
 from skrank.export._level_state import add_encoder
 from skrank.export._renamed import current_name
+from skrank.export._state_names import check_state_name
 from skrank.rankers._tree_ranker import BaseTreeRanker
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
@@ -103,7 +104,7 @@ class Decoder:
             )
         estimator = cls(**params)
         for attribute, content in self._attributes(value["state"]).items():
-            _check_attribute(cls, attribute)
+            check_state_name(cls, attribute)
             estimator.__dict__[attribute] = content
         restore: Any = getattr(estimator, "_restore_state", None)
         if restore is not None:  # what has been saved is less than what was learned
@@ -240,20 +241,6 @@ def _class_of(name) -> tuple[str, type]:
             if cls is not None:
                 return known, cls
     raise ValueError(f"class {name!r} is not allowed in a model file")
-
-
-def _check_attribute(cls, name):
-    """Refuse names that would shadow a method or change how the object behaves."""
-    # Setting __class__, for one, would turn the object into one of another class.
-    if not name.isidentifier() or name.startswith("__"):
-        raise ValueError(f"{name!r} is not an attribute of {cls.__name__}")
-    if callable(getattr(cls, name, None)):
-        raise ValueError(f"{name!r} is a method of {cls.__name__}, not an attribute")
-    # What a class says of all its objects, such as what it learns from.
-    if not name.endswith("_") and hasattr(cls, name):
-        raise ValueError(
-            f"{name!r} belongs to the class {cls.__name__} and is not learned"
-        )
 
 
 def _set_requests(estimator, requests):

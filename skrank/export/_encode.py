@@ -36,6 +36,7 @@ from sklearn.base import BaseEstimator
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank.export._allowed import name_of_class
+from skrank.export._state_names import check_state_name
 from skrank.losses import BaseLoss
 
 REQUESTS = "_metadata_request"
@@ -127,6 +128,7 @@ class Encoder:
         params = estimator.get_params(deep=False)
         state = _state(estimator, params)
         requests = state.pop(REQUESTS, None)
+        _check_state_names(type(estimator), state, where)
         encoded = {
             "type": "estimator",
             "class": name,
@@ -260,6 +262,15 @@ def _refuse_equal_names(state: dict[str, Any], where: str) -> None:
                 f"{shown(name)}; rename the columns and fit it again"
             )
         seen.add(name)
+
+
+def _check_state_names(cls: type, state: dict[str, Any], where: str) -> None:
+    """Refuse what loading would: attributes that no fit of the class makes."""
+    for name in state:
+        try:
+            check_state_name(cls, name)
+        except ValueError as error:
+            raise TypeError(f"{where}.{name} cannot be saved: {error}") from None
 
 
 def _state(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,37 @@ STATES: dict[type, dict[str, Array | type]] = {
 }
 
 
+def width_of(energy: BaseEnergy) -> int | None:
+    """Return the number of features that an energy has learned from.
+
+    Parameters
+    ----------
+    energy : BaseEnergy
+        A fitted energy, whose attributes have been checked.
+
+    Returns
+    -------
+    int or None
+        None if nothing of what it has learned says so.
+    """
+    if isinstance(energy, KernelEnergy):
+        return energy.map_.n_features_in_
+    if vars(energy).get("encoder_") == "identity":
+        return energy.origin_.shape[1]
+    # What a part has learned comes after what the rows are transformed by.
+    for name, kind in state_of(energy).items():
+        value = vars(energy).get(name)
+        if isinstance(value, BaseEnergy):
+            width = width_of(value)
+        elif isinstance(value, np.ndarray) and isinstance(kind, Array):
+            width = dict(zip(kind.shape, value.shape)).get("d")
+        else:
+            width = None
+        if width is not None:
+            return width
+    return None
+
+
 def state_of(energy: BaseEnergy) -> dict[str, Array | type]:
     """Return what the attributes of a fitted energy must be, by name.
 

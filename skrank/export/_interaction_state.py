@@ -10,6 +10,7 @@ from skrank._core._messages import problem_in
 from skrank._core._validation import check_sparse
 from skrank.click import ClickGraph, InteractionModel
 from skrank.click._sessions_ids import distinct_ids, ids_of
+from skrank.click._sessions_lookup import find_rows
 from skrank.export._attributes import array_of, attribute, error_of
 
 _KINDS = "fiuUSO"  # of arrays of ids
@@ -67,6 +68,7 @@ def check_interaction_model(model: InteractionModel) -> None:
     n_pairs = len(_ids(model, "query_", ids_of))
     if len(_ids(model, "document_", ids_of)) != n_pairs:
         raise error_of(model, "document_", f"{n_pairs} ids", model.document_)
+    _check_pairs(model)
     _check_finite(model, "relevance_", (n_pairs,))
     n_judged = attribute(model, "n_judged_", int, "a whole number >= 1")
     if not 1 <= n_judged <= n_pairs:
@@ -83,6 +85,16 @@ def check_interaction_model(model: InteractionModel) -> None:
         ) from None
     if np.shape(scores) != (1,):
         raise error_of(model, "ranker_", "a ranker, with one score per row", ranker)
+
+
+def _check_pairs(model: Any) -> None:
+    """Refuse a pair that occurs twice, of which each occurrence has a relevance."""
+    pairs = model.query_, model.document_
+    try:
+        find_rows(*pairs, *pairs)
+    except ValueError:
+        accepted = "ids that make each pair with those of document_ once"
+        raise error_of(model, "query_", accepted, model.query_) from None
 
 
 def _ids(owner: Any, name: str, check: Any) -> np.ndarray:

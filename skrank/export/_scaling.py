@@ -15,6 +15,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.utils.validation import check_is_fitted
 
 
 def _centred(coef, intercept, centre, scale):
@@ -98,5 +99,6 @@ def fold_scaling(
                 f"step {name!r} of the pipeline clips its values, which a linear "
                 "model cannot express; set clip=False"
             )
+        check_is_fitted(step)
         coef, intercept = fold(step, coef, intercept)
     return coef, float(intercept)

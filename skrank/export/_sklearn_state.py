@@ -114,11 +114,14 @@ def check_learned_shapes(estimator: Any) -> None:
             _check_shape(estimator, name, value, shapes[name], lengths)
     if isinstance(estimator, SimpleImputer):
         _check_filling(estimator)
+        _check_indicator(estimator)
     if isinstance(estimator, _LINEAR):
         _check_coefficients(estimator)
         _check_intercept(estimator)
     if isinstance(estimator, MissingIndicator):
         _check_columns(estimator, lengths["d"])
+    if isinstance(estimator, (Nystroem, RBFSampler)):
+        _check_n_columns(estimator, lengths.get("c"))
 
 
 def _check_filling(imputer: Any) -> None:
@@ -164,9 +167,30 @@ def _check_intercept(model: Any) -> None:
 def _check_columns(indicator: Any, n_features: int) -> None:
     """Check the places of the columns that had missing values."""
     places = indicator.features_
+    n = attribute(indicator, "_n_features", int, "a whole number >= 1")
+    if n != n_features:
+        raise error_of(indicator, "_n_features", str(n_features), n)
     within = places.dtype.kind in "iu" and ((places >= 0) & (places < n_features)).all()
     if not within:
         raise error_of(indicator, "features_", f"numbers below {n_features}", places)
+
+
+def _check_n_columns(kernel: Any, n_columns: int | None) -> None:
+    """Check how many columns there are after the map of a kernel."""
+    n = attribute(kernel, "_n_features_out", int, "a whole number >= 1")
+    if n != n_columns:
+        raise error_of(kernel, "_n_features_out", str(n_columns), n)
+
+
+def _check_indicator(imputer: Any) -> None:
+    """Check what marks missing values: of an imputer, it is given masks."""
+    indicator = vars(imputer).get("indicator_")
+    if indicator is None:
+        return
+    if not isinstance(indicator, MissingIndicator):
+        raise error_of(imputer, "indicator_", "a MissingIndicator", indicator)
+    if not vars(indicator).get("_precomputed"):
+        raise error_of(imputer, "indicator_", "one that takes masks", indicator)
 
 
 def _check_shape(owner, name, value, letters: str, lengths: dict[str, int]) -> None:

@@ -152,6 +152,7 @@ class LetorFeatures(Parameters, FittedToIndex):
     feature_set: str | Sequence[str] | None = None
     alpha: Annotated[float, Interval(0, 1, "right")] = 0.5
     _given: ClassVar[tuple[str, ...]] = ("links_", "site_", "topics_")
+    _saved_names: ClassVar[tuple[str, ...]] = _SAVED
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

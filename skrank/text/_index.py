@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -268,6 +268,7 @@ class InvertedIndex(Parameters, BaseEstimator):
 
     tokenizer: Analyzer | None = dataclass_field(default=None, kw_only=False)
     with_positions: bool = False
+    _saved_names: ClassVar[tuple[str, ...]] = (*_SAVED, *_SAVED_IDS, "positions")
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from skrank.text._base import BaseTextModel
 from skrank.text._idf import IdfVariant
 from skrank.text._index import Documents, InvertedIndex, as_index
 from skrank.text._postings import best_of_scores
+from skrank.text._saving import check_is_index
 from skrank.text._vsm import VectorSpace
 
 # Scores that are held at a time, and pairs whose vectors are: 32 MB for 64 components.
@@ -191,6 +192,7 @@ class LSI(BaseTextModel):
                 raise ValueError("LSI must have both index_ and components_")
             super()._restore_state()
             return
+        check_is_index(self, index)
         self._fit_space(index)
         if (
             not isinstance(components, np.ndarray)

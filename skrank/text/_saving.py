@@ -6,7 +6,8 @@ only the index is saved, and `fit` is called again on loading. That is also what
 edited files harmless, since an index can be checked completely and weights cannot.
 
 `skrank.export` calls ``_saved_state`` instead of taking all attributes, and
-``_restore_state`` once it has set those that the file holds.
+``_restore_state`` once it has set those that the file holds. Names of these that do not
+end in an underscore stand in ``_saved_names``.
 """
 
 from itertools import pairwise
@@ -16,6 +17,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
+
+from skrank._core._messages import shown
 
 
 class FittedToIndex(BaseEstimator):
@@ -69,6 +72,7 @@ class FittedToIndex(BaseEstimator):
         """Learn again what follows from the index, if there is one."""
         index: Any = vars(self).get("index_")
         if index is not None:
+            check_is_index(self, index)
             fit: Any = self
             fit.fit(index, **self._given_to_fit(vars(self)))
             return
@@ -77,6 +81,15 @@ class FittedToIndex(BaseEstimator):
     def _given_to_fit(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return what `fit` was given besides the index, of a fitted state."""
         return {}
+
+
+def check_is_index(owner: BaseEstimator, index: Any) -> None:
+    """Refuse anything but an index, of which `fit` would make one: texts, say."""
+    if not hasattr(index, "postings"):
+        raise ValueError(
+            f"{type(owner).__name__}: index_ must be an InvertedIndex, got "
+            f"{shown(index)}"
+        )
 
 
 def check_not_fitted(estimator: BaseEstimator) -> None:

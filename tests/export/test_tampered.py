@@ -727,9 +727,12 @@ def test_a_state_holds_what_is_learned(model, name, tmp_path):
     def replace(**state):
         return lambda document: document["model"].update(state=state)
 
-    for state in ({"a": 1}, {"a_": 1}):
+    for state, told in (
+        ({"a": 1}, "learns no attribute 'a'"),
+        ({"a_": 1}, f"the attribute {name} is missing"),
+    ):
         path = edited(model, tmp_path / "m", replace(**state))
-        with pytest.raises(ValueError, match=f"the attribute {name} is missing"):
+        with pytest.raises(ValueError, match=told):
             load_model(path)
     path = edited(model, tmp_path / "m", _needs_groups=None)
     with pytest.raises(ValueError, match="'_needs_groups' belongs to the class"):
