@@ -5,6 +5,8 @@ from typing import Any
 
 _LENGTH = 80
 _OF_CODE = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
+# Python's setting for how many digits may become a number.
+_SETTING = "set_int_max_str_digits"
 # They would break a line in two, or command a terminal.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -55,7 +57,10 @@ def problem_in(error: Exception) -> str:
 
 def words_of(error: BaseException) -> str:
     """Return the message of an error of another library, on one line."""
-    return on_one_line(" ".join(str(error).split()))
+    words = " ".join(str(error).split())
+    if _SETTING in words:  # which is advice for programmers, against a bad number
+        return "a whole number has too many digits"
+    return on_one_line(words)
 
 
 def shortened(text: str, length: int = _LENGTH) -> str:

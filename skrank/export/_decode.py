@@ -37,13 +37,21 @@ class Decoder:
     complete : bool, default=True
         Whether every parameter of a class must be in the file. Files of other versions
         may lack parameters that were added later; these get their defaults.
+    max_objects : int, default=None
+        Largest number of estimators; each is checked, which takes time.
     """
 
     def __init__(
-        self, read_array: Callable[[str], np.ndarray], *, complete: bool = True
+        self,
+        read_array: Callable[[str], np.ndarray],
+        *,
+        complete: bool = True,
+        max_objects: int | None = None,
     ):
         self._read_array = read_array
         self._complete = complete
+        self._max_objects = max_objects
+        self._n_objects = 0
 
     def decode(self, value: Any) -> Any:
         """Return the object that a JSON value describes.
@@ -89,8 +97,14 @@ class Decoder:
         ------
         ValueError
             If the class is not allowed, or parameters or attributes are not its own,
-            or do not make a model that works.
+            or do not make a model that works, or if there are too many estimators.
         """
+        self._n_objects += 1
+        if self._max_objects is not None and self._n_objects > self._max_objects:
+            raise ValueError(
+                f"it holds more than {self._max_objects} estimators, which are more "
+                "than a file of its size has room for"
+            )
         name, cls = _class_of(value["class"])
         params = self._attributes(value["params"])
         known = set(cls._get_param_names())

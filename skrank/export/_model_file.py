@@ -42,6 +42,10 @@ _PIECE = 2**20
 _LENGTH = 300  # characters of what a message quotes
 # Python takes up to so many times the memory of a JSON text for what it says.
 _JSON_WEIGHT = 16
+# Estimators that a file may hold: some, and one more for so many bytes of the file. A
+# trained one takes more bytes; a part repeated often takes few, and much time to check.
+_SOME_OBJECTS = 1000
+_SIZE_OF_OBJECT = 100
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
 
@@ -173,7 +177,7 @@ def load_model(path: Source, *, max_bytes: NBytes | None = None) -> BaseEstimato
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = _Members(archive, name, byte_limit(len(content), max_bytes))
-            return _decoded(members)
+            return _decoded(members, len(content))
     except (Warning, LimitError):  # the user may have made errors of warnings
         raise
     except zipfile.BadZipFile as error:
@@ -189,14 +193,15 @@ def load_model(path: Source, *, max_bytes: NBytes | None = None) -> BaseEstimato
         raise ValueError(message) from None
 
 
-def _decoded(members):
+def _decoded(members, size):
     document = json.loads(members.read(_JSON, weight=_JSON_WEIGHT))
     written_by = _check_header(document)
     _warn_of_another_version(written_by)
     complete = (
         document["format_version"] == FORMAT_VERSION and written_by == __version__
     )
-    decoder = Decoder(members.array, complete=complete)
+    most = _SOME_OBJECTS + size // _SIZE_OF_OBJECT
+    decoder = Decoder(members.array, complete=complete, max_objects=most)
     return decoder.estimator(document["model"])
 
 
@@ -205,6 +210,7 @@ class _Members:
 
     def __init__(self, archive, name, limit):
         self._archive = archive
+        self._names = set(archive.namelist())
         self._name = name
         self._limit = limit
         self._left = limit
@@ -212,6 +218,8 @@ class _Members:
     def read(self, member: str, weight: int = 1) -> bytes:
         """Return a member, each byte of which counts as ``weight`` bytes."""
         content = bytearray()
+        if not isinstance(member, str) or member not in self._names:
+            raise ValueError(f"it lacks the member {shown(member)}")
         with self._archive.open(member) as file:
             while piece := file.read(_PIECE):
                 self._left -= weight * len(piece)
@@ -231,17 +239,27 @@ class _Members:
 def _check_array_header(content, member):
     """Raise an error unless the array has the size that its header claims."""
     file = io.BytesIO(content)
-    version = np.lib.format.read_magic(file)
+    try:
+        version = np.lib.format.read_magic(file)
+    except ValueError:
+        raise ValueError(f"{member} does not begin like an array") from None
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"{member} has the unknown format version {version}")
-    major = version[0]
-    shape, _, dtype = getattr(np.lib.format, f"read_array_header_{major}_0")(file)
+    read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+    try:
+        shape, _, dtype = read(file)
+    except Exception:  # of Python's parser, about its own objects
+        message = f"{member} has a header that describes no array"
+        raise ValueError(message) from None
+    if any(n < 0 for n in shape):
+        message = f"{member} has the shape {shown(shape)}, with a length below 0"
+        raise ValueError(message)
     if dtype.hasobject:  # NumPy refuses it: the rest of the member is a pickle
         return
     if dtype.itemsize == 0 and math.prod(shape) > 0:
         raise ValueError(f"{member} holds {shown(math.prod(shape))} values of no size")
     size = math.prod(shape) * dtype.itemsize
-    if any(n < 0 for n in shape) or size != len(content) - file.tell():
+    if size != len(content) - file.tell():
         raise ValueError(
             f"{member} should hold {shown(size)} bytes according to its header, but "
             f"holds {len(content) - file.tell()}"
