@@ -317,7 +317,10 @@ def test_queries_without_documents_are_told(run, index, texts):
             ["search", "index", "queries.tsv", "--field", "text", "--set", "field=x"],
             "--field and --set field exclude each other",
         ),
-        (["features", "index", "queries.tsv", "--fields", "x"], "field must be one of"),
+        (
+            ["features", "index", "queries.tsv", "--fields", "x"],
+            "fields must be names among",
+        ),
         (
             ["features", "index", "queries.tsv", "--feature-set", "x.y"],
             "feature_set must name features",

@@ -335,10 +335,10 @@ def recorded(monkeypatch):
     """Names of the arguments that the command looked at."""
     real, seen = skrank.cli._run, set()
 
-    def run(args):
+    def run(args, *others):
         recorder = Recorder(**vars(args))
         try:
-            real(recorder)
+            real(recorder, *others)
         finally:
             seen.update(vars(recorder)["seen"])
 
