@@ -680,11 +680,11 @@ def test_messages_name_the_argument(data):
         ranker.fit(X, y, groups, X_val=X[:, :2], **held)
     with pytest.raises(ValueError, match="Input X_val contains NaN"):
         ranker.fit(X, y, groups, X_val=np.full_like(X, np.nan), **held)
-    with pytest.raises(ValueError, match="X_val: could not convert string to float"):
+    with pytest.raises(ValueError, match="X_val must hold numbers, got"):
         ranker.fit(X, y, groups, X_val="text", **held)
     with pytest.raises(ValueError, match="y_val should be a 1d array"):
         ranker.fit(X, y, groups, X_val=X, y_val="text", groups_val=groups)
-    with pytest.raises(ValueError, match="X: could not convert string to float"):
+    with pytest.raises(ValueError, match="X must hold numbers, got"):
         ranker.fit("text", y, groups)
     with pytest.raises(ValueError, match="sample_weight must hold numeric weights"):
         ranker.fit(X, y, groups, sample_weight="text")

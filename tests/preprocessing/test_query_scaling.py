@@ -271,7 +271,7 @@ def test_ranges_beyond_single_precision_are_named(bounds):
     ("X", "message"),
     [
         ([[1, 2], [3]], "^X must hold rows of equal length"),
-        ({"a": 1}, r"^X must be a table of numbers: float\(\) argument"),
+        ({"a": 1}, r"^X must hold numbers, got \{'a': 1\}$"),
         (
             np.array([[1.0, pd.Interval(0, 1)]], dtype=object),
             r"^X must hold numbers, got Interval.* in row 0 of column 1: float\(\)",
