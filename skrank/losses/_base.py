@@ -36,6 +36,9 @@ from skrank._core._validation import (
     naming,
 )
 
+# Smaller scores differ in enough digits, whatever they have in common.
+_LARGE = 2.0**20
+
 
 class BaseLoss(Parameters, BaseEstimator):
     """A loss over queries, with its hyper-parameters.
@@ -431,6 +434,22 @@ class PreparedLoss:
     def _scores(self, raw):
         """Scores as the kernels take them."""
         return _rows(raw, self.n_documents, "raw")
+
+    def _centred_scores(self, raw):
+        """Scores for a loss that does not change with the origin of each query.
+
+        What large scores of a query have in common would cost the digits in which they
+        differ. A score amid them is taken off: the median of three, for one of them may
+        be an outlier.
+        """
+        scores = self._scores(raw)
+        if np.abs(scores).max(initial=0.0) < _LARGE:
+            return scores
+        sizes = np.diff(self.ptr)
+        starts, sizes = self.ptr[:-1][sizes > 0], sizes[sizes > 0]
+        three = starts + (sizes - 1) * np.array([[0], [1], [2]]) // 2
+        with quiet():
+            return scores - np.repeat(np.median(scores[three], axis=0), sizes)
 
 
 def _check_labels(labels):

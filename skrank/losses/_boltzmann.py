@@ -313,7 +313,7 @@ class _PreparedBoltzmann(PreparedLoss):
     def value_gradient(self, raw):
         samples = self.samples
         return _smooth_measures.boltzmann_loss(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             samples.start,
             samples.places,

@@ -152,7 +152,7 @@ class _PreparedEdges(PreparedPairs):
     def value_gradient(self, raw):
         raw = np.asarray(raw, dtype=np.float64)
         two = raw.shape == (self.n_documents, 2)
-        first = self._scores(raw[:, 0] if two else raw)
+        first = self._scores(raw[:, 0]) if two else self._centred_scores(raw)
         second = self._scores(raw[:, 1]) if two else None
         values, slope, second_slope = self._sums(first, second)
         if self.scale is not None:

@@ -201,6 +201,7 @@ class _PreparedListwiseEnergy(PreparedLoss):
         self.margin = float(loss.margin)
         self.cap = float(loss.cap)
         self.width = float(loss.width)
+        self.shift_invariant = loss.shift_invariant
         self.query_weight = informative_query_weights(self.y, self.ptr, self.weight)
         self.total_weight = float(self.query_weight.sum())
         order, lower = _segments.label_order(self.y, self.ptr, self.n_threads)
@@ -242,7 +243,9 @@ class _PreparedListwiseEnergy(PreparedLoss):
 
     def list_energies(self, raw):
         """Energy of the ideal ranking of each query, shape (n_queries,)."""
-        return -_segments.segment_sum(self.coefficients * self._scores(raw), self.ptr)
+        shifts = self.shift_invariant
+        scores = self._centred_scores(raw) if shifts else self._scores(raw)
+        return -_segments.segment_sum(self.coefficients * scores, self.ptr)
 
     def value_gradient(self, raw):
         z = self.margin + self.list_energies(raw)

@@ -249,11 +249,10 @@ class _PreparedListMLE(PreparedLoss):
         return self._likelihood(raw, self.order, self.stage_weight)
 
     def value_gradient(self, raw):
-        raw = self._scores(raw)
-        values, gradient = self._over_ties(raw)
+        values, gradient = self._over_ties(self._centred_scores(raw))
         if self.prior is None:
             return values, gradient
-        penalty, slope = _gamma_penalty(raw, *self.prior)
+        penalty, slope = _gamma_penalty(self._scores(raw), *self.prior)
         weight = np.repeat(self.query_weight, np.diff(self.ptr))
         values = values + _segments.segment_sum(weight * penalty, self.ptr)
         return values, gradient + weight * slope

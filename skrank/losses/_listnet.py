@@ -172,7 +172,7 @@ class _PreparedTopTwo(_PreparedTargets):
         self.second = self.target * (total - odds)
 
     def value_gradient(self, raw):
-        raw = self._scores(raw)
+        raw = self._centred_scores(raw)
         values, gradient = super().value_gradient(raw)
         p, log_sum = _segments.segment_softmax(raw, self.ptr, self.n_threads)
         sizes = np.diff(self.ptr)
@@ -233,7 +233,7 @@ class _PreparedSamples(PreparedLoss):
         return part
 
     def value_gradient(self, raw):
-        raw = self._scores(raw)
+        raw = self._centred_scores(raw)
         values, gradient = np.zeros(self.n_queries), np.zeros(self.n_documents)
         for order in self.orders:
             value, slope = _list_losses.plackett_luce(
@@ -331,7 +331,7 @@ class _PreparedLists(PreparedLoss):
         return part
 
     def value_gradient(self, raw):
-        raw = self._scores(raw)
+        raw = self._centred_scores(raw)
         p, log_sums = _segments.segment_softmax(
             raw[self.left], self.sets, self.n_threads
         )

@@ -179,24 +179,11 @@ def _total(better, worse):
     return better + worse
 
 
-def _residuals(scores, y, ptr):
-    """Return scores minus grades, with an origin per query.
-
-    Only differences within queries count. What all scores of a query have in common
-    would cost the digits in which they differ, so that a score amid them goes first:
-    the median of three, for one of them may be an outlier.
-    """
-    sizes = np.diff(ptr)
-    starts, sizes = ptr[:-1][sizes > 0], sizes[sizes > 0]
-    three = starts + (sizes - 1) * np.array([[0], [1], [2]]) // 2
-    return scores - np.repeat(np.median(scores[three], axis=0), sizes) - y
-
-
 class _PreparedSquares(PreparedPairs):
     """Squared errors, by their sums over whole grades."""
 
     def value_gradient(self, raw):
-        residuals = _residuals(self._scores(raw), self.y, self.ptr)
+        residuals = self._centred_scores(raw) - self.y
         return _pair_losses.squared_differences(
             residuals, self.ptr, self.order, self.lower, self.weight, self.n_threads
         )
@@ -224,7 +211,7 @@ class _PreparedTwoHinges(PreparedPairs):
         super().__init__(*rows)
 
     def value_gradient(self, raw):
-        residuals = _residuals(self._scores(raw), self.y, self.ptr)
+        residuals = self._centred_scores(raw) - self.y
         short, up = self.one_side.value_gradient(residuals)
         beyond, down = self.one_side.value_gradient(-residuals)
         return short + beyond, up - down
@@ -238,10 +225,9 @@ class _PreparedMisordered(PreparedPairs):
         self.squared = loss.beta == 2.0
 
     def value_gradient(self, raw):
-        raw = self._scores(raw)
         return _pair_losses.misordered(
-            raw,
-            _residuals(raw, self.y, self.ptr),
+            self._scores(raw),
+            self._centred_scores(raw) - self.y,
             self.ptr,
             self.order,
             self.lower,

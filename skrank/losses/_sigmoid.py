@@ -148,7 +148,7 @@ class PreparedLogistic(PreparedPairs):
 
     def _evaluate(self, raw, want_hessian):
         parts = _pair_losses.logistic(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             self.order,
             self.lower,
@@ -180,7 +180,7 @@ class PreparedSigmoid(PreparedPairs):
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
         return _pair_losses.sigmoid(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             self.order,
             self.lower,

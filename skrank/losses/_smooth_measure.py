@@ -283,7 +283,7 @@ class _PreparedSigmoid(_PreparedSmooth):
 
     def value_gradient(self, raw):
         values, gradient = _smooth_measures.sigmoid_ranks(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             self.form,
             self.gain,
@@ -308,7 +308,7 @@ class _PreparedPositions(_PreparedSmooth):
 
     def value_gradient(self, raw):
         values, gradient = _smooth_measures.soft_positions(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             self.form,
             self.gain,
@@ -327,7 +327,9 @@ class _PreparedNoise(_PreparedSmooth):
     normal = False
 
     def value_gradient(self, raw):
-        values, gradient, _ = self._expected(self._scores(raw), None, self.width)
+        values, gradient, _ = self._expected(
+            self._centred_scores(raw), None, self.width
+        )
         return self.best + values, gradient
 
     def _expected(self, means, variances, width):

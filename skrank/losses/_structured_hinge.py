@@ -243,7 +243,7 @@ class _PreparedPositions(_PreparedSums):
     def most_violated(self, raw):
         """Values and subgradient at the most violated rankings."""
         return _structured.positions(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             self.gain,
             self.target,

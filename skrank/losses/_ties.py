@@ -226,7 +226,7 @@ class _RaoKupper(_PreparedTies):
         )
 
     def _evaluate(self, raw, want_hessian):
-        raw = self._scores(raw)
+        raw = self._centred_scores(raw)
         doubled = np.empty(2 * len(raw))
         doubled[self.preferred] = lowered = raw - self.log_theta
         doubled[self.other] = raw
@@ -263,7 +263,7 @@ class _GlennDavid(_PreparedTies):
         self.index = PairIndex(self, after)
 
     def _evaluate(self, raw, want_hessian):
-        raw = self._scores(raw)
+        raw = self._centred_scores(raw)
         losses, gradient = np.zeros_like(raw), np.zeros_like(raw)
         hessian = np.zeros_like(raw) if want_hessian else None
         for rows, better, worse in self.index.blocks():

@@ -158,7 +158,7 @@ class _PreparedPerturbed(PreparedLoss):
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return _pair_losses.neighbour_pairs(
-            self._scores(raw),
+            self._centred_scores(raw),
             self.ptr,
             self.y,
             self.gain,

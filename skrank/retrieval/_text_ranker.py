@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import field as dataclass_field
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,9 @@ from skrank.text import RM3, BaseTextModel, InvertedIndex, TextCollection
 from skrank.text._index import as_index
 from skrank.text._saving import check_not_fitted, same
 from skrank.text._tokenizer import Analyzer
+
+# What a file holds of extractors that learned from more than the index.
+_GIVEN = "extractor_states"
 
 
 class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
@@ -142,6 +145,7 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
     features: Any = None
     depth: PositiveInt = 100
     train_on: Literal["candidates", "judged", "all"] = "candidates"
+    _saved_names: ClassVar[tuple[str, ...]] = (_GIVEN,)
     tokenizer: Analyzer | None = None
 
     @classmethod
@@ -529,8 +533,6 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
 _NO_PAIRS = Candidates(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 # Attributes that follow from the index and the parameters: the parts of `FirstStage`.
 _FOLLOWING = ("retriever_", "expander_", "extractors_", "feature_names_")
-# What a file holds of extractors that learned from more than the index.
-_GIVEN = "extractor_states"
 
 
 def _description(extractor: Any) -> tuple[type, dict[str, Any]]:

@@ -112,6 +112,21 @@ def test_flags_about_the_shape_are_told_truthfully(loss):
 
 
 @each_loss
+def test_what_the_scores_of_a_query_have_in_common_costs_no_digits(loss):
+    if not loss.shift_invariant or columns(loss) != 1:
+        return
+    rng = np.random.default_rng(0)
+    ptr = np.array([0, 2, 2, 5, 6, 20])
+    y = rng.integers(0, 4, 20).astype(np.float64)
+    y[:5] = [1.0, 0.0, 2.0, 0.0, 1.0]
+    scores = rng.integers(-3, 4, 20) / 4.0
+    origins = 2.0**48 * np.repeat(rng.integers(-3, 4, 5), np.diff(ptr))
+    prepared = loss.prepare(y, ptr)
+    near, far = (prepared.value_gradient(scores + by) for by in (0.0, origins))
+    both(far, near, rtol=1e-9, atol=1e-12)
+
+
+@each_loss
 def test_queries_without_preference_count_nothing(loss):
     if loss.unit == "document" or isinstance(loss, losses.ExplicitPairsLoss):
         return  # every document counts, or grades are not looked at

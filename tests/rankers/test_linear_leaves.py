@@ -140,7 +140,7 @@ def test_constraints_of_no_feature_are_none(data):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"term_feature": 5}, "terms"),
+        ({"term_feature": 5}, "they ask for feature 5"),
         ({"term_start": (0, -1)}, "terms"),
         ({"term_start": (-1, 1000)}, "terms"),
         ({"term_start": (3, 1000)}, "terms"),
@@ -328,7 +328,7 @@ def test_functions_of_a_model_file_fit(data, tmp_path):
     ]:
         setattr(forest, name, wrong)
         save_model(ranker, tmp_path / "model")
-        with pytest.raises(ValueError, match=r"term|fit"):
+        with pytest.raises(ValueError, match=r"term|fit|ask for feature"):
             load_model(tmp_path / "model")
         setattr(forest, name, good[name])
 
