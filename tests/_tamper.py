@@ -138,6 +138,15 @@ def at(value, path):
     return value
 
 
+def copied_along(document, path) -> tuple[dict, Any]:
+    """Return a document that shares all but what is on a path, and what is at its end."""
+    changed = part = copy.copy(document)
+    for key in path:
+        part[key] = copy.copy(part[key])
+        part = part[key]
+    return changed, part
+
+
 def edited_files(document, members) -> Iterator[tuple[str, dict, dict[str, bytes]]]:
     """Yield contents of files in which one array or one attribute is another."""
     for name, content in members.items():
@@ -159,19 +168,19 @@ def edited_object(document, path) -> Iterator[tuple[str, dict]]:
                 yield from _edited(document, (*place, *inner), INNER, f"{place}{inner}")
                 several = at(value, inner)
                 if isinstance(several, list) and several:
-                    changed = copy.deepcopy(document)
-                    del at(changed, (*place, *inner))[-1]
+                    changed, owner = copied_along(document, (*place, *inner))
+                    del owner[-1]
                     yield f"{place}{inner} is shorter", changed
 
 
 def _edited(document, place, others, name):
-    *owner, key = place
+    *path, key = place
     for other in others:
-        changed = copy.deepcopy(document)
-        at(changed, owner)[key] = other
+        changed, owner = copied_along(document, path)
+        owner[key] = other
         yield f"{name} = {other!r}", changed
-    changed = copy.deepcopy(document)
-    del at(changed, owner)[key]
+    changed, owner = copied_along(document, path)
+    del owner[key]
     yield f"without {name}", changed
 
 

@@ -132,6 +132,7 @@ CASES = [
 DEFAULTS = [case for case in CASES if not case.variant]
 NEEDS_ZERO = {"n_triples"}
 # Settings that suit a small test, where a variant says nothing else.
+SMALL = {"random_state": 0, "n_estimators": 30}
 FAST: dict[str, dict] = {
     "BoltzRank": {
         "max_iter": 15,
@@ -154,8 +155,8 @@ def make(case, **params):
     """A ranker of a case, by its name alone for the default one."""
     name, variant = (case, {}) if isinstance(case, str) else case
     ranker = RANKERS[name]()
-    seed = {"random_state": 0} if "random_state" in ranker.get_params() else {}
-    return ranker.set_params(**(FAST.get(name, {}) | seed | variant | params))
+    small = {name: value for name, value in SMALL.items() if name in vars(ranker)}
+    return ranker.set_params(**(small | FAST.get(name, {}) | variant | params))
 
 
 ALL = list(RANKERS)

@@ -168,8 +168,8 @@ inline double spread(const double *scores, const int *count, const int *order, i
     double product = 0.0;
     for (int start = 0, end; start < n; start = end) {
         double sum = 0.0;
-        for (end = start; end < n && scores[end] == scores[start]; end++)
-            sum += count[end] + offset;
+        end = end_of_run(scores, start, n);
+        for (int r = start; r < end; r++) sum += count[r] + offset;
         const double mean = factor * (sum / (end - start));
         for (int r = start; r < end; r++) slope[order[r]] = mean;
         product += factor * sum * scores[start];

@@ -105,9 +105,8 @@ inline double slopes_of(const Lattice &lattice, const int *rank, double *slope) 
     for (int b = 0, i = 0; b < K; b++)
         while (i < lattice.start[b + 1]) {
             double sum = 0.0;
-            int end = i;
-            while (end < lattice.start[b + 1] && lattice.score[end] == lattice.score[i])
-                sum += slope[end++];
+            const int end = end_of_run(lattice.score, i, lattice.start[b + 1]);
+            for (int j = i; j < end; j++) sum += slope[j];
             product += sum * lattice.score[i];
             const double mean = sum / (end - i);
             while (i < end) slope[i++] = mean;

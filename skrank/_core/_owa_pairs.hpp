@@ -31,9 +31,9 @@ static void take_level(const double *x, const int *by_score, int m, int first, i
 static void share_places(const double *alpha, Documents *others) {
     const double *x = others->x;
     for (int first = 0, end; first < others->size; first = end) {
-        double total = alpha[first];  // NaN is not even equal to itself
-        for (end = first + 1; end < others->size && x[end] == x[first]; end++)
-            total += alpha[end];
+        double total = 0.0;
+        end = end_of_run(x, first, others->size);
+        for (int r = first; r < end; r++) total += alpha[r];
         std::fill(others->weight + first, others->weight + end, total / (end - first));
     }
 }

@@ -156,8 +156,8 @@ static void most_violated_sorts(const Positions &all, double *values, double *gr
             sort_descending(key, q.size, work, sorted, order);
             for (int start = 0, end; start < q.size; start = end) {
                 double sum = 0.0;
-                for (end = start; end < q.size && sorted[end] == sorted[start]; end++)
-                    sum += discount[end];
+                end = end_of_run(sorted, start, q.size);
+                for (int r = start; r < end; r++) sum += discount[r];
                 for (int r = start; r < end; r++) own[order[r]] = sum / (end - start);
             }
             values[q.number] = value_of_places(all, q, own, own, gradient);
@@ -188,7 +188,7 @@ static void most_violated_assignments(const Positions &all, double *values,
             const double *weight = all.weight + q.start, *discount = all.discount + q.start;
             if (!assign({q.size, score, gain, weight, discount}, m, scratch)) return;
             for (int start = 0, end; start < q.size; start = end) {
-                for (end = start; end < q.size && score[end] == score[start];) end++;
+                end = end_of_run(score, start, q.size);
                 for (int r = start; r < end; r++) {
                     double sum = 0.0;
                     int n = 0;

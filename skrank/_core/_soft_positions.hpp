@@ -121,9 +121,8 @@ inline void move_distances(const SoftSorting &s) {
     for (int i = 0; i < s.m; i++) all += s.to_distance[i];
     for (int first = 0, end; first < s.m; first = end) {
         double run = 0.0;
-        for (end = first; end < s.m && s.sorted[end] == s.sorted[first]; end++)
-            run += s.to_distance[s.order[end]];
-        if (end == first) break;  // NaN
+        end = end_of_run(s.sorted, first, s.m);
+        for (int r = first; r < end; r++) run += s.to_distance[s.order[r]];
         const double below = all - above - run;
         for (int r = first; r < end; r++) {
             const int i = s.order[r];

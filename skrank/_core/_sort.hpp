@@ -12,6 +12,14 @@ namespace skrank {
 constexpr int SORT_WORK_DOUBLES = 2;  // work space per document
 constexpr int SORT_BLOCK = 16;
 
+// End of the run of equal numbers that begins at `first`, before `n`. NaN, which is not
+// even equal to itself, is a run of its own, so that walks over runs always get on.
+inline int end_of_run(const double *x, int first, int n) {
+    int end = first + 1;
+    while (end < n && x[end] == x[first]) end++;
+    return end;
+}
+
 // Sorts up to N documents by counting, for each one, those that come before it.
 template <int N>
 SKRANK_INLINE void sort_up_to(const double *x, int first, int n, double *keys,

@@ -46,6 +46,7 @@ _JSON_WEIGHT = 16
 # trained one takes more bytes; a part repeated often takes few, and much time to check.
 _SOME_OBJECTS = 1000
 _SIZE_OF_OBJECT = 100
+_MOST_AXES = 32  # all that NumPy 1 takes
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal models make equal files
 
 
@@ -254,8 +255,12 @@ def _check_array_header(content, member):
     if any(n < 0 for n in shape):
         message = f"{member} has the shape {shown(shape)}, with a length below 0"
         raise ValueError(message)
-    if dtype.hasobject:  # NumPy refuses it: the rest of the member is a pickle
-        return
+    if len(shape) > _MOST_AXES:
+        raise ValueError(
+            f"{member} has {len(shape)} axes; arrays of models have at most {_MOST_AXES}"
+        )
+    if dtype.hasobject:  # what follows would be a pickle
+        raise ValueError(f"{member} holds Python objects, which model files never do")
     if dtype.itemsize == 0 and math.prod(shape) > 0:
         raise ValueError(f"{member} holds {shown(math.prod(shape))} values of no size")
     size = math.prod(shape) * dtype.itemsize

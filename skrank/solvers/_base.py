@@ -129,6 +129,23 @@ def has_penalty(objective: Any) -> bool:
     return getattr(objective, "alpha", 0.0) > 0.0
 
 
+def has_units(objective: Any) -> bool:
+    """Return whether there is anything to learn from.
+
+    Parameters
+    ----------
+    objective : object
+        What is minimised.
+
+    Returns
+    -------
+    bool
+        False for an objective whose ``total_weight`` is 0: a loss of preferences, say,
+        where every query has a single document.
+    """
+    return getattr(objective, "total_weight", 1.0) > 0.0
+
+
 def remedies(objective: Any) -> str:
     """Return what helps a solver that has used up its iterations.
 
@@ -183,10 +200,10 @@ def finite_value_gradient(
     NotFiniteError
         If the objective or a part of its gradient is infinite or NaN.
     """
-    remedy = _scale_or_penalise(objective) if remedy is None else remedy
     value, gradient = _finite_value(objective, params, remedy)
     if not np.isfinite(gradient).all():
-        raise not_finite(objective, "has a gradient that is not finite", remedy)
+        what = "has a gradient that is not finite"
+        raise not_finite(objective, what, remedy or _scale_or_penalise(objective))
     return value, gradient
 
 
@@ -214,7 +231,6 @@ def finite_value(
     NotFiniteError
         If the objective is infinite or NaN.
     """
-    remedy = _scale_or_penalise(objective) if remedy is None else remedy
     return float(_finite_value(objective, params, remedy)[0])
 
 
@@ -263,8 +279,10 @@ def _finite_value(objective, params, remedy):
         with quiet():
             value, gradient = value_and_gradient(objective, params)
     except NotFiniteError as error:  # of the loss itself
+        remedy = remedy or _scale_or_penalise(objective)
         raise NotFiniteError(f"{error}; {remedy}") from error
     if not math.isfinite(value):
+        remedy = remedy or _scale_or_penalise(objective)
         raise not_finite(objective, f"became {value}", remedy)
     return value, gradient
 

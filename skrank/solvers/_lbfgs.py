@@ -14,6 +14,7 @@ from skrank.solvers._base import (
     announce_start,
     constraint_of,
     finite_value_gradient,
+    has_units,
     remedies,
 )
 from skrank.solvers._kinks import look_around, projected
@@ -199,8 +200,9 @@ class LbfgsRun:
         # preference have nothing to learn, which is not the solver's concern.
         convex = getattr(self.objective, "convex", False)
         suspicious = not convex if value > 0 else not np.any(self.start)
-        some_units = getattr(self.objective, "total_weight", 1.0) > 0
-        self.starts_flat = not np.any(gradient) and suspicious and some_units
+        self.starts_flat = (
+            not np.any(gradient) and suspicious and has_units(self.objective)
+        )
         # Within rounding, no step lowers what is at its minimum. Beside a kink, which
         # is the other reason, the gradient is not small.
         pulled = gradient if self.frame is None else self.frame.pull(gradient)

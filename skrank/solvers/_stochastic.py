@@ -31,6 +31,7 @@ from skrank.solvers._base import (
     announce_start,
     constraint_of,
     finite_value,
+    has_units,
     not_finite,
     value_and_gradient,
 )
@@ -144,7 +145,9 @@ class StochasticSolver(BaseSolver):
             told = monitor is not None and monitor(
                 run.current(), len(history), history[-1]
             )
-            converged = bool(told) or plateau.reached(history[-1])
+            # One epoch more would teach no more than this one.
+            nothing = not has_units(objective)
+            converged = nothing or bool(told) or plateau.reached(history[-1])
             if converged:
                 break
         if not converged and self.tol is not None:

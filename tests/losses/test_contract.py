@@ -351,14 +351,16 @@ def test_scores_that_are_not_finite_are_refused_by_name(loss, bad):
 def test_compiled_code_comes_to_an_end_for_any_scores(loss):
     """Differences of finite scores may overflow, so that it meets NaN all the same."""
     prepared, raw = long_query(loss)
+    least, most = np.finfo(float).min, np.finfo(float).max
     for name in EVALUATIONS:
         if hasattr(prepared, name):
             unchecked = inspect.unwrap(getattr(prepared, name).__func__)
-            for rows in (0, 30, 47, [1, 2, 3, 40, 46]):
-                scores = raw.copy()
-                scores[rows] = np.nan
-                with np.errstate(all="ignore"), contextlib.suppress(NotFiniteError):
-                    unchecked(prepared, scores)
+            for rows in (0, 30, 47, [1, 2, 3, 40, 46], slice(0, 45), slice(None)):
+                for bad in (np.nan, least, most, np.where(raw[rows] < 0, least, most)):
+                    scores = raw.copy()
+                    scores[rows] = bad
+                    with np.errstate(all="ignore"), contextlib.suppress(NotFiniteError):
+                        unchecked(prepared, scores)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1.0])

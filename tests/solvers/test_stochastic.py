@@ -329,3 +329,12 @@ def test_objective_without_batches_is_refused():
 def test_bad_hyper_parameters(ridge, solver, message):
     with pytest.raises(ValueError, match=message):
         solve(solver, ridge)
+
+
+@pytest.mark.parametrize("solver", [SGD(max_iter=50), Adam(max_iter=50, tol=1e-9)])
+def test_nothing_to_learn_takes_one_epoch(solver):
+    objective = Fixed([[0.0, 0.0]], value=0.0)
+    objective.total_weight = 0.0
+    result = solver.solve(objective, np.ones(2), np.random.RandomState(0))
+    assert result.n_iter == 1 and result.converged
+    assert_array_equal(result.params, [1.0, 1.0])
