@@ -139,7 +139,7 @@ def at(value, path):
 
 
 def copied_along(document, path) -> tuple[dict, Any]:
-    """Return a document that shares all but what is on a path, and what is at its end."""
+    """Copy a document along a path; return the copy and what is at the end."""
     changed = part = copy.copy(document)
     for key in path:
         part[key] = copy.copy(part[key])

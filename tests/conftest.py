@@ -1,5 +1,6 @@
-"""Fixtures that several test modules share, and which warnings are errors."""
+"""Fixtures that several test modules share, which warnings are errors, and hangs."""
 
+import faulthandler
 import linecache
 import os
 import sys
@@ -25,6 +26,8 @@ settings.load_profile("fixed")
 
 _ROOT = Path(__file__).resolve().parents[1]
 _DEFAULT_DATA = _ROOT.parent / "shared" / "data"
+_LONGEST = 600  # seconds of a test, which is then taken for one that hangs
+_SHOWN = pytest.StashKey[int]()
 _OURS = tuple(
     f"{folder}{os.sep}"
     for folder in (Path(skrank.__file__).parent, _ROOT / "tests", _ROOT / "doc")
@@ -79,10 +82,23 @@ def pytest_collection(session):
     return (yield)
 
 
+def pytest_sessionstart(session):
+    """Keep the standard error that users see, which each test takes for itself."""
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        session.config.stash[_SHOWN] = os.dup(2)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
     _leave_others_alone()
-    return (yield)
+    # Compiled code that never ends holds up all tests, and does not listen to signals.
+    shown = item.config.stash[_SHOWN]
+    faulthandler.dump_traceback_later(_LONGEST, file=shown, exit=True)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)

@@ -257,7 +257,7 @@ def _check_array_header(content, member):
         raise ValueError(message)
     if len(shape) > _MOST_AXES:
         raise ValueError(
-            f"{member} has {len(shape)} axes; arrays of models have at most {_MOST_AXES}"
+            f"{member} has {len(shape)} axes; accepted are at most {_MOST_AXES}"
         )
     if dtype.hasobject:  # what follows would be a pickle
         raise ValueError(f"{member} holds Python objects, which model files never do")

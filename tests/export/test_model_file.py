@@ -413,7 +413,7 @@ def npy(array, allow_pickle=False):
 
 def test_pickled_arrays_are_refused(saved):
     content = npy(np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="arrays/0.npy holds Python objects, which"):
+    with pytest.raises(ValueError, match=r"arrays/0\.npy holds Python objects, which"):
         load_model(saved(**{"arrays/0.npy": content}))
 
 
@@ -421,7 +421,7 @@ def test_arrays_of_more_axes_than_numpy_takes_are_refused(saved):
     header = str({"descr": "<f8", "fortran_order": False, "shape": (1,) * 70}) + "\n"
     length = len(header).to_bytes(2, "little")
     content = b"\x93NUMPY\x01\x00" + length + header.encode() + bytes(8)
-    with pytest.raises(ValueError, match=r"arrays/0.npy has 70 axes; .* at most 32"):
+    with pytest.raises(ValueError, match=r"arrays/0\.npy has 70 axes; .* at most 32"):
         load_model(saved(**{"arrays/0.npy": content}))
 
 
@@ -575,9 +575,12 @@ def test_models_of_poor_data_are_loaded(ranker, data, tmp_path):
     X[:, 3:] = [3.0, 0.0]  # features that are constant
     for variant in ranker._variants():
         for grades in (y, (y > 1).astype(float)):
-            model = ranker(**variant)
-            if "random_state" in model.get_params():
-                model.set_params(random_state=0)
+            model = ranker()
+            small = {"random_state": 0, "n_estimators": 20}
+            known = {
+                name: value for name, value in small.items() if name in vars(model)
+            }
+            model.set_params(**(known | variant))
             try:
                 model.fit(X, grades, groups)
                 save_model(model, tmp_path / "model.skrank")

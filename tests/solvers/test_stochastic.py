@@ -336,5 +336,6 @@ def test_nothing_to_learn_takes_one_epoch(solver):
     objective = Fixed([[0.0, 0.0]], value=0.0)
     objective.total_weight = 0.0
     result = solver.solve(objective, np.ones(2), np.random.RandomState(0))
-    assert result.n_iter == 1 and result.converged
+    assert result.n_iter == 1
+    assert result.converged
     assert_array_equal(result.params, [1.0, 1.0])
