@@ -194,11 +194,11 @@ static void most_violated_interleavings(const Queries &queries, const double *sc
         int *above = scratch.indices(2), *before = scratch.indices(3);
         const double *s = scores + q.start, *is = relevance + q.start;
         // Sums of pairs do not depend on where the scores begin, but their rounding does.
-        const double top = *std::max_element(s, s + q.size);
+        const double origin = amid(s, q.size);
         int R = 0, N = q.size;
         for (int i = 0; i < q.size; i++) {
             const int at = is[i] > 0.0 ? R++ : --N;
-            x[at] = s[i] - top;
+            x[at] = s[i] - origin;
             row[at] = i;
         }
         N = q.size - R;

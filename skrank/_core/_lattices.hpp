@@ -128,8 +128,8 @@ static void most_violated_paths(const Positions &all, const int *perfect, double
             int *order = scratch.indices(0), *rank = scratch.indices(1);
             const int *row = perfect + q.start;
             const double *s = all.scores + q.start, *gain = all.gain + q.start;
-            const double top = *std::max_element(s, s + q.size);
-            for (int r = 0; r < q.size; r++) x[r] = s[row[r]] - top;
+            const double origin = amid(s, q.size);
+            for (int r = 0; r < q.size; r++) x[r] = s[row[r]] - origin;
             Lattice lattice = {{0}, {}, std::vector<double>(q.size), score,
                                all.discount + q.start, 0.0};
             double n_pairs = 0.0;

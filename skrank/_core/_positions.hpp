@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "_for_each_query.hpp"
@@ -92,11 +93,14 @@ inline bool place_document(const Places &q, Matching &m, int first, Scratch &scr
 // the others need a search. Returns false if it is to be given up.
 inline bool assign(const Places &q, Matching &m, Scratch &scratch) {
     std::fill(m.document, m.document + q.size, -1);
-    m.v[0] = 0.0;
-    for (int p = 1; p < q.size; p++) {
-        const double middle = 0.5 * (q.score[p - 1] + q.score[p]);
-        m.v[p] = m.v[p - 1] + (q.weight[p - 1] - q.weight[p]) * middle;
-    }
+    const auto change = [&q](int p) {
+        return (q.weight[p] - q.weight[p + 1]) * (0.5 * (q.score[p] + q.score[p + 1]));
+    };
+    // From the middle, so that no digits are lost beside a score that is far from others.
+    const int middle = q.size / 2;
+    m.v[middle] = 0.0;
+    for (int p = middle; p + 1 < q.size; p++) m.v[p + 1] = m.v[p] + change(p);
+    for (int p = middle; p > 0; p--) m.v[p - 1] = m.v[p] - change(p - 1);
     for (int i = 0; i < q.size; i++) {
         m.u[i] = -q.score[i] * q.weight[i] - m.v[i];
         m.position[i] = -1;
@@ -121,16 +125,24 @@ struct Positions {
 
 // Writes a query's slopes, the weights of positions less those in a perfect ranking, and
 // returns the value of the ranking. `own` are the weights that documents take, `lost` the
-// discounts.
-inline double value_of_places(const Positions &all, const Query &q, const double *own,
-                              const double *lost, double *gradient) {
+// discounts, `order` the documents by scores that nearly fall.
+//
+// The slopes sum to 0, so that the sum of slopes times scores is one over gaps between
+// scores, each times the slopes of the documents above it. These sum to 0, too, where
+// documents change places among themselves, however wide the gap below them is.
+inline double value_of_places(const Positions &all, const Query &q, const int *order,
+                              const double *own, const double *lost, double *gradient) {
+    constexpr double ROUNDING = 1e-14;
     const double *score = all.scores + q.start, *gain = all.gain + q.start;
-    const double top = *std::max_element(score, score + q.size);
     const double w = all.query_weight[q.number];
-    double rise = 0.0, measure = 0.0;
-    for (int i = 0; i < q.size; i++) {
+    double rise = 0.0, measure = 0.0, ahead = 0.0, total = 0.0;
+    for (int r = 0; r < q.size; r++) {
+        const int i = order[r];
         const double slope = own[i] - all.target[q.start + i];
-        rise += slope * (score[i] - top);
+        ahead += slope;
+        total += own[i];
+        if (r + 1 < q.size && std::abs(ahead) > ROUNDING * total)
+            rise += ahead * (score[i] - score[order[r + 1]]);
         measure += gain[i] * lost[i];
         gradient[q.start + i] = w * slope;
     }
@@ -160,7 +172,7 @@ static void most_violated_sorts(const Positions &all, double *values, double *gr
                 for (int r = start; r < end; r++) sum += discount[r];
                 for (int r = start; r < end; r++) own[order[r]] = sum / (end - start);
             }
-            values[q.number] = value_of_places(all, q, own, own, gradient);
+            values[q.number] = value_of_places(all, q, order, own, own, gradient);
         });
 }
 
@@ -180,9 +192,10 @@ static void most_violated_assignments(const Positions &all, double *values,
                           reinterpret_cast<char *>(scratch.indices(5))};
             sort_descending(all.scores + q.start, q.size, scratch.array(7), score, order);
             const double *g = all.gain + q.start;
-            const double least = *std::min_element(g, g + q.size), top = score[0];
+            const double least = *std::min_element(g, g + q.size);
+            const double origin = score[q.size / 2];
             for (int r = 0; r < q.size; r++) {
-                score[r] -= top;
+                score[r] -= origin;
                 gain[r] = all.scale[q.number] * (g[order[r]] - least);
             }
             const double *weight = all.weight + q.start, *discount = all.discount + q.start;
@@ -201,7 +214,7 @@ static void most_violated_assignments(const Positions &all, double *values,
                     lost[order[r]] = discount[m.position[r]];
                 }
             }
-            values[q.number] = value_of_places(all, q, own, lost, gradient);
+            values[q.number] = value_of_places(all, q, order, own, lost, gradient);
         });
 }
 

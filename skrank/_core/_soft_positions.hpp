@@ -25,7 +25,7 @@ struct SoftSorting {
     double *distance;      // the sums A
     double *p;             // work space: logits, then probabilities
     double *to_x;          // derivatives by x
-    double *to_distance;   // derivatives by A
+    double *to_distance;   // derivatives by A, or by the scores at ranks
 };
 
 // Puts the distribution of position j into p; returns its expected gain.
@@ -66,7 +66,7 @@ SKRANK_INLINE void move_position(const SoftSorting &s, int kind, int j, double e
         store(s.to_x + i, load(s.to_x + i) + step);
         to_t -= step;
     }
-    if (kind != SORTING_NETWORK) s.to_x[s.order[j]] += sum(to_t);
+    if (kind != SORTING_NETWORK) s.to_distance[j] += sum(to_t);
 }
 
 // Value of the form of expected gains by position, and its derivatives. Always inlined, so
@@ -129,6 +129,17 @@ inline void move_distances(const SoftSorting &s) {
             s.to_x[i] += (s.m - end - first) * s.to_distance[i] + below - above;
         }
         above += run;
+    }
+}
+
+// Moves derivatives by the scores at ranks to x. Documents of equal score share those of
+// their ranks, whose order among them is none but that of the rows.
+inline void move_ranks(const SoftSorting &s) {
+    for (int first = 0, end; first < s.m; first = end) {
+        double run = 0.0;
+        end = end_of_run(s.sorted, first, s.m);
+        for (int r = first; r < end; r++) run += s.to_distance[r];
+        for (int r = first; r < end; r++) s.to_x[s.order[r]] += run / (end - first);
     }
 }
 
@@ -206,7 +217,10 @@ static void position_measures(const SmoothMeasure &measure, const double *scores
             values[q.number] =
                 factor * position_form(s, kind, measure.form, measure.discount, n,
                                        scratch.array(6), scratch.array(7), scratch);
-            if (kind == SORTING_NETWORK) move_distances(s);
+            if (kind == SORTING_NETWORK)
+                move_distances(s);
+            else
+                move_ranks(s);
             for (int i = 0; i < m; i++)
                 gradient[q.start + i] = factor * inverse_width * s.to_x[i];
         });

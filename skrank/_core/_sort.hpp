@@ -12,6 +12,13 @@ namespace skrank {
 constexpr int SORT_WORK_DOUBLES = 2;  // work space per document
 constexpr int SORT_BLOCK = 16;
 
+// A number amid n > 0 scores, as the origin of their differences: the median of three, for
+// one of them may be so large that beside it the digits of the others are lost.
+inline double amid(const double *x, int n) {
+    const double a = x[0], b = x[(n - 1) / 2], c = x[n - 1];
+    return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
 // End of the run of equal numbers that begins at `first`, before `n`. NaN, which is not
 // even equal to itself, is a run of its own, so that walks over runs always get on.
 inline int end_of_run(const double *x, int first, int n) {

@@ -190,12 +190,14 @@ class _Problem:
 
 def log_prior(probability: np.ndarray, yes: float, no: float) -> float:
     """Return the logarithm of the density of a prior, up to a constant."""
+    # Numbers so near to 0 and 1 are rounded to them, where the density is 0.
+    limits = np.finfo(float)
+    near = np.clip(probability, limits.tiny, 1.0 - limits.epsneg)
     value = 0.0
-    with np.errstate(divide="ignore"):
-        if yes > 0:
-            value += yes * float(np.log(probability).sum())
-        if no > 0:
-            value += no * float(np.log1p(-probability).sum())
+    if yes > 0:
+        value += yes * float(np.log(near).sum())
+    if no > 0:
+        value += no * float(np.log1p(-near).sum())
     return value
 
 

@@ -164,42 +164,83 @@ class _PreparedTopTwo(_PreparedTargets):
 
     def __init__(self, y, ptr, sample_weight, n_threads, gain):
         super().__init__(y, ptr, sample_weight, n_threads, gain)
-        self.rest = _others(self.target, self.ptr)
-        odds = np.divide(
-            self.target, self.rest, out=np.zeros_like(self.rest), where=self.rest > 0
-        )
-        total = np.repeat(_segments.segment_sum(odds, self.ptr), np.diff(self.ptr))
-        self.second = self.target * (total - odds)
+        gains = np.ascontiguousarray(gain_of_grades(gain, self.y))
+        self.second = self._two_places(gains).second(self.target)
+
+    def _two_places(self, strength):
+        return _TwoPlaces(strength, self.ptr, self.query_weight > 0, self.n_threads)
 
     def value_gradient(self, raw):
         raw = self._centred_scores(raw)
         values, gradient = super().value_gradient(raw)
-        p, log_sum = _segments.segment_softmax(raw, self.ptr, self.n_threads)
-        sizes = np.diff(self.ptr)
-        rest = _others(p, self.ptr)
-        counts = np.repeat(self.query_weight > 0, sizes)
-        first = np.where(counts, self.target, 0.0)
-        log_rest = np.repeat(log_sum, sizes) + np.log(np.where(counts, rest, 1.0))
-        added = first * log_rest - np.where(counts, self.second * raw, 0.0)
-        # d log(rest of i) / d f_u = e^{f_u} / rest of i, for every u but i.
-        ratio = np.divide(first, rest, out=np.zeros_like(rest), where=counts)
-        total = np.repeat(_segments.segment_sum(ratio, self.ptr), sizes)
-        slope = np.where(counts, p * (total - ratio) - self.second, 0.0)
-        weight = np.repeat(self.query_weight, sizes)
+        places = self._two_places(raw)
+        added = self.target * places.log_rest - self.second * raw
+        slope = places.second(self.target) - self.second
+        weight = np.repeat(self.query_weight, np.diff(self.ptr))
+        added, slope = (np.where(weight > 0, x, 0.0) for x in (added, slope))
         values = values + self.query_weight * _segments.segment_sum(added, self.ptr)
         return values, gradient + weight * slope
 
 
-def _others(p, ptr):
-    """Sum of the probabilities of the other documents of the query.
+class _TwoPlaces:
+    """Who comes second under a Plackett-Luce model.
 
-    A probability above one half is the only one, and ``1 - p`` loses digits there: the
-    others are summed instead.
+    The strongest document of each query, the leader, may have a probability of nearly 1
+    in the first place. So that no digit of the others is lost beside it, their
+    probabilities after the leader are those of a model without it.
+
+    Parameters
+    ----------
+    strength : ndarray of shape (n_documents,)
+        Logarithms of the strengths.
+    ptr : ndarray of shape (n_queries + 1,)
+        Pointer array.
+    counts : ndarray of shape (n_queries,), dtype bool
+        Which queries count; they have two documents or more.
+    n_threads : int
+        Number of threads.
+
+    Attributes
+    ----------
+    log_rest : ndarray of shape (n_documents,)
+        Logarithm of the sum of the strengths of the others in the query.
     """
-    minor = p <= 0.5
-    rest = _segments.segment_sum(np.where(minor, p, 0.0), ptr)
-    rest = np.where(minor, 1.0 - p, np.repeat(rest, np.diff(ptr)))
-    return np.maximum(rest, np.finfo(float).tiny)
+
+    def __init__(self, strength, ptr, counts, n_threads):
+        self.ptr = ptr
+        starts = ptr[:-1][counts]
+        leads = np.zeros(len(strength), dtype=bool)
+        if len(starts):
+            filled = np.diff(ptr) > 0
+            most = np.maximum.reduceat(strength, ptr[:-1][filled])
+            # Scores that are not numbers are the most of their queries, too.
+            best = np.flatnonzero(~(strength < np.repeat(most, np.diff(ptr)[filled])))
+            leads[best[np.searchsorted(best, starts)]] = True
+        self.leads = leads
+        self.p, log_sum = _segments.segment_softmax(strength, ptr, n_threads)
+        without = np.where(leads, -np.inf, strength)
+        self.p_after, log_after = _segments.segment_softmax(without, ptr, n_threads)
+        alone = self.leads | ~self._of_each(counts)
+        self.p_others = np.where(alone, 1.0, 1.0 - self.p)
+        log_others = self._of_each(log_sum) + np.log(self.p_others)
+        self.log_rest = np.where(leads, self._of_each(log_after), log_others)
+
+    def _of_each(self, values):
+        return np.repeat(values, np.diff(self.ptr))
+
+    def second(self, first):
+        r"""Return :math:`\sum_{i \ne j} c_i p_j / (1 - p_i)` for every document j.
+
+        Parameters
+        ----------
+        first : ndarray of shape (n_documents,)
+            Numbers c; for probabilities to be first, these are those to be second.
+        """
+        ratio = np.where(self.leads, 0.0, first / self.p_others)
+        total = self._of_each(_segments.segment_sum(ratio, self.ptr))
+        of_leader = np.where(self.leads, first, 0.0)
+        after = self._of_each(_segments.segment_sum(of_leader, self.ptr)) * self.p_after
+        return self.p * (total - ratio) + after
 
 
 class _PreparedSamples(PreparedLoss):
