@@ -135,13 +135,14 @@ def _extremes(data: GroupedRows) -> Iterator[str]:
 
 def _extreme_features(X) -> Iterator[str]:
     if sparse.issparse(X):
-        high, low = X.max(axis=0).toarray(), X.min(axis=0).toarray()
+        high, low = X.nanmax(axis=0).toarray()[0], X.nanmin(axis=0).toarray()[0]
     elif isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         high, low = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
     else:
         return
     with quiet():
-        widest = np.nanmax(high.astype(np.float64) - low)
+        spread = high.astype(np.float64) - low
+    widest = spread[~np.isnan(spread)].max(initial=0.0)
     if widest < _NARROW:
         yield (
             f"no feature in X varies by more than {widest:.2g} (StandardScaler is a "

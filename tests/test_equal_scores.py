@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from skrank.datasets import make_ranking
 from skrank.exceptions import TrainingDataWarning
@@ -133,3 +134,14 @@ def test_tiny_weights_of_preferences_are_named(data):
     for weight, told in ((None, False), ([1e-20, 1e-7], True), ([1e-20, 1.0], False)):
         (message,) = warnings_of(RankSVM(), X, preferences=pairs, sample_weight=weight)
         assert ("sample_weight holds no number" in message) == told
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_missing_values_of_sparse_rows_hide_no_spread(data):
+    X, y, groups = data
+    X = 1e-300 * X
+    X[0] = np.nan
+    ranker = LambdaMART(n_estimators=2, min_samples_leaf=2, l2_regularization=1e30)
+    for rows in (X, sparse.csr_matrix(X)):
+        (message,) = warnings_of(ranker, rows, y, groups, init_score=np.ones(len(y)))
+        assert "no feature in X varies by more than" in message

@@ -25,7 +25,7 @@ from skrank.click import (
     to_labels,
 )
 from skrank.click._labels import relevance_of
-from skrank.click._reading import format_by_name, table_lines
+from skrank.click._reading import format_by_name, kind_to_write, table_lines
 from skrank.datasets import load_qrels, load_run
 from skrank.datasets._trec import check_fields, trec_order
 from skrank.export import load_model, save_model
@@ -229,6 +229,9 @@ def _simulate(args) -> None:
             raise CommandError(f"{option} must be at least 1, got {value}")
     if not 0 <= args.seed < 2**32:
         raise CommandError(f"--seed must be from 0 to 2**32 - 1, got {args.seed}")
+    prints = args.output is None or args.output == STANDARD
+    if not prints:
+        kind_to_write(args.output, "-o")
     if args.model is None:
         refuse_unused(
             args, "with --qrels", ("log_format", "stray_clicks", "numeric_ids")
@@ -245,7 +248,7 @@ def _simulate(args) -> None:
             raise CommandError(f"a {type(model).__name__} draws no clicks")
         shown_again = _repeated(_load(args, args.lists), args.sessions)
         sessions = model.sample(shown_again, random_state=args.seed)
-    if args.output is None or args.output == STANDARD:
+    if prints:
         lines = table_lines(sessions)
         print_lines(line.decode(errors="surrogateescape") for line in lines)
     else:

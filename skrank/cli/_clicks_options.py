@@ -67,7 +67,8 @@ examples:
 
 With --qrels, simulated users click on the documents of a TREC run by their grades;
 documents without a judgement have grade 0. With --model, the lists of a log are shown
-again, and the model says what is clicked."""
+again, and the model says what is clicked. The name of the log to write ends in .tsv, or
+.tsv.gz, .tsv.bz2 or .tsv.xz, or in .parquet."""
 
 Command = Callable[[Any, str, str, str], argparse.ArgumentParser]
 

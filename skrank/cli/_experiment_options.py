@@ -5,7 +5,7 @@ Nothing heavy is imported here, so that help and errors of usage appear at once.
 
 import argparse
 
-from skrank.cli._options import COLUMN_OPTIONS, InputData, InputPath, OutputFolder
+from skrank.cli._options import COLUMN_OPTIONS, InputPath, NamedData, OutputFolder
 
 EXPERIMENT = """\
 examples:
@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         nargs="*",
-        type=InputData,
+        type=NamedData,
         metavar="[NAME=]DATA",
         help="folders of folds, or files",
     )

@@ -18,8 +18,16 @@ class InputPath(str):
     """Path of a file to read; "-" is the standard input."""
 
 
+class NamedInput(InputPath):
+    """Path of a file to read, maybe as NAME=PATH."""
+
+
 class InputData(InputPath):
     """Path of a file to read, or of a folder with the files of folds."""
+
+
+class NamedData(InputData, NamedInput):
+    """Path of such a file or folder, maybe as NAME=PATH."""
 
 
 class OutputPath(str):
@@ -111,9 +119,10 @@ def paths(args: argparse.Namespace, kind: type[str]) -> list[str]:
 
 
 def path_of(text: str) -> str:
-    """Return the path of a text that may be NAME=PATH, as the commands read it."""
+    """Return the path of an argument that may be NAME=PATH, as the commands read it."""
     _, equals, path = text.partition("=")
-    return type(text)(path) if equals and not os.path.exists(text) else text
+    named = isinstance(text, NamedInput) and equals and not os.path.exists(text)
+    return type(text)(path) if named else text
 
 
 def byte_count(text: str) -> int:

@@ -16,6 +16,7 @@ from skrank.cli._options import (
     Append,
     InputData,
     InputPath,
+    NamedInput,
     OutputPath,
     StoreOnce,
     StoreTrue,
@@ -302,7 +303,7 @@ def _add_splits(parser):
         "--validation",
         "--vali",
         metavar="[NAME=]FILE",
-        type=InputPath,
+        type=NamedInput,
         action="append",
         help="queries for early stopping; repeatable: the last file decides, unless "
         "--set validation_rule=mean; results call them NAME",
@@ -433,7 +434,7 @@ def _add_compare(commands):
     parser.add_argument(
         "systems",
         nargs="+",
-        type=InputPath,
+        type=NamedInput,
         metavar="[NAME=]FILE",
         help="TREC runs (with --qrels) or files of scores (with --letor)",
     )

@@ -373,6 +373,36 @@ def _cut(sessions: Sessions, chunk: int) -> Iterator[Sessions]:
         start = stop
 
 
+def kind_to_write(name: str, argument: str = "path") -> str:
+    """Return the kind of file that sessions are written to.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    argument : str, default="path"
+        Where the name comes from, for the error message.
+
+    Returns
+    -------
+    str
+        ``"parquet"`` or the kind of a table of text.
+
+    Raises
+    ------
+    ValueError
+        If the name has another end.
+    """
+    kind = _SUFFIXES.get(kind_of_table(name))
+    packed = name.lower().endswith((".zip", ".zst"))
+    if kind is None or packed or (kind == "parquet" and not _is_plain(name)):
+        raise ValueError(
+            f"{argument} must end in .tsv, .tsv.gz, .tsv.bz2, .tsv.xz or .parquet, "
+            f"got {shown(name)}"
+        )
+    return kind
+
+
 def save_sessions(sessions: Sessions, path: str | os.PathLike) -> None:
     """Write a log of interactions as a table with one row per impression.
 
@@ -418,13 +448,7 @@ def save_sessions(sessions: Sessions, path: str | os.PathLike) -> None:
     check_sessions(sessions)
     check_writable(path)
     name = checked_path(path, purpose="write")
-    kind = _SUFFIXES.get(kind_of_table(name))
-    packed = name.lower().endswith((".zip", ".zst"))
-    if kind is None or packed or (kind == "parquet" and not _is_plain(name)):
-        raise ValueError(
-            "path must end in .tsv, .tsv.gz, .tsv.bz2, .tsv.xz or .parquet, got "
-            f"{shown(name)}"
-        )
+    kind = kind_to_write(name)
     if (sessions.sizes == 0).any():
         raise ValueError(
             f"sessions: session {int(np.argmin(sessions.sizes))} has no documents, and "

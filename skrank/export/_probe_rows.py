@@ -26,10 +26,12 @@ from skrank.base import BaseRanker
 from skrank.energies import KernelEnergy
 from skrank.export._attributes import error_of
 from skrank.export._level_state import levels_by_column
+from skrank.text import PairFeatures
 from skrank.trees import CategoryEncoder
 
 # Numbers that are tried: both sides of most thresholds and units.
 PROBE = (0.0, 1.0, -1.0)
+_TEXT = "a text"  # that is tried where texts are read
 # More features than this are tried as CSR rows, where they take no memory.
 MANY_FEATURES = 100_000
 # Encoders, which refuse what they have not learned, and what has encoders within.
@@ -219,6 +221,9 @@ def _known_levels(estimator: Any, n_features: int) -> Iterator[tuple[int, list]]
     elif isinstance(estimator, FeatureUnion):
         for _, part in estimator.transformer_list:
             yield from _known_levels(part, n_features)
+    elif isinstance(estimator, PairFeatures):
+        for column in range(n_features):
+            yield column, [_TEXT]
     else:
         categories = getattr(estimator, "categories_", ())
         for at, known in enumerate(categories[:n_features]):

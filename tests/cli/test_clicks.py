@@ -281,8 +281,9 @@ def test_a_log_of_yandex_on_the_standard_input(ok, monkeypatch, tmp_path):
         ),
         (("simulate", "run.trec", "--qrels", "others"), "judges no query of the run"),
         (
+            # Nothing is read before: the work would be lost.
             ("simulate", "run.trec", "--qrels", "qrels", "-o", "log.txt"),
-            "path must end in .tsv",
+            "-o must end in .tsv",
         ),
     ],
 )

@@ -21,15 +21,17 @@ def test_an_empty_path_is_explained(fails, letor, arguments, argument):
     assert f"{argument}: the path of the file to read is empty" in message
 
 
-@pytest.mark.parametrize("place", ["second", "named"])
+@pytest.mark.parametrize("place", ["second", "named", "with a sign"])
 def test_absent_files_are_named(fails, letor, monkeypatch, tmp_path, place):
     monkeypatch.chdir(tmp_path)
     train = letor / "train.txt"
     arguments = {
         "second": ["fit", train, "--ranker", "RankSVM", "--test", "absent"],
         "named": ["compare", "a=absent", "--letor", train],
+        "with a sign": ["fit", "date=2020/absent", "--ranker", "RankSVM"],
     }[place]
-    assert "absent: No such file or directory" in fails(*arguments)
+    path = arguments[1] if place == "with a sign" else "absent"
+    assert fails(*arguments).startswith(f"{path}: No such file or directory")
 
 
 def test_files_that_may_not_be_read_are_named(fails, letor, monkeypatch):

@@ -6,11 +6,13 @@ from _saved import models_of_names
 from _tamper import edited_object, read, verdict, write
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from skrank.export import load_model, save_model
 from skrank.export._probe_rows import probe_rows
+from skrank.rankers import RankSVM
+from skrank.text import PairFeatures
 
 pd = pytest.importorskip("pandas")
 
@@ -125,3 +127,29 @@ def test_rows_without_names_have_columns_by_number():
     parts = [("n", StandardScaler(), [0]), ("s", OneHotEncoder(), [1])]
     model = ColumnTransformer(parts).fit(X)
     assert probe_rows(model, 2).tolist() == [[0.0, "u"], [1.0, "v"], [-1.0, "u"]]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        PairFeatures(),
+        make_pipeline(PairFeatures(), StandardScaler()),
+        make_union(PairFeatures(), PairFeatures(fields=("whole",))),
+    ],
+)
+def test_texts_beside_other_columns_are_tried_as_texts(texts, tmp_path):
+    frame = pd.DataFrame(
+        {
+            "query": ["sort", "sort", "invert"],
+            "body": ["sort rows", "a list", "invert a matrix"],
+            "pages": [3, 9, 4],
+            "kind": ["x", "y", "x"],
+        }
+    )
+    parts = [("t", texts, ["query", "body"]), ("k", OneHotEncoder(), ["kind"])]
+    columns = ColumnTransformer(parts, remainder="passthrough")
+    model = make_pipeline(columns, RankSVM())
+    model.fit(frame, [1, 0, 0], ranksvm__groups=[0, 0, 0])
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
