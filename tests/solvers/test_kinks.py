@@ -11,7 +11,13 @@ from skrank.energies import LinearEnergy
 from skrank.losses import HingeLoss
 from skrank.rankers import EnergyRanker
 from skrank.solvers import LBFGS, SmoothingHomotopy, SparseLBFGS, _lbfgs
-from skrank.solvers._kinks import _shortest_mean, _Way, look_around, projected
+from skrank.solvers._kinks import (
+    Surroundings,
+    _shortest_mean,
+    _Way,
+    look_around,
+    projected,
+)
 
 
 def few_rows(seed):
@@ -237,6 +243,88 @@ def test_a_monitor_hears_of_every_step_and_may_stop_at_each(solver):
             with pytest.warns(ConvergenceWarning, match=f"after {n} iterations"):
                 part = limited.solve(objective, start, None)
             assert part.history == whole.history[:n]
+
+
+def surroundings(monkeypatch, lower):
+    """Replace what is found around any point; return the list of the looks."""
+    looks = []
+
+    def look(*given):
+        looks.append(given)
+        assert len(looks) < 9
+        return Surroundings(False, True, lower)
+
+    monkeypatch.setattr(_lbfgs, "look_around", look)
+    return looks
+
+
+def leaps_that_lower(monkeypatch, share, slope):
+    """Replace leaps: the first two lower the objective by a share of it.
+
+    Behind each, the gradient is that before it times ``slope``.
+    """
+    leaps = []
+
+    def leap(run, result, lower, bounds, limits):
+        leaps.append(lower)
+        result.nit += 1
+        if len(leaps) <= 2:
+            result.fun -= share * result.fun
+        result.jac = slope * result.jac
+        return result
+
+    monkeypatch.setattr(_lbfgs.LbfgsRun, "_after_leap", leap)
+    return leaps
+
+
+@pytest.mark.parametrize(("share", "n_leaps"), [(0.0, 1), (1e-12, 1), (1e-10, 3)])
+def test_leaps_go_on_as_long_as_they_lower_something(share, n_leaps, monkeypatch):
+    surroundings(monkeypatch, (np.zeros(1), 0.0))
+    leaps = leaps_that_lower(monkeypatch, share, slope=1.0)
+    objective = Hinges(47)
+    start = np.zeros(objective.differences.shape[1])
+    with pytest.warns(ConvergenceWarning, match="no step along its direction"):
+        assert not LBFGS().solve(objective, start, None).converged
+    assert len(leaps) == n_leaps
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-12, 1e-10])
+def test_a_leap_to_where_all_is_flat_is_the_last_one(share, monkeypatch):
+    surroundings(monkeypatch, (np.zeros(1), 0.0))
+    leaps = leaps_that_lower(monkeypatch, share, slope=0.0)
+    objective = Hinges(47)
+    start = np.zeros(objective.differences.shape[1])
+    assert LBFGS().solve(objective, start, None).converged
+    assert len(leaps) == 1
+
+
+def test_no_way_down_beside_a_kink_ends_the_search(monkeypatch):
+    looks = surroundings(monkeypatch, None)
+    objective = Hinges(47)
+    start = np.zeros(objective.differences.shape[1])
+    with pytest.warns(ConvergenceWarning, match="no step along its direction"):
+        assert not LBFGS().solve(objective, start, None).converged
+    assert len(looks) == 1
+
+
+def test_nothing_lies_around_a_minimum_at_a_bound(monkeypatch):
+    class AtBound:
+        """The square of the distance from -1, among the numbers from 0 on."""
+
+        convex = True
+        lower_bounds = np.zeros(1)
+
+        def constraint(self):
+            return self
+
+        def value_gradient(self, w):
+            return float((w[0] + 1.0) ** 2), 2.0 * (w + 1.0)
+
+    looks = surroundings(monkeypatch, None)
+    result = LBFGS().solve(AtBound(), np.ones(1), None)
+    assert result.converged
+    assert result.params.tolist() == [0.0]
+    assert looks == []
 
 
 class Line:

@@ -315,15 +315,15 @@ class Rounded:
 
     convex = True
 
-    def __init__(self, seed):
+    def __init__(self, seed, height=1.0):
         rng = np.random.default_rng(seed)
-        self.seed = seed
+        self.height = height
         self.A = rng.normal(size=(6, 6))
         self.b = rng.normal(size=6)
 
     def value_gradient(self, w):
         z = self.A @ w - self.b
-        value = np.logaddexp(z, -z).sum() + 1.0
+        value = np.logaddexp(z, -z).sum() + self.height
         places = np.random.default_rng(w.view(np.uint64)).integers(-4, 5)
         return value + places * np.spacing(value), self.A.T @ np.tanh(z)
 
@@ -335,3 +335,45 @@ def test_rounding_that_ends_a_line_search_is_convergence(seed):
     result = LBFGS(tol=1e-13).solve(function, np.zeros(6), None)
     assert result.converged
     assert np.abs(function.value_gradient(result.params)[1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rounding_of_large_values_is_convergence(seed):
+    """A step lowers the value by the square of the slope, which must be above 1e-9."""
+    function = Rounded(seed, height=1e6)
+    result = LBFGS(tol=1e-13).solve(function, np.zeros(6), None)
+    assert result.converged
+    assert np.abs(function.value_gradient(result.params)[1]).max() < 1e-3
+
+
+class Line:
+    """A function of one number by its value and its slope, which counts its calls."""
+
+    def __init__(self, value, slope):
+        self.value, self.slope, self.n_calls = value, slope, 0
+
+    def value_gradient(self, w):
+        self.n_calls += 1
+        return float(self.value(w[0])), np.array([float(self.slope(w[0]))])
+
+
+@pytest.mark.parametrize("rise", [0.0, 1.0])
+def test_a_slope_within_rounding_of_a_large_value_is_that_of_a_minimum(rise):
+    """Wherever one goes, the value is the same, or higher."""
+    flat = Line(lambda w: 1e6 + rise * abs(w), lambda w: 1e-3)
+    assert LBFGS().solve(flat, np.zeros(1), None).converged
+
+
+def test_steps_from_what_looks_like_a_minimum_may_still_be_too_few():
+    flat = Line(lambda w: 1e3 + 1e-8 * (w - 3) ** 4, lambda w: 4e-8 * (w - 3) ** 3)
+    with pytest.warns(ConvergenceWarning, match="after 1 iterations"):
+        result = LBFGS(max_iter=1, tol=0.0).solve(flat, np.zeros(1), None)
+    assert not result.converged
+
+
+def test_a_kink_at_the_start_is_tried_once():
+    kink = Line(lambda w: 1.0 + abs(w), lambda w: 1.0)
+    with pytest.warns(ConvergenceWarning, match="kink where it starts"):
+        LBFGS().solve(kink, np.zeros(1), None)
+    # The start, and then no more than one line search.
+    assert kink.n_calls <= 22
