@@ -356,6 +356,42 @@ def test_the_objective_never_falls(cls, prior, rng):
     assert first.loss_curve_[0] == model.loss_curve_[0]
 
 
+PRIORS = ("prior_clicks", "prior_skips", "behaviour_prior")
+
+
+@pytest.fixture
+def one_list():
+    """Sessions of one list, the first document of which is always clicked."""
+    clicks = [[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0]]
+    return Sessions.from_lists(["q"] * 6, [["a", "b", "c"]] * 6, clicks)
+
+
+@pytest.mark.parametrize("cls", EM)
+@pytest.mark.parametrize("tiny", [*((name,) for name in PRIORS), PRIORS], ids=str)
+def test_tiny_priors_change_nothing_that_clicks_tell(cls, tiny, one_list):
+    without = dict.fromkeys(PRIORS, 0.0)
+    expected = cls(**without).fit(one_list)
+    found = cls(**without | dict.fromkeys(tiny, 1e-17)).fit(one_list)
+    assert found.n_iter_ == expected.n_iter_
+    assert found.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], abs=1e-9)
+    ours, others = found.relevance_, expected.relevance_
+    if cls is DynamicBayesianNetwork and tiny != PRIORS:
+        # Nothing tells whether the last document of a list satisfies; see below.
+        ours = np.append(ours[:2], found.attraction_)
+        others = np.append(others[:2], expected.attraction_)
+    np.testing.assert_allclose(ours, others, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("clicks", "skips", "mode"),
+    [(0.0, 0.0, 0.5), (1e-17, 0.0, 1.0), (0.0, 1e-17, 0.0), (1e-17, 3e-17, 0.25)],
+)
+def test_what_no_click_tells_is_the_mode_of_the_prior(clicks, skips, mode, one_list):
+    """The satisfaction by the last document of lists; without a prior it stays 1/2."""
+    model = DynamicBayesianNetwork(prior_clicks=clicks, prior_skips=skips)
+    assert model.fit(one_list).satisfaction_[2] == pytest.approx(mode, rel=1e-12)
+
+
 @pytest.mark.parametrize("cls", [PositionBasedModel, UserBrowsingModel])
 def test_a_step_of_browsing_models_by_a_loop(cls, sessions):
     model = cls(max_iter=3, tol=0, prior_clicks=0.5, prior_skips=2, behaviour_prior=1.5)

@@ -126,6 +126,16 @@ def test_what_the_scores_of_a_query_have_in_common_costs_no_digits(loss):
     both(far, near, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_what_scores_have_in_common_is_found_beside_an_outlier(place):
+    scores = 2.0**48 + np.array([0.0, 0.25, 0.75, 1.0, 0.5])
+    scores[place] = 2.0**60
+    prepared = losses.ListNetLoss().prepare(np.arange(5.0), [0, 5])
+    others = np.delete(prepared._centred_scores(scores), place)
+    assert np.abs(others).max() <= 1.0
+    np.testing.assert_array_equal(np.diff(others), np.diff(np.delete(scores, place)))
+
+
 @each_loss
 def test_queries_without_preference_count_nothing(loss):
     if loss.unit == "document" or isinstance(loss, losses.ExplicitPairsLoss):

@@ -296,6 +296,17 @@ EXTREMES = {
 }
 
 
+@each_method
+def test_documents_of_equal_scores_are_told_apart_by_their_grades_alone(method):
+    loss = SmoothMeasureLoss(method=method)
+    y, scores = np.array([2.0, 0, 1, 3, 0]), np.array([1.0, 1, 1, 0, -1])
+    order = [1, 2, 0, 3, 4]
+    value, slope = loss.value_gradient(y, scores, [0, 5])
+    again, other = loss.value_gradient(y[order], scores[order], [0, 5])
+    np.testing.assert_allclose(again, value)
+    np.testing.assert_allclose(other, slope[order], atol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore:no swap of two documents")
 @each_method
 @pytest.mark.parametrize("extreme", EXTREMES)

@@ -224,6 +224,24 @@ def test_extreme_scores(name, options, scale):
     assert np.isfinite(gradient).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *[(name, {}) for name in ("map", "map@3", "mrr", "ndcg")],
+        ("ndcg", {"weights": "discount"}),
+        ("ndcg@3", {"weights": "root"}),
+    ],
+)
+def test_a_document_far_ahead_costs_the_others_no_digits(name, options):
+    """It keeps its place, so that its score cancels."""
+    prepared = StructuredHingeLoss(name, **options).prepare([2, 1, 0, 0], [0, 4])
+    expected, slope = prepared.value_gradient([10.0, 0.1, 0.0, 0.2])
+    for ahead in (1e12, 1e17, 1e20, 1e300):
+        values, gradient = prepared.value_gradient([ahead, 0.1, 0.0, 0.2])
+        assert_allclose(values, expected, rtol=1e-9)
+        assert_allclose(gradient, slope, rtol=1e-9, atol=1e-15)
+
+
 @each_case
 def test_queries_without_information_count_nothing(name, options):
     ptr = [0, 1, 4, 7, 10]
