@@ -128,6 +128,45 @@ def test_several_penalties_are_named_together(data):
     assert "because alpha=100000 and l1=10 are stronger than what" in message
 
 
+def test_penalties_of_zero_are_not_named(data):
+    X, y, groups = data
+    X = np.column_stack([np.zeros(len(X)), X])
+    (message,) = warnings_of(FirstFeature(alpha=0.0), X, y, groups)
+    assert "alpha" not in message
+
+
+def test_features_are_compared_in_the_queries_with_preferences():
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+    told = warnings_of(FirstFeature(), X, [1, 0, 2, 2], [0, 0, 1, 1])
+    assert not any(EQUAL in message for message in told)
+
+
+def test_weights_on_equal_grades_only_are_named():
+    X = np.column_stack([np.zeros(4), np.arange(4.0)])
+    ranker = FirstFeatureOfTrees(n_estimators=1, min_samples_leaf=1)
+    weight = [1.0, 1.0, 0.0, 0.0]
+    (message,) = warnings_of(ranker, X, [1, 1, 0, 2], np.zeros(4), sample_weight=weight)
+    assert "only documents of equal grades" in message
+
+
+def test_missing_values_hide_no_spread():
+    spread = 0.01 * (np.arange(20) % 5)
+    X = np.column_stack([np.zeros(20), spread, np.full(20, np.nan)])
+    X[3, 1] = np.nan
+    ranker = FirstFeatureOfTrees(n_estimators=1, min_samples_leaf=1)
+    (message,) = warnings_of(ranker, X, np.arange(20) % 3, np.zeros(20))
+    assert "no feature in X varies by more than 0.04" in message
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_the_spread_of_features_of_any_type_is_named(dtype):
+    spread = 2**40 * (np.arange(20) % 2)
+    X = np.column_stack([np.zeros(20), spread]).astype(dtype)
+    ranker = FirstFeatureOfTrees(n_estimators=1, min_samples_leaf=1)
+    (message,) = warnings_of(ranker, X, np.arange(20) % 3, np.zeros(20))
+    assert "features in X vary by as much as 1.1e+12" in message
+
+
 def test_tiny_weights_of_preferences_are_named(data):
     X = 1e-20 * data[0]
     pairs = np.array([[0, 1], [1, 2]])

@@ -19,6 +19,7 @@ import pytest
 from skrank._core import _writing
 from skrank._core._reading import open_text
 from skrank._core._writing import (
+    _BLOCK_BYTES,
     atomic_write,
     blocks_of_lines,
     check_writable,
@@ -357,6 +358,13 @@ def test_a_gzip_file_holds_neither_a_time_nor_a_name(way, tmp_path):
 def test_files_tell_how_much_they_took(tmp_path, suffix, content):
     with packed_write(tmp_path / f"a{suffix}") as file:
         assert file.write(content) == len(content)
+
+
+@pytest.mark.parametrize("size", [0, 1, _BLOCK_BYTES, _BLOCK_BYTES + 1])
+def test_no_block_loses_a_byte(tmp_path, size):
+    with packed_write(tmp_path / "file") as file:
+        file.write(b"a" * size)
+    assert (tmp_path / "file").read_bytes() == b"a" * size
 
 
 @pytest.mark.parametrize("mode", ["w", "wb"])

@@ -18,6 +18,7 @@ import types
 import numpy as np
 import pytest
 
+from skrank.__main__ import run as run_process
 from skrank.cli import main
 from skrank.datasets import load_letor
 from skrank.export import load_model, save_model
@@ -641,14 +642,15 @@ def test_an_interrupt_of_parsing_is_one_line(monkeypatch, capsys):
 
 
 AMONG_IMPORTS = """
-import importlib, os, signal, sys
+import importlib, os, signal, sys, types
 from skrank.cli import main
 
 def import_module(name):
     try:
         os.kill(os.getpid(), signal.SIGINT)
-    except KeyboardInterrupt:  # as some modules make of it
-        raise ImportError("initialization failed") from None
+    except KeyboardInterrupt:
+        AFTERWARDS
+    return types.SimpleNamespace(run=print)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 importlib.import_module = import_module
@@ -656,8 +658,19 @@ sys.exit(main(["demo"]))
 """
 
 
-def test_an_interrupt_among_imports_is_one_line():
-    command = [sys.executable, "-c", AMONG_IMPORTS]
+@pytest.mark.parametrize(
+    "afterwards",
+    [
+        # As some modules do.
+        "raise ImportError('initialization failed') from None",
+        # As callbacks of Python's locks do.
+        "pass",
+    ],
+    ids=["another error", "swallowed"],
+)
+def test_an_interrupt_among_imports_is_one_line(afterwards):
+    script = AMONG_IMPORTS.replace("AFTERWARDS", afterwards)
+    command = [sys.executable, "-c", script]
     result = subprocess.run(command, capture_output=True, check=False, timeout=60)
     expected = (130, b"", b"skrank: interrupted\n")
     assert (result.returncode, result.stdout, result.stderr) == expected
@@ -677,6 +690,51 @@ def test_an_interrupt_that_comes_out_as_another_error(monkeypatch, run):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_command_may_run_in_any_thread(capsys):
+    """Only the main thread may set what an interrupt does."""
+    codes = []
+
+    def command():
+        codes.append(main(["--version"]))
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread = threading.Thread(target=command)
+        thread.start()
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert codes == [0]
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
+def test_interrupts_end_the_process_until_a_command_is_known(handler, monkeypatch):
+    among_imports, within = [], []
+
+    def command():
+        within.append(signal.getsignal(signal.SIGINT))
+        return 7
+
+    class Commands(types.ModuleType):
+        """A module that notes what an interrupt does while it is imported from."""
+
+        def __getattr__(self, name):
+            if name != "main":
+                raise AttributeError(name)
+            among_imports.append(signal.getsignal(signal.SIGINT))
+            return command
+
+    monkeypatch.setitem(sys.modules, "skrank.cli", Commands("skrank.cli"))
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        assert run_process() == 7
+    finally:
+        signal.signal(signal.SIGINT, before)
+    ends = handler is signal.default_int_handler
+    assert set(among_imports) == {signal.SIG_DFL if ends else handler}
+    assert within == [handler]
 
 
 @pytest.mark.parametrize("arguments", OUTPUTS[:-1], ids=" ".join)

@@ -20,7 +20,7 @@ from skrank.aggregation import CombMNZ
 from skrank.energies import EmbeddingEnergy, MLPEnergy
 from skrank.export import load_model, save_model, to_json
 from skrank.export._allowed import SKLEARN_CLASSES, class_of_name
-from skrank.export._state_names import LISTED, is_learned_name
+from skrank.export._state_names import LISTED, check_state_name, is_learned_name
 from skrank.rankers import RankSVM
 
 # Names of scikit-learn that are there in a fit alone, that hold code of the user, or
@@ -107,6 +107,21 @@ def test_what_a_pipeline_computes_is_refused(name):
     model = make_pipeline(StandardScaler(), LinearRegression()).fit(X, Y)
     with pytest.raises(ValueError, match=f"'{name}' of Pipeline is computed"):
         load_model(edited(model, **{name: True}))
+
+
+def test_properties_that_can_be_set_may_be_learned():
+    class Settable:
+        """A class that looks at what is learned when it is set."""
+
+        @property
+        def learned_(self):
+            return 1
+
+        @learned_.setter
+        def learned_(self, value):
+            pass
+
+    check_state_name(Settable, "learned_")
 
 
 @pytest.mark.parametrize("cls", [Pipeline, FeatureUnion])

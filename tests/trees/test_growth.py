@@ -702,6 +702,18 @@ def test_noise_never_chooses_a_split_without_gain(growth):
         assert tree["gain"][0] > 0
 
 
+@pytest.mark.parametrize("growth", MODES)
+def test_noise_never_chooses_a_place_without_gain_between_others(growth):
+    X = np.arange(4.0)[:, None]
+    gradient = np.array([1.0, -1, 1, -1]) * MOST  # the middle gains nothing
+    _, grower = make_grower(X)
+    options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2, "noise": 100.0}
+    for seed in range(20):
+        tree = grow(grower, gradient, np.full(4, 1.0 * MOST), seed=seed, **options)
+        assert tree["bin"][0] in (0, 2)
+        assert tree["gain"][0] > 0
+
+
 def mixed(x):
     """The random number of a counter, as the header on chance defines it."""
     x = (x + 0x9E3779B97F4A7C15) % 2**64
@@ -768,6 +780,20 @@ def test_the_best_score_of_all_splits_wins_whatever_was_not_drawn(growth, streng
         np.testing.assert_allclose(tree["gain"][0], gain)
         features.add(f)
     assert features >= ({3, 6} if strength == 0.3 else set())
+
+
+@pytest.mark.parametrize("growth", MODES)
+def test_the_least_noise_that_makes_a_score_better_is_enough(growth):
+    """Of two features that gain the same, the second one draws a sum higher by 1."""
+    seed = 171678
+    apart = noise_of(seed, 1, 0, 0) - noise_of(seed, 0, 0, 0)
+    np.testing.assert_allclose(apart, 1.0 / 37837.227, rtol=1e-9)
+    X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    gradient, hessian = np.array([1.0, -1]) * MOST, np.full(2, 1.0 * MOST)
+    _, grower = make_grower(X)
+    options = {"growth": growth, "max_depth": 1, "max_leaf_nodes": 2, "noise": 1.0}
+    tree = grow(grower, gradient, hessian, seed=seed, **options)
+    assert tree["feature"][0] == 1
 
 
 @pytest.mark.parametrize("growth", MODES)
