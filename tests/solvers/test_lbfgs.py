@@ -346,6 +346,14 @@ def test_rounding_of_large_values_is_convergence(seed):
     assert np.abs(function.value_gradient(result.params)[1]).max() < 1e-3
 
 
+@pytest.mark.parametrize("seed", [24, 52, 107, 123, 130])
+def test_rounding_of_large_values_beside_their_minimum_is_convergence(seed):
+    """Where the slope at the start is too small to measure others by."""
+    exact = LBFGS(tol=1e-9).solve(Rounded(seed), np.zeros(6), None).params
+    function = Rounded(seed, height=1e6)
+    assert LBFGS(tol=1e-13).solve(function, exact + 0.01, None).converged
+
+
 class Line:
     """A function of one number by its value and its slope, which counts its calls."""
 
