@@ -7,29 +7,35 @@
 namespace skrank {
 
 // Multivariate sigmoids: for each preferred document, log(1 + sum of e^(x_k - x_i)) over
-// the documents below it. `log_sums` is work space of m numbers; writes the gradient.
+// the documents below it. `tops` and `logs` are work space of m numbers; writes the
+// gradient.
 static double star_query(const double *x, const int *lower, const double *weight, int m,
-                         double *log_sums, double *grad) {
+                         double *tops, double *logs, double *grad) {
     double top = -INFINITE, sum = 0.0, loss = 0.0;
-    for (int j = m - 1; j >= 0; j--) {  // log_sums[j]: over the documents j, ..., m - 1
+    // tops[j] + logs[j] is the logarithm of the sum over the documents j, ..., m - 1. Of
+    // their sum, large scores would leave no digit of the second.
+    for (int j = m - 1; j >= 0; j--) {
         if (x[j] > top) {
             sum = sum * std::exp(top - x[j]) + 1.0;
             top = x[j];
         } else {
             sum += std::exp(x[j] - top);
         }
-        log_sums[j] = top + std::log(sum);
+        tops[j] = top;
+        logs[j] = std::log(sum);
     }
-    double force = 0.0, level = 0.0;  // sum of w p_i e^(level - log_sum of those below i)
-    int start = 0;                    // first document of the current grade
+    double force = 0.0;  // sum of w p_i e^(sum at `level` - sum below i)
+    int start = 0, level = 0;  // first document of the current grade, and below the last
     for (int i = 0; i < m; i++) {
         if (i > start && lower[i] != lower[start]) {
             // Documents from here on lie below those of the last grade.
-            const double next = log_sums[lower[start]];
-            if (force > 0.0) force *= std::exp(next - level);
+            const int next = lower[start];
+            if (force > 0.0)
+                force *= std::exp((tops[next] - tops[level]) + (logs[next] - logs[level]));
             level = next;
             for (int r = start; r < i; r++) {
-                const double w = weight ? weight[r] : 1.0, gap = next - x[r];
+                const double w = weight ? weight[r] : 1.0;
+                const double gap = (tops[next] - x[r]) + logs[next];
                 const double wrong = w * logistic(gap);
                 loss += w * softplus(gap);
                 grad[r] -= wrong;
@@ -37,7 +43,7 @@ static double star_query(const double *x, const int *lower, const double *weight
             }
             start = i;
         }
-        grad[i] = force > 0.0 ? force * std::exp(x[i] - level) : 0.0;
+        grad[i] = force > 0.0 ? force * std::exp((x[i] - tops[level]) - logs[level]) : 0.0;
     }
     return loss;
 }
@@ -108,10 +114,11 @@ static void sampled_edge_pair_losses(const Queries &queries, const double *first
 
 static void star_losses(const GradedQueries &queries, const double *scores,
                         double *values, double *gradient, int n_threads) {
-    sum_graded_losses(queries, scores, 1.0, 1, n_threads, values, gradient,
+    sum_graded_losses(queries, scores, 1.0, 2, n_threads, values, gradient,
                       [=](const GradedQuery &q, Scratch &scratch) {
                           return star_query(q.x, q.lower, q.weight, q.size,
-                                            scratch.array(0), q.gradient);
+                                            scratch.array(0), scratch.array(1),
+                                            q.gradient);
                       });
 }
 

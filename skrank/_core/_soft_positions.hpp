@@ -103,16 +103,18 @@ SKRANK_INLINE double form_of_positions(int form, const double *gain,
     return value;
 }
 
-// The sums A, by the ranks.
+// The sums A less that of the document in the middle, by the ranks. Only their differences
+// count, and those of near documents keep their digits beside a score that is far away.
 inline void sum_distances(const SoftSorting &s) {
-    double above = 0.0, below = 0.0;
-    for (int r = 0; r < s.m; r++) below += s.sorted[r];
-    for (int r = 0; r < s.m; r++) {
-        const double own = s.sorted[r];
-        below -= own;
-        s.distance[s.order[r]] = (above - r * own) + ((s.m - 1 - r) * own - below);
-        above += own;
-    }
+    const int middle = s.m / 2;
+    const auto change = [&s](int r) {
+        return (s.sorted[r] - s.sorted[r + 1]) * (2.0 * (r + 1) - s.m);
+    };
+    double sum = 0.0;
+    s.distance[s.order[middle]] = 0.0;
+    for (int r = middle; r + 1 < s.m; r++) s.distance[s.order[r + 1]] = sum += change(r);
+    sum = 0.0;
+    for (int r = middle; r > 0; r--) s.distance[s.order[r - 1]] = sum -= change(r - 1);
 }
 
 // Moves derivatives by A to x. Documents of equal score do not move each other.
@@ -202,12 +204,9 @@ static void position_measures(const SmoothMeasure &measure, const double *scores
                                    scratch.array(3),
                                    scratch.array(4),
                                    scratch.array(5)};
-            // Sums of scores lose fewer digits around 0.
-            double top, bottom;
-            find_extremes(scores + q.start, m, &bottom, &top);
-            const double middle = bottom + 0.5 * (top - bottom);
+            const double origin = amid(scores + q.start, m);
             for (int i = 0; i < m; i++)
-                x[i] = inverse_width * (scores[q.start + i] - middle);
+                x[i] = inverse_width * (scores[q.start + i] - origin);
             std::copy(measure.gain + q.start, measure.gain + q.start + m, gain);
             sort_descending(x, m, scratch.array(9), sorted, scratch.indices(0));
             for (double *array : {x, gain, s.distance}) pad(array, m, 0.0);

@@ -378,6 +378,7 @@ class PreparedLoss:
 
     def _why_not_evaluated(self, raw) -> str:
         """Return which of the scores is infinite or NaN."""
+        raw = np.atleast_1d(raw)
         row, *column = np.argwhere(~np.isfinite(raw))[0].tolist()
         return (
             f"{self.loss_name} cannot be evaluated, because scores are not finite: raw "

@@ -73,7 +73,8 @@ class ListMLELoss(BaseLoss):
     prior : tuple of float, default=None
         Shape a >= 1 and rate b > 0 of a Gamma prior on the strengths :math:`e^{f}`,
         which adds :math:`\sum_j b e^{f(x_j)} - (a - 1) f(x_j)` to the loss of a query
-        (Bayesian Plackett–Luce); scores are then no longer free to shift.
+        (Bayesian Plackett–Luce); scores are then no longer free to shift. Beyond a
+        score of 50 the exponential goes on as its tangent, so that it cannot overflow.
     random_state : int, RandomState instance or None, default=None
         Seed of the orders that are drawn, by ``ties="random"`` or "average".
     n_samples : int, default=32
@@ -300,9 +301,14 @@ class _PreparedListMLE(PreparedLoss):
         return moved
 
     def _below(self, raw, order, run):
-        """Rows below a run of ties, and the logarithm of their strength."""
+        """Rows below a run of ties, an origin, and the logarithm of their strength.
+
+        The latter is relative to the origin, the best score of the run and below it,
+        beside which it may leave no digit.
+        """
+        top = raw[self.ptr[run.query] + order[run.start : run.stop]].max()
         rows = self.ptr[run.query] + order[run.end : run.stop]
-        return rows, np.logaddexp.reduce(raw[rows], initial=-np.inf)
+        return rows, top, np.logaddexp.reduce(raw[rows] - top, initial=-np.inf)
 
 
 class _Run(NamedTuple):
@@ -367,8 +373,8 @@ class _PreparedBest(_PreparedListMLE):
         order = self._order_by(raw)
         for run in self.hard:
             tied = order[run.start : run.end].copy()
-            _, log_rest = self._below(raw, order, run)
-            scores = raw[self.ptr[run.query] + tied]
+            _, top, log_rest = self._below(raw, order, run)
+            scores = raw[self.ptr[run.query] + tied] - top
             best = best_order(scores, run.weights, log_rest)
             order[run.start : run.end] = tied[best]
         return self._likelihood(raw, order, self.stage_weight)
@@ -410,15 +416,16 @@ class _PreparedAverage(_PreparedListMLE):
             values += value / len(self.drawn)
             gradient += slope / len(self.drawn)
         for run in self.short:
-            below, log_rest = self._below(raw, self.order, run)
+            below, top, log_rest = self._below(raw, self.order, run)
             tied = self.ptr[run.query] + self.order[run.start : run.end]
             value, slopes, slope_rest = mean_over_orders(
-                raw[tied], run.weights, log_rest
+                raw[tied] - top, run.weights, log_rest
             )
             weight = self.query_weight[run.query]
             values[run.query] += weight * value
             gradient[tied] += weight * slopes
-            gradient[below] += weight * slope_rest * np.exp(raw[below] - log_rest)
+            shares = np.exp((raw[below] - top) - log_rest)
+            gradient[below] += weight * slope_rest * shares
         return values, gradient
 
 

@@ -257,6 +257,8 @@ default="perfect"
         def method(data, validation):
             if not hasattr(self, "params_"):
                 self._begin(data)
+            if lists.directions is not None:
+                _check_width(lists.directions, self.params_, data.X)
             self._follow(
                 _rows_in_order(data, index, ids), index.ptr, lists, clicked, None
             )
@@ -281,6 +283,15 @@ default="perfect"
         if "energy_" in vars(self):
             raise AttributeError(f"{type(self).__name__} has no intercept_: not linear")
         return 0.0
+
+
+def _check_width(directions: np.ndarray, params: np.ndarray, X: Any) -> None:
+    """Raise an error unless candidates were drawn for as many parameters."""
+    if directions.shape[2] != len(params):
+        raise ValueError(
+            f"shown was proposed by candidates of {directions.shape[2]} parameters, but "
+            f"X has {X.shape[1]} features, which take {len(params)}; pass the same rows"
+        )
 
 
 def _rows_in_order(data: GroupedRows, index: QueryIndex, ids: np.ndarray) -> Any:

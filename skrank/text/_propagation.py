@@ -8,6 +8,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Positive, PositiveInt
 from skrank._core._validation import as_numbers, check_arguments
@@ -156,8 +157,8 @@ def propagate_site(
     Raises
     ------
     ValueError
-        If the values are no finite numbers, one or a row for each page, or alpha is out
-        of range.
+        If the values are no finite numbers, one or a row for each page, or overflow, or
+        alpha is out of range.
     TypeError
         If the site is no `SiteMap`.
 
@@ -189,7 +190,13 @@ def propagate_site(
         )
     elif not np.isfinite(given.tocoo().data).all():
         raise ValueError("values must be finite")
-    return (1 + alpha) * given + (1 - alpha) * (site.child_shares @ given)
+    with quiet():
+        spread = (1 + alpha) * given + (1 - alpha) * (site.child_shares @ given)
+    if not np.isfinite(spread.data if sparse.issparse(spread) else spread).all():
+        raise ValueError(
+            "values are so large that their sums over pages overflow; scale them"
+        )
+    return spread
 
 
 def _by_relevance(matrix: Any, name: str, relevance: Any) -> sparse.csr_array:

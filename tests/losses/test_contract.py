@@ -357,6 +357,13 @@ def test_scores_that_are_not_finite_are_refused_by_name(loss, bad):
                     getattr(prepared, name)(scores)
 
 
+@pytest.mark.parametrize("raw", [None, np.nan, [np.nan, 1.0]])
+def test_scores_of_any_shape_that_are_not_finite_are_refused(raw):
+    prepared = losses.LogLoss().prepare([1.0, 0.0], [0, 2])
+    with pytest.raises(NotFiniteError, match="raw must hold finite numbers; found nan"):
+        prepared.value_gradient(raw)
+
+
 @each_loss
 def test_compiled_code_comes_to_an_end_for_any_scores(loss):
     """Differences of finite scores may overflow, so that it meets NaN all the same."""

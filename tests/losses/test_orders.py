@@ -4,9 +4,10 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
-from skrank.losses import ListMLELoss, ListNetLoss
+from skrank.losses import CDNLoss, ListMLELoss, ListNetLoss
 from skrank.losses._listnet import leading_sets
 
 # Grades with a run of ties at the top, in the middle and at the end.
@@ -225,3 +226,14 @@ def test_steep_gains_do_not_cancel():
     loss = ListNetLoss("exp2", top_k=3)
     for found in loss.value_gradient([12.0, 3.0, 0.0, 0.0], np.zeros(4), [0, 4]):
         assert np.all(np.isfinite(found))
+
+
+@pytest.mark.parametrize("size", [1e3, 1e10, 1e17])
+@pytest.mark.parametrize(
+    "loss", [ListMLELoss(ties="average"), CDNLoss(topology="star")], ids=str
+)
+def test_equal_scores_far_above_others_share_a_place(loss, size):
+    scores = [size, size, 0.0, 1.0, 2.0]
+    _, gradient = loss.value_gradient([0, 0, 1, 1, 2], scores, [0, 5])
+    # Each of the three others loses against the two, which are alike.
+    assert_allclose(gradient, [1.5, 1.5, -1, -1, -1], rtol=1e-12)

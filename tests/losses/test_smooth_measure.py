@@ -426,3 +426,14 @@ def test_squares_of_wide_links_do_not_overflow():
     expected, _ = narrower.value_gradient(np.array([0.3, 0.1, -1.0]))
     np.testing.assert_allclose(values, expected)
     np.testing.assert_array_equal(gradient, 0.0)
+
+
+@pytest.mark.parametrize("far", [1e17, -1e17])
+@each_method
+def test_a_score_far_from_the_others_leaves_them_their_digits(method, far):
+    loss = SmoothMeasureLoss(method=method, width=0.1)
+    y, rest = [2.0, 1, 0, 1, 0], [0.1, -0.3, 0.4, 0.2]
+    found, slope = loss.value_gradient(y, [far, *rest], [0, 5])
+    value, expected = loss.value_gradient(y, [np.sign(far) * 1e4, *rest], [0, 5])
+    np.testing.assert_allclose(found, value, rtol=1e-9)
+    np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-12)

@@ -142,6 +142,8 @@ def test_bad_input_of_sites_is_named():
         propagate_site([1.0], site)
     with pytest.raises(ValueError, match="numbers for each of 2 pages"):
         propagate_site(sparse.csr_array(np.ones((3, 1))), site)
+    with pytest.raises(ValueError, match="values are so large that their sums over"):
+        propagate_site([1.7e308, 1.0], site)
     for wrong in (np.nan, np.inf):
         for make in (sparse.csr_array, sparse.csc_array, sparse.lil_array):
             with pytest.raises(ValueError, match="values must be finite"):
