@@ -7,7 +7,7 @@ imported.
 import warnings
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -213,6 +213,36 @@ def place_of(feature: str, names: Sequence, parameter: str) -> int:
     return names.index(feature)
 
 
+class _Coded(NamedTuple):
+    """A categorical column of pandas, of which each text is held once.
+
+    Attributes
+    ----------
+    categories : Index
+        Categories that occur.
+    codes : ndarray of shape (n_rows,), dtype intp
+        Place of the category of each row, -1 where it is missing.
+    """
+
+    categories: Any
+    codes: np.ndarray
+
+    def of_rows(self, of_categories: np.ndarray) -> np.ndarray:
+        """Return what rows have of whole numbers of categories, -1 where missing."""
+        return np.append(of_categories, -1)[self.codes]
+
+
+def _by_category(column: Any) -> _Coded | None:
+    """Return a column by its categories, or None if it has none."""
+    held = getattr(column, "cat", column)
+    codes, categories = (getattr(held, name, None) for name in ("codes", "categories"))
+    if codes is None or categories is None:
+        return None
+    used, places = np.unique(np.asarray(codes), return_inverse=True)
+    n_missing = int((used < 0).any())  # -1, which comes first
+    return _Coded(categories[used[n_missing:]], places - n_missing)
+
+
 def levels_of(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the levels of a column, and the place of each row's level among them.
 
@@ -235,6 +265,9 @@ def levels_of(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     ValueError
         If a value is neither a string nor a number.
     """
+    if (coded := _by_category(column)) is not None:
+        levels, found = levels_of(coded.categories, name)
+        return levels, coded.of_rows(found)
     values = values_of(column)
     if values.ndim != 1:
         raise _no_names(name, "lists or the like")
@@ -286,6 +319,8 @@ def places_among(levels: np.ndarray, column: Any, name: str) -> np.ndarray:
         If the column holds strings where levels are numbers, or the reverse, or floats
         where levels are whole numbers that floats cannot tell apart.
     """
+    if (coded := _by_category(column)) is not None:
+        return coded.of_rows(places_among(levels, coded.categories, name))
     values = values_of(column)
     if values.dtype.kind in _NUMBERS and levels.dtype.kind in _NUMBERS:
         _check_digits(levels, values, name)

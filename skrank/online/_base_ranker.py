@@ -289,8 +289,8 @@ def _check_width(directions: np.ndarray, params: np.ndarray, X: Any) -> None:
     """Raise an error unless candidates were drawn for as many parameters."""
     if directions.shape[2] != len(params):
         raise ValueError(
-            f"shown was proposed by candidates of {directions.shape[2]} parameters, but "
-            f"X has {X.shape[1]} features, which take {len(params)}; pass the same rows"
+            f"shown was proposed by candidates of {directions.shape[2]} parameters, "
+            f"but X takes {len(params)}; pass the same rows"
         )
 
 
