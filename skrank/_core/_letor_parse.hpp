@@ -329,8 +329,9 @@ struct ChunkSize {
     int64_t colons = 0;
 };
 
-// Feature index of the last "index:value" before the comment of a line; 0 if none.
-// Indices ascend, so it is the largest one of a well-formed line.
+// Feature index of the last "index:value" before the comment of a line; 0 if none, and
+// INT32_MAX for any that is larger. Indices ascend, so it is the largest one of a
+// well-formed line.
 inline int64_t last_index(const char* p, const char* z) {
     const char* hash = (const char*)memchr(p, '#', z - p);
     const char* colon = (hash ? hash : z) - 1;
@@ -339,10 +340,10 @@ inline int64_t last_index(const char* p, const char* z) {
     while (d > p && is_digit(d[-1])) d--;
     if (d == p || !is_blank(d[-1])) return 0;
     while (d < colon && *d == '0') d++;
-    if (colon - d > 10) return 0;
+    if (colon - d > 10) return INT32_MAX;
     int64_t index = 0;
     for (; d < colon; d++) index = index * 10 + (*d - '0');
-    return index <= INT32_MAX ? index : 0;
+    return std::min<int64_t>(index, INT32_MAX);
 }
 
 inline ChunkSize measure(const char* p, const char* end, bool count_colons) {

@@ -512,6 +512,8 @@ def damage_named(name: str, *more: type[Exception]) -> Iterator[None]:
         raise
     except (*_DAMAGED, *more) as error:
         raise _damaged(name, error) from None
+    except ImportError as error:  # of a library that unpacks
+        raise ImportError(f"{name}: {error}") from None
     except OSError as error:
         # An error of the operating system has a number, one of a library has none.
         if error.errno is not None:
@@ -607,7 +609,7 @@ def _unzstd(raw) -> Iterator[bytes]:
         import zstandard
     except ImportError:
         raise ImportError(
-            "Zstandard files need a library: pip install zstandard"
+            "to read Zstandard, a library is needed: pip install zstandard"
         ) from None
 
     class Stream:

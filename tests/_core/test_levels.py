@@ -1,5 +1,6 @@
 """Levels of columns as users have them, against plain loops."""
 
+import tracemalloc
 import types
 
 import numpy as np
@@ -244,3 +245,16 @@ def test_new_levels_beside_known_ones_are_usual():
     warn_of_unknown_numbers(numbers, np.array([3.0, 3, np.nan]), "site")
     with pytest.warns(UnknownLevelsWarning, match="97 different values of site"):
         warn_of_unknown_numbers(numbers, np.arange(3.0, 100), "site")
+
+
+def test_long_names_of_categories_are_held_once():
+    codes = np.arange(20_000) % 3 - 1
+    names = ["y" * 5000, "never seen", "x" * 5000]
+    column = pd.Series(pd.Categorical.from_codes(np.where(codes > 0, 2, codes), names))
+    tracemalloc.start()
+    levels, places = levels_of(column, "names")
+    again = places_among(levels, column[:4], "names")
+    assert tracemalloc.get_traced_memory()[1] < 5e6
+    tracemalloc.stop()
+    assert levels.tolist() == [names[2], names[0]]
+    assert places[:4].tolist() == again.tolist() == [-1, 1, 0, -1]

@@ -473,3 +473,12 @@ def test_frames_of_ids_that_are_not_utf8(tmp_path):
     expected = load_letor(path).groups.tolist()
     assert data.X.index.get_level_values("qid").tolist() == expected
     assert data.y.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("index", [2**31, 3 * 10**9, 10**12])
+def test_the_largest_index_is_told_from_one_beyond_all(index):
+    text = b"1 qid:1 1:1\n1 qid:1 %d:1\n" % index
+    message = "line 2: expected a feature index of at most 2147483647, found"
+    for sparse in (False, True):
+        with pytest.raises(ValueError, match=message):
+            n_features_of(text, sparse=sparse)
