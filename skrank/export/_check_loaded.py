@@ -19,6 +19,7 @@ from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
@@ -188,7 +189,12 @@ def _check_names(estimator) -> None:
     """Check the names of the features, which few estimators look at but to compare."""
     if "feature_names_in_" not in vars(estimator):
         return
-    n = attribute(estimator, "n_features_in_", int, "a whole number >= 1")
+    if isinstance(estimator, SelectFromModel):  # the model within has the number
+        n = getattr(estimator, "n_features_in_", None)
+    else:
+        n = attribute(estimator, "n_features_in_", int, "a whole number >= 1")
+    if n is None:
+        raise missing(estimator, "n_features_in_")
     names = array_of(estimator, "feature_names_in_", [np.dtype(object)], (n,))
     if not all(isinstance(name, str) for name in names) or len(set(names)) < n:
         raise error_of(estimator, "feature_names_in_", "strings that differ", names)

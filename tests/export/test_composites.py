@@ -10,7 +10,7 @@ from _tamper import GROUPS, X, Y, read, write
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.feature_selection import VarianceThreshold
+from sklearn.feature_selection import SelectFromModel, VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import (
@@ -22,7 +22,7 @@ from sklearn.linear_model import (
     LogisticRegression,
     Ridge,
 )
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -52,6 +52,7 @@ pd = pytest.importorskip("pandas")
 FRAME = pd.DataFrame(
     {"a": 1.0 + X[:, 0] ** 2, "b": X[:, 1], "s": np.where(Y > 1, "u", "v")}
 )
+FEW = {"type": "object_array", "shape": [1], "items": ["a"]}
 PLACES = "_transformer_to_input_indices must be the places of the columns"
 
 
@@ -280,6 +281,42 @@ def test_what_needs_queries_or_positive_numbers_is_loaded(steps, tmp_path):
     if isinstance(steps[0], (QueryStandardScaler, QueryMinMaxScaler)):
         with pytest.raises(ValueError, match="needs to know the query of every row"):
             loaded.predict(frame)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "within", [Ridge(), make_pipeline(StandardScaler(), Ridge()), RankSVM()], ids=str
+)
+def test_a_selector_has_the_names_of_its_model(within, kind, tmp_path):
+    frame = FRAME[["a", "b"]]
+    if kind == "polars":
+        polars = pytest.importorskip("polars")
+        frame = polars.DataFrame({name: frame[name].to_numpy() for name in frame})
+    options = {}
+    if isinstance(within, Pipeline):
+        options["importance_getter"] = "named_steps.ridge.coef_"
+    model = SelectFromModel(within, **options)
+    model.fit(frame, Y, **({"groups": GROUPS} if within.__class__ is RankSVM else {}))
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame))
+
+
+def test_names_of_a_selector_belong_to_its_model(tmp_path):
+    model = SelectFromModel(Ridge()).fit(FRAME[["a", "b"]], Y)
+    save_model(model, tmp_path / "model")
+    document, members = read(tmp_path / "model")
+    state = document["model"]["state"]
+    changes = [
+        ({"feature_names_in_": FEW}, r"feature_names_in_ must be .* of shape \(2\)"),
+        ({"estimator_": None}, "the attribute n_features_in_ is missing"),
+    ]
+    for change, told in changes:
+        document["model"]["state"] = {**state, **change}
+        write(tmp_path / "model", document, members)
+        with pytest.raises(ValueError, match=f"SelectFromModel: {told}"):
+            load_model(tmp_path / "model")
 
 
 def test_an_imputer_fills_in_finite_numbers(tmp_path):
