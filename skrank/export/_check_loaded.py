@@ -257,6 +257,8 @@ def _check_categories(encoder) -> None:
         trial = copy.copy(encoder)
         if isinstance(encoder, OneHotEncoder):
             trial.sparse_output = True
+            # Which data frames refuse. The dictionary of the encoder stays as it is.
+            trial._sklearn_output_config = {"transform": "default"}
         found = trial.transform(_rows_of_categories(trial))
         if sparse.issparse(found):
             cast(Any, found).check_format(full_check=True)

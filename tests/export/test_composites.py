@@ -284,6 +284,28 @@ def test_what_needs_queries_or_positive_numbers_is_loaded(steps, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("where", ["alone", "pipeline", "columns", "configuration"])
+def test_encoders_that_make_data_frames_are_loaded(where, kind, tmp_path):
+    pytest.importorskip(kind)
+    model = OneHotEncoder(sparse_output=False)
+    frame, everywhere = FRAME[["s"]], None
+    if where == "columns":
+        model, frame = columns((model, ["s"]), remainder="passthrough"), FRAME
+    elif where == "pipeline":
+        model = make_pipeline(model, StandardScaler())
+    if where == "configuration":
+        everywhere = kind
+    else:
+        model.set_output(transform=kind)
+    with sklearn.config_context(transform_output=everywhere):
+        expected = model.fit(frame).transform(frame)
+        save_model(model, tmp_path / "model")
+        found = load_model(tmp_path / "model").transform(frame)
+    assert type(found) is type(expected)
+    assert found.equals(expected)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
 @pytest.mark.parametrize(
     "within", [Ridge(), make_pipeline(StandardScaler(), Ridge()), RankSVM()], ids=str
 )
