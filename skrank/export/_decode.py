@@ -24,6 +24,8 @@ _SPARSE = {
     ("csc", False): sparse.csc_matrix,
     ("csc", True): sparse.csc_array,
 }
+# Memory that an array takes per element, where its axes have gaps.
+_MOST_ROOM = 3
 _FLOATS = ("nan", "inf", "-inf")
 
 
@@ -162,7 +164,8 @@ class Decoder:
         # No class learns complex numbers, and scikit-learn's would compute with them.
         if array.dtype.kind == "c":
             raise ValueError(f"{value['member']} must hold real numbers, got complex")
-        return array
+        strides = value.get("strides")  # which few arrays have, in newer files
+        return array if strides is None else _with_strides(array, strides)
 
     def _scalar(self, value):
         return self._array(value)[()]
@@ -210,6 +213,34 @@ class Decoder:
             return random_state
         source.state = state
         return np.random.Generator(source)
+
+
+def _with_strides(array, strides) -> np.ndarray:
+    """Return an array that lies in memory as its strides, in elements, say."""
+    fits = (
+        isinstance(strides, list)
+        and len(strides) == array.ndim
+        and all(type(stride) is int for stride in strides)
+        and array.size > 0
+    )
+    if not fits:
+        accepted = "one whole number for each axis of an array that is not empty"
+        raise ValueError(f"strides must be {accepted}, got {shown(strides)}")
+    ends = [(n - 1) * stride for n, stride in zip(array.shape, strides)]
+    first = -sum(end for end in ends if end < 0)
+    length = first + sum(end for end in ends if end > 0) + 1
+    if length > _MOST_ROOM * array.size:
+        raise ValueError(
+            f"strides must make an array of {array.size} numbers no longer than "
+            f"{_MOST_ROOM * array.size}, got {shown(strides)}"
+        )
+    dtype, size = array.dtype, array.itemsize
+    memory = np.zeros(length, dtype)
+    steps = [stride * size for stride in strides]
+    # NumPy checks that all elements are within the memory.
+    laid: np.ndarray = np.ndarray(array.shape, dtype, memory, first * size, steps)
+    laid[...] = array
+    return laid
 
 
 def _check_place(state) -> None:

@@ -12,7 +12,9 @@ type                  other keys
 ``frozenset``         ``items``
 ``dict``              ``items``: list of [key, value]
 ``slice``             ``items``: start, stop, step
-``array``             ``member``: name of a .npy member of the file
+``array``             ``member``: name of a .npy member of the file; ``strides``,
+                      counted in elements, of floats that lie in memory in
+                      another way than they are read from the member
 ``object_array``      ``shape``, ``items``
 ``scalar``            ``member``: a .npy member of shape ()
 ``dtype``             ``value``, as in the .npy format
@@ -200,7 +202,10 @@ class Encoder:
 
     def _array(self, value, where):
         if value.dtype != object:
-            return {"type": "array", "member": self._put(np.asarray(value), where)}
+            array = np.asarray(value)
+            encoded = {"type": "array", "member": self._put(array, where)}
+            strides = _own_strides(array)
+            return encoded if strides is None else {**encoded, "strides": strides}
         items = self._list(value.ravel().tolist(), where)
         return {"type": "object_array", "shape": list(value.shape), "items": items}
 
@@ -250,6 +255,32 @@ _ENCODERS: dict[type, Callable] = {
     np.random.Generator: Encoder._generator,
     **dict.fromkeys(_SPARSE, Encoder._sparse),
 }
+
+
+def _own_strides(array: np.ndarray) -> list[int] | None:
+    """Return strides in elements, or None if those are what the .npy format keeps.
+
+    Products of matrices are summed in an order that depends on the strides: on their
+    own order, their signs, and whether there are gaps. The width of gaps has no effect,
+    and they are made as narrow as can be.
+    """
+    flags, size = array.flags, array.itemsize
+    order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    if (
+        array.dtype.kind != "f"
+        or not array.size
+        or any(stride % size for stride in array.strides)
+        or array.strides == np.empty(array.shape, array.dtype, order).strides
+    ):
+        return None
+    strides = [0] * array.ndim
+    room = 1  # that the axes take which have been looked at
+    for axis in np.argsort(np.abs(array.strides), kind="stable").tolist():
+        n, stride = array.shape[axis], array.strides[axis] // size
+        step = min(abs(stride), room + 1)
+        strides[axis] = step if stride >= 0 else -step
+        room = max(room, n * step) if n > 1 else room
+    return strides
 
 
 def _refuse_equal_names(state: dict[str, Any], where: str) -> None:

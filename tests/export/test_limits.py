@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from _tamper import npy, read, write
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer
 
@@ -56,12 +57,6 @@ def header_of(shape, dtype="<f8", version=(1, 0)):
     return buffer.getvalue()
 
 
-def npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
-
-
 def test_the_models_of_these_tests_are_right_but_for_what_is_tested():
     assert load_model(archive(model_with(2.5))).alpha == 2.5
 
@@ -104,6 +99,34 @@ def test_members_that_are_not_there_are_named(member):
     with pytest.raises(ValueError, match="it lacks the member ") as caught:
         load_model(archive(model_with({"type": "array", "member": member})))
     assert str(caught.value).endswith(f"it lacks the member {member!r}")
+
+
+@pytest.mark.parametrize(
+    ("strides", "told"),
+    [
+        ([1], "be one whole number for each axis"),
+        ("ab", "be one whole number for each axis"),
+        ([True, 1], "be one whole number for each axis"),
+        ([1.0, 1], "be one whole number for each axis"),
+        ([2**40, 1], "no longer than"),
+        ([-(2**62), 1], "no longer than"),
+        ([10**30, -1], "no longer than"),
+    ],
+)
+def test_strides_stay_within_the_memory(strides, told, tmp_path):
+    path = tmp_path / "m"
+    save_model(RankSVM(kernel_params={"array": np.eye(4)[::-1, ::-1]}), path)
+    document, members = read(path)
+    array = document["model"]["params"]["kernel_params"]["items"][0][1]
+    assert array["strides"] == [-4, -1]
+    array["strides"] = strides
+    write(path, document, members)
+    with pytest.raises(ValueError, match=f"strides must .*{told}"):
+        load_model(path)
+    array["strides"] = [-4, -1]
+    write(path, document, {name: npy(np.zeros((0, 4))) for name in members})
+    with pytest.raises(ValueError, match=r"strides must .* that is not empty"):
+        load_model(path)
 
 
 def test_a_small_file_holds_some_estimators():

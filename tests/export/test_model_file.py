@@ -222,6 +222,72 @@ def test_scikit_learn_classes_round_trip_exactly(model, data, tmp_path):
             assert_same(expected, found)
 
 
+WIDE = np.random.default_rng(0).normal(size=(6, 10, 4))
+LAYOUTS = {
+    "reversed": WIDE[0, ::-1],
+    "reversed and contiguous within": WIDE[..., 0].copy()[::-1],
+    "all reversed": np.asfortranarray(WIDE)[::-1, ::-1, ::-1],
+    "first of Fortran order": np.asfortranarray(WIDE[..., 0])[:3],
+    "one of Fortran order": np.asfortranarray(WIDE[..., 0])[:1],
+    "first of C order": WIDE[1:3, 2:5, :3],
+    "gaps": WIDE[::2, ::3, ::-2],
+    "axes": WIDE.transpose(2, 0, 1),
+    "column": WIDE[:, :1, 1],
+    "vector": WIDE[1, ::-3, 0],
+    "one number repeated": np.broadcast_to(np.array([0.5]), (3, 4)),
+    "single precision": WIDE.astype(np.float32)[..., ::-1],
+    "byte order": WIDE.astype(">f8")[:, ::-1],
+}
+
+
+def order_of_memory(array):
+    """Return what products of matrices go by: gaps, signs and the order of axes."""
+    steps = np.abs(array.strides)
+    order = [axis for axis in np.argsort(steps, kind="stable") if array.shape[axis] > 1]
+    return np.sign(array.strides).tolist(), order, min(steps) == array.itemsize
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_arrays_lie_in_memory_as_they_did(name, tmp_path):
+    array = LAYOUTS[name]
+    loaded = round_trip(RankSVM(kernel_params={"array": array}), tmp_path)
+    found = loaded.kernel_params["array"]
+    np.testing.assert_array_equal(found, array)
+    assert found.dtype == array.dtype
+    assert order_of_memory(found) == order_of_memory(array)
+    for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS"):
+        assert found.flags[flag] == array.flags[flag]
+    # A gap is as narrow as can be, however much was left out there.
+    assert found.base.size <= 3 * array.size
+    content = (tmp_path / "model.skrank").read_bytes()
+    round_trip(loaded, tmp_path)
+    assert (tmp_path / "model.skrank").read_bytes() == content
+
+
+def test_arrays_of_the_usual_orders_say_nothing_of_strides(tmp_path):
+    arrays = [WIDE, np.asfortranarray(WIDE), WIDE[0], WIDE[:0], WIDE[:1], np.eye(1)]
+    arrays += [np.arange(9)[::2], np.array(["a", "b", "c"])[::-1], np.float64(1.0)]
+    save_model(RankSVM(kernel_params={"arrays": arrays}), tmp_path / "model")
+    with zipfile.ZipFile(tmp_path / "model") as archive:
+        assert b"strides" not in archive.read("model.json")
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+@pytest.mark.parametrize("solver", ["full", "arpack", "randomized", "covariance_eigh"])
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_components_give_the_same_bits(kind, solver, n_components, tmp_path):
+    if kind is sparse.csr_matrix and solver in ("full", "randomized"):
+        pytest.skip("solvers of dense rows")
+    X = kind(np.where(np.abs(WIDE) > 0.3, WIDE, 0.0).reshape(30, 8))
+    model = PCA(n_components, svd_solver=solver, random_state=0).fit(X)
+    loaded = round_trip(model, tmp_path)
+    for rows in (X, kind(X[:1]), kind(X[:7])):
+        assert loaded.transform(rows).tobytes() == model.transform(rows).tobytes()
+    scores = model.transform(X)
+    expected = model.inverse_transform(scores)
+    assert loaded.inverse_transform(scores).tobytes() == expected.tobytes()
+
+
 def test_sparse_rows_and_odd_values_round_trip(tmp_path):
     ranker = RankSVM()
     ranker.kernel_params = {
