@@ -80,6 +80,7 @@ from skrank.export._selector_state import check_feature_selector
 from skrank.export._sklearn_state import check_learned_shapes
 from skrank.export._state_names import check_listed, is_learned_name
 from skrank.export._tree_state import are_categories, check_parents, check_splits
+from skrank.export._unbiased_state import check_interventions
 from skrank.losses import BaseLoss
 from skrank.preprocessing import QueryTargetEncoder
 from skrank.rankers._threshold_boosting import BaseThresholdBooster
@@ -87,6 +88,7 @@ from skrank.rankers._tree_ranker import BaseTreeRanker
 from skrank.retrieval import TextRanker
 from skrank.selection._feature_base import BaseFeatureSelector
 from skrank.trees import BinMapper, CategoryEncoder, TreeEnsemble
+from skrank.unbiased import InterventionPropensities
 
 # Scores of three documents in a run, which every aggregator can fuse.
 _PROBE_RUN = np.array([[3.0], [2.0], [1.0]])
@@ -778,6 +780,7 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
     (BaseClickModel, check_click_model),
     (ClickGraph, check_click_graph),
     (InteractionModel, check_interaction_model),
+    (InterventionPropensities, check_interventions),
     (TextRanker, check_text_ranker),
     (BaseFeatureSelector, _tried_out(check_feature_selector)),
     ((OneHotEncoder, OrdinalEncoder), _tried_out(_check_categories)),

@@ -13,9 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer
 
 from skrank.base import BaseRanker
+from skrank.click import Sessions
 from skrank.export import load_model, save_model
 from skrank.export._allowed import class_of_name
 from skrank.rankers import MART, GERank, QBRank, RandomForestRanker
+from skrank.unbiased import InterventionPropensities, PropensityWeightedRanker
 
 RANKERS = [
     name for name in class_names() if issubclass(class_of_name(name), BaseRanker)
@@ -122,3 +124,82 @@ def test_models_of_interaction_hold_no_number_that_overflows(name, tmp_path):
         ValueError, match=f"InteractionModel: {name} must be finite, of"
     ):
         load_model(path)
+
+
+PLACES = next(saved_of("skrank.unbiased.InterventionPropensities")).model
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "told"),
+    [
+        ("propensities_", np.nan, "propensities_ must hold numbers from 1e-100 to"),
+        ("propensities_", np.inf, "propensities_ must hold numbers from 1e-100 to"),
+        ("propensities_", -1.0, "propensities_ must hold numbers from 1e-100 to"),
+        ("propensities_", 0.0, "propensities_ must hold numbers from 1e-100 to"),
+        ("propensities_", np.ones((2, 2)), "propensities_ must be an array of float64"),
+        ("propensities_", np.ones(0), "propensities_ must hold one number for each"),
+        ("propensities_", np.array([0.5, 1.0]), "propensities_ must be 1 for the fir"),
+        ("propensities_", np.ones(2), "n_interventions_ must be an array of int32"),
+        ("propensities_", "x", "propensities_ must be an array of float64"),
+        ("propensities_", None, "propensities_ must be an array of float64"),
+        ("propensities_", ..., "the attribute propensities_ is missing"),
+        ("n_interventions_", -1, "n_interventions_ must be counts >= 0, the same for"),
+        ("n_interventions_", "x", "n_interventions_ must be an array of int32"),
+        ("n_interventions_", np.eye(1), "n_interventions_ must be an array of int32"),
+        ("n_interventions_", ..., "the attribute n_interventions_ is missing"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_within", [False, True])
+def test_propensities_of_places_are_what_was_learned(
+    name, other, told, is_within, tmp_path
+):
+    path, model = tmp_path / "model", copy.deepcopy(PLACES)
+    if other is ...:
+        delattr(model, name)
+    elif isinstance(other, (int, float)):
+        array = getattr(model, name)
+        array[(-1,) * array.ndim] = other
+    else:
+        setattr(model, name, other)
+    save_model(
+        PropensityWeightedRanker(propensities=model) if is_within else model, path
+    )
+    with pytest.raises(ValueError, match=f"InterventionPropensities: .*{told}"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("method", ["all_pairs", "pivot", "chain", "randomized"])
+@pytest.mark.parametrize("n_positions", [1, 2])
+def test_propensities_of_places_are_loaded(method, n_positions, tmp_path):
+    sessions = Sessions.from_lists([0, 0, 1], [[0, 1], [1, 0], [0, 1]], [[1, 1]] * 3)
+    model = InterventionPropensities(method, n_positions=n_positions).fit(sessions)
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model").propensities_
+    np.testing.assert_array_equal(found, model.propensities_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DualLearningRanker",
+        "PropensityWeightedRanker",
+        "RegressionEM",
+        "UnbiasedLambdaMART",
+    ],
+)
+def test_rankers_of_clicks_have_no_negative_propensities(name, tmp_path):
+    n_tried = 0
+    for saved in saved_of(f"skrank.unbiased.{name}"):
+        model = saved.model
+        for attribute in ("propensities_", "examination_", "unclicked_ratios_"):
+            if vars(model).get(attribute) is not None:
+                changed = copy.deepcopy(model)
+                setattr(changed, attribute, -vars(model)[attribute])
+                save_model(changed, tmp_path / "model")
+                told = f"{name}: {attribute} must be numbers >= 0"
+                with pytest.raises(ValueError, match=told):
+                    load_model(tmp_path / "model")
+                n_tried += 1
+    assert n_tried
