@@ -136,3 +136,13 @@ def test_candidates_are_scored_around_the_parameters(rows):
         around = 0.3 * directions[query]
         vectors = ranker.params_ + np.vstack([np.zeros(5), around])
         np.testing.assert_allclose(found[row], vectors @ X[row], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("ranker", [DuelingBanditRanker(), MultileaveRanker()], ids=str)
+def test_lists_of_candidates_with_other_features_are_refused(ranker):
+    X, _, groups = make_ranking(n_queries=2, n_features=20, random_state=0)
+    shown = ranker.propose(X, groups, random_state=0)
+    clicks = np.zeros(len(shown.rows))
+    message = "candidates of 20 parameters, but X takes 3; pass the same rows"
+    with pytest.raises(ValueError, match=message):
+        ranker.partial_fit(X[:, :3], clicks, groups, shown=shown)
