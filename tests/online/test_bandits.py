@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from skrank.datasets import make_ranking
 from skrank.online import DuelingBanditRanker, MultileaveRanker
@@ -145,4 +146,4 @@ def test_lists_of_candidates_with_other_features_are_refused(ranker):
     clicks = np.zeros(len(shown.rows))
     message = "candidates of 20 parameters, but X takes 3; pass the same rows"
     with pytest.raises(ValueError, match=message):
-        ranker.partial_fit(X[:, :3], clicks, groups, shown=shown)
+        clone(ranker).partial_fit(X[:, :3], clicks, groups, shown=shown)
