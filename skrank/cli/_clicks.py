@@ -229,9 +229,9 @@ def _simulate(args) -> None:
             raise CommandError(f"{option} must be at least 1, got {value}")
     if not 0 <= args.seed < 2**32:
         raise CommandError(f"--seed must be from 0 to 2**32 - 1, got {args.seed}")
-    prints = args.output is None or args.output == STANDARD
-    if not prints:
-        kind_to_write(args.output, "-o")
+    path = None if args.output == STANDARD else args.output
+    if path is not None:
+        kind_to_write(path, "-o")
     if args.model is None:
         refuse_unused(
             args, "with --qrels", ("log_format", "stray_clicks", "numeric_ids")
@@ -248,11 +248,11 @@ def _simulate(args) -> None:
             raise CommandError(f"a {type(model).__name__} draws no clicks")
         shown_again = _repeated(_load(args, args.lists), args.sessions)
         sessions = model.sample(shown_again, random_state=args.seed)
-    if prints:
+    if path is None:
         lines = table_lines(sessions)
         print_lines(line.decode(errors="surrogateescape") for line in lines)
     else:
-        save_sessions(sessions, args.output)
+        save_sessions(sessions, path)
 
 
 def _repeated(sessions: Sessions, times: int) -> Sessions:

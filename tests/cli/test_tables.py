@@ -1,5 +1,6 @@
 """Tables with columns of names, on the command line."""
 
+import re
 import json
 
 import numpy as np
@@ -383,8 +384,7 @@ def test_numbers_of_shops_in_another_kind_of_table(run, ok, tables, tmp_path):
     assert (code, out == expected) == (0, False)
     assert "warning: none of the 6 different values of column 'shop' was a level" in err
     assert len(err.splitlines()) == 1
-    first = f"{frame['shop'].iloc[0]}"
-    assert f"it holds '{first}.0', where the levels are such as '{first}'" in err
+    assert re.search(r"it holds '(\d+)\.0', where the levels are such as '\1'", err)
     frame.assign(shop=frame["shop"] * 1.0).to_parquet(tmp_path / "floats.parquet")
     code, _, err = run("predict", model, tmp_path / "floats.parquet", "--qid", "query")
     assert code == 2
