@@ -1,7 +1,7 @@
 """Tables with columns of names, on the command line."""
 
-import re
 import json
+import re
 
 import numpy as np
 import pytest
