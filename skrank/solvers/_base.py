@@ -88,7 +88,7 @@ def announce_start(monitor: Any, params: np.ndarray, value: float) -> None:
         start(np.array(params), value)
 
 
-def not_finite(objective: Any, what: str, remedy: str) -> NotFiniteError:
+def not_finite(objective: Any, what: str, remedy: str | None = None) -> NotFiniteError:
     """Return the error that says that a minimisation has left the finite numbers.
 
     Parameters
@@ -97,8 +97,8 @@ def not_finite(objective: Any, what: str, remedy: str) -> NotFiniteError:
         May offer ``loss_name``, by which the error then calls it.
     what : str
         What happened, such as "became inf".
-    remedy : str
-        What the user can do about it.
+    remedy : str, default=None
+        What the user can do about it; see `finite_value_gradient`.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def not_finite(objective: Any, what: str, remedy: str) -> NotFiniteError:
     """
     name = getattr(objective, "loss_name", None)
     owner = "the objective" if name is None else f"the objective with {name}"
-    return NotFiniteError(f"{owner} {what}; {remedy}")
+    return NotFiniteError(f"{owner} {what}; {remedy or _scale_or_penalise(objective)}")
 
 
 def has_penalty(objective: Any) -> bool:
@@ -202,8 +202,7 @@ def finite_value_gradient(
     """
     value, gradient = _finite_value(objective, params, remedy)
     if not np.isfinite(gradient).all():
-        what = "has a gradient that is not finite"
-        raise not_finite(objective, what, remedy or _scale_or_penalise(objective))
+        raise not_finite(objective, "has a gradient that is not finite", remedy)
     return value, gradient
 
 
@@ -282,7 +281,6 @@ def _finite_value(objective, params, remedy):
         remedy = remedy or _scale_or_penalise(objective)
         raise NotFiniteError(f"{error}; {remedy}") from error
     if not math.isfinite(value):
-        remedy = remedy or _scale_or_penalise(objective)
         raise not_finite(objective, f"became {value}", remedy)
     return value, gradient
 

@@ -140,13 +140,12 @@ class StochasticSolver(BaseSolver):
         history: list[float] = []
         plateau = _Plateau(self.tol, self.n_iter_no_change)
         converged = False
+        nothing = not has_units(objective)  # that more than one epoch would teach
         for epoch in range(self.max_iter):
             history.append(run.epoch(epoch))
             told = monitor is not None and monitor(
                 run.current(), len(history), history[-1]
             )
-            # One epoch more would teach no more than this one.
-            nothing = not has_units(objective)
             converged = nothing or bool(told) or plateau.reached(history[-1])
             if converged:
                 break
