@@ -81,6 +81,12 @@ inline double push_factorised(const double *up, const double *down, const int *l
     return value;
 }
 
+// The weighted exponential of a pair; 0 without a weight, even where it overflows.
+inline double pair_term(const double *x, const double *weight, int i, int j) {
+    const double w = weight ? weight[i] : 1.0;
+    return w == 0.0 ? 0.0 : w * std::exp(x[j] - x[i]);
+}
+
 // The same for any range of scores, pair by pair.
 inline double push_wide(const double *x, const double *weight, const int *lower, int m,
                         double p, double factor, double *gradient, double *hessian,
@@ -89,9 +95,7 @@ inline double push_wide(const double *x, const double *weight, const int *lower,
     for (int j = 0; j < m; j++) {
         if (scratch.spend(20 * static_cast<int64_t>(j))) break;
         double sum = 0.0;
-        for (int i = 0; i < j && lower[i] <= j; i++) {
-            sum += (weight ? weight[i] : 1.0) * std::exp(x[j] - x[i]);
-        }
+        for (int i = 0; i < j && lower[i] <= j; i++) sum += pair_term(x, weight, i, j);
         // Without better documents there is nothing; NaN goes on.
         if (sum == 0.0) continue;
         const double power = factor * to_power(sum, p), slope = p * power;
@@ -99,7 +103,7 @@ inline double push_wide(const double *x, const double *weight, const int *lower,
         gradient[j] += slope;
         if (hessian) hessian[j] += p * slope;
         for (int i = 0; i < j && lower[i] <= j; i++) {
-            const double share = (weight ? weight[i] : 1.0) * std::exp(x[j] - x[i]) / sum;
+            const double share = pair_term(x, weight, i, j) / sum;
             if (!(share > 0.0)) continue;
             gradient[i] -= slope * share;
             if (hessian) hessian[i] += slope * share * (1.0 + (p - 1.0) * share);
@@ -180,7 +184,7 @@ inline Along push_along_wide(const double *x, const double *weight, const double
         if (scratch.spend(20 * static_cast<int64_t>(j))) break;
         double sum = 0.0, slope = 0.0, curvature = 0.0;
         for (int i = 0; i < j && lower[i] <= j; i++) {
-            const double pair = (weight ? weight[i] : 1.0) * std::exp(x[j] - x[i]);
+            const double pair = pair_term(x, weight, i, j);
             const double step = h[j] - h[i];
             sum += pair;
             slope += pair * step;
@@ -278,7 +282,7 @@ inline Agreement exponential_agreement_wide(const double *x, const double *weigh
     for (int i = 0; i < m; i++) {
         if (scratch.spend(20 * static_cast<int64_t>(m - lower[i]))) break;
         for (int j = lower[i]; j < m; j++) {
-            const double pair = (weight ? weight[i] : 1.0) * std::exp(x[j] - x[i]);
+            const double pair = pair_term(x, weight, i, j);
             found.right += pair * h[i] * (1.0 - h[j]);
             found.wrong += pair * (1.0 - h[i]) * h[j];
             found.all += pair;

@@ -59,7 +59,7 @@ static double slope_norm(double pull, const double *weight, int m) {
         pull = total > 0.0 ? pull * m / total : 0.0;
     }
     if (!(pull > 0.0)) return 1.0;
-    return std::log2(1.0 + 2.0 * pull) / (2.0 * pull);
+    return std::log1p(2.0 * pull) / (LN2 * (2.0 * pull));
 }
 
 // In the order of the gains, pairs of equal gain are never visited; that pays where all

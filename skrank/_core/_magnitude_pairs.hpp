@@ -76,11 +76,27 @@ static double misordered_body(const double *x, const double *d, const int *by_sc
     return loss;
 }
 
+// Mean over the documents that a pair with a weight has. Sums of squares stay small around
+// it, and a document that is in no such pair, however far away, costs them no digit.
+static double mean_in_pairs(const double *d, const int *lower, const double *weight,
+                            int m) {
+    double sum = 0.0;
+    int count = 0, reached = m;  // worse documents of a pair begin there
+    for (int i = 0; i < m; i++) {
+        const bool preferred = lower[i] < m && (!weight || weight[i] > 0.0);
+        if (preferred) reached = std::min(reached, lower[i]);
+        if (!preferred && i < reached) continue;
+        sum += d[i] / m;
+        count++;
+    }
+    return count ? sum / count * m : 0.0;
+}
+
 // Adds (d[j] - d[i])^2 for all pairs (i, j), j >= lower[i], by sums over whole grades.
 static double squared_differences(const double *d, const int *lower,
                                   const double *weight, int m, double *grad) {
-    double centre = 0.0, loss = 0.0;  // sums of squares stay small around the mean
-    for (int i = 0; i < m; i++) centre += d[i] / m;
+    const double centre = mean_in_pairs(d, lower, weight, m);
+    double loss = 0.0;
     double first = 0.0, second = 0.0;  // of the worse documents
     for (int i = m - 1, next = m; i >= 0; i--) {
         while (next > lower[i]) {
@@ -89,6 +105,7 @@ static double squared_differences(const double *d, const int *lower,
             second += other * other;
         }
         const double w = weight ? weight[i] : 1.0, own = d[i] - centre;
+        if (w == 0.0) continue;
         const double sum = first - (m - next) * own;
         loss += w * (second - own * (first + sum));
         grad[i] -= 2.0 * w * sum;
@@ -97,10 +114,11 @@ static double squared_differences(const double *d, const int *lower,
     for (int j = 0, next = 0; j < m; j++) {
         for (; lower[next] <= j; next++) {
             const double w = weight ? weight[next] : 1.0;
+            if (w == 0.0) continue;
             total += w;
             better += w * (d[next] - centre);
         }
-        grad[j] += 2.0 * (total * (d[j] - centre) - better);
+        if (total > 0.0) grad[j] += 2.0 * (total * (d[j] - centre) - better);
     }
     return loss;
 }

@@ -508,6 +508,28 @@ def with_seeds(loss: Any, rng: np.random.RandomState) -> Any:
     return loss
 
 
+def weighted(numbers, weight):
+    """Multiply numbers by weights; what has no weight gives 0, even if it overflows.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n,) or (n, k)
+        Losses or derivatives, infinite at most where they overflow.
+    weight : ndarray of shape (n,) or None
+        Weights, at least 0; None for ones.
+
+    Returns
+    -------
+    ndarray, shaped like ``numbers``
+    """
+    if weight is None:
+        return numbers
+    product = numbers * weight.reshape(-1, *[1] * (numbers.ndim - 1))
+    if not weight.all():
+        product[weight == 0.0] = 0.0
+    return product
+
+
 def informative_query_weights(y, ptr, sample_weight):
     """Weights of queries as the units of a loss.
 

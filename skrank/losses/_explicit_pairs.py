@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from skrank._core import _segments
 from skrank._core._parameters import invalid_parameter
 from skrank._core._queries import rows_of_queries
-from skrank.losses._base import PreparedLoss, finite_evaluation
+from skrank.losses._base import PreparedLoss, finite_evaluation, weighted
 from skrank.losses._functional import PreparedMinimum
 from skrank.losses._pairs import BLOCK, pair_sums, query_factor
 from skrank.losses._wrapped import WrappedPairLoss
@@ -215,7 +215,7 @@ class _PreparedExplicitPairs(PreparedLoss):
         values, slopes = self._by_margin(raw)
         up, down = self._scores(raw)[self.pairs.T]
         curved = self.loss.margin_curvature(up - down)
-        curved = curved if self.weight is None else curved * self.weight
+        curved = weighted(curved, self.weight)
         up, down = self._scores(ranks)[self.pairs.T]
         step = up - down
         return float(values.sum()), float(slopes @ step), float(curved @ (step * step))
@@ -224,9 +224,7 @@ class _PreparedExplicitPairs(PreparedLoss):
         """Return the weighted loss of each pair, and its slope by the margin."""
         up, down = self._scores(raw)[self.pairs.T]
         values, slopes = self.loss.margin_loss(up - down)
-        if self.weight is None:
-            return values, slopes
-        return values * self.weight, slopes * self.weight
+        return weighted(values, self.weight), weighted(slopes, self.weight)
 
     def _evaluate(self, raw, want_hessian):
         values, gradient, hessian = pair_sums(

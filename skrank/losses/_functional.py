@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from skrank._core import _one_pass, _segments
 from skrank._core._parameters import invalid_parameter
 from skrank._core._validation import as_numbers
-from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation
+from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation, weighted
 from skrank.losses._pairs import PairSum, PairWeighting
 
 
@@ -236,9 +236,7 @@ class _PreparedLabels(PreparedLoss):
     def value_gradient(self, raw):
         raw = label_scores(raw, self.n_documents, self.n_labels)
         values, slopes = self.functional._of_labels(raw, self.column, self.n_threads)
-        if self.weight is not None:
-            values = values * self.weight
-            slopes *= self.weight[:, None]
+        values, slopes = weighted(values, self.weight), weighted(slopes, self.weight)
         # Not minus: untouched labels keep a plain zero.
         np.subtract(0.0, slopes, out=slopes)
         return _segments.segment_sum(values, self.ptr), slopes

@@ -307,7 +307,7 @@ class _PreparedSwaps(_LambdaPairs):
         if self.normalize and pull.any():
             weight = 1.0 if self.weight is None else self.weight[rows].mean()
             total = 2.0 * pull.sum() / weight
-            factor = np.log2(1.0 + total) / total
+            factor = np.log1p(total) / (np.log(2.0) * total)
         value = np.sum(pair_weight * np.logaddexp(0.0, -margin))
         gradient = pull.sum(axis=0) - pull.sum(axis=1)
         hessian = curvature.sum(axis=0) + curvature.sum(axis=1)

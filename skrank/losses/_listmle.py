@@ -301,14 +301,10 @@ class _PreparedListMLE(PreparedLoss):
         return moved
 
     def _below(self, raw, order, run):
-        """Rows below a run of ties, an origin, and the logarithm of their strength.
-
-        The latter is relative to the origin, the best score of the run and below it,
-        beside which it may leave no digit.
-        """
-        top = raw[self.ptr[run.query] + order[run.start : run.stop]].max()
+        """Rows below a run of ties, their best score, and strengths beside that one."""
         rows = self.ptr[run.query] + order[run.end : run.stop]
-        return rows, top, np.logaddexp.reduce(raw[rows] - top, initial=-np.inf)
+        top = raw[rows].max(initial=-np.inf)
+        return rows, top, np.exp(raw[rows] - top)
 
 
 class _Run(NamedTuple):
@@ -373,9 +369,11 @@ class _PreparedBest(_PreparedListMLE):
         order = self._order_by(raw)
         for run in self.hard:
             tied = order[run.start : run.end].copy()
-            _, top, log_rest = self._below(raw, order, run)
-            scores = raw[self.ptr[run.query] + tied] - top
-            best = best_order(scores, run.weights, log_rest)
+            _, top, strengths = self._below(raw, order, run)
+            scores = raw[self.ptr[run.query] + tied]
+            origin = max(top, scores.max())
+            rest = (top - origin, strengths.sum())
+            best = best_order(scores - origin, run.weights, rest)
             order[run.start : run.end] = tied[best]
         return self._likelihood(raw, order, self.stage_weight)
 
@@ -416,16 +414,17 @@ class _PreparedAverage(_PreparedListMLE):
             values += value / len(self.drawn)
             gradient += slope / len(self.drawn)
         for run in self.short:
-            below, top, log_rest = self._below(raw, self.order, run)
+            below, top, strengths = self._below(raw, self.order, run)
             tied = self.ptr[run.query] + self.order[run.start : run.end]
+            total = strengths.sum()
             value, slopes, slope_rest = mean_over_orders(
-                raw[tied] - top, run.weights, log_rest
+                raw[tied], run.weights, (top, total)
             )
             weight = self.query_weight[run.query]
             values[run.query] += weight * value
             gradient[tied] += weight * slopes
-            shares = np.exp((raw[below] - top) - log_rest)
-            gradient[below] += weight * slope_rest * shares
+            if len(below):
+                gradient[below] += weight * slope_rest / total * strengths
         return values, gradient
 
 

@@ -14,7 +14,7 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._validation import as_numbers
-from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation
+from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation, weighted
 from skrank.losses._functional import hinge
 
 #: Grades of the collections of web search, such as MSLR.
@@ -93,13 +93,10 @@ class PreparedColumns(PreparedLoss):
     def _evaluate(self, raw):
         """Return values per query, gradient and second derivatives, like ``raw``."""
         losses, slopes, curvatures = self._losses(self._columns(raw))
-        if self.weight is not None:
-            losses, slopes = losses * self.weight, slopes * self.weight[:, None]
-            if curvatures is not None:
-                curvatures = curvatures * self.weight[:, None]
+        losses, slopes = weighted(losses, self.weight), weighted(slopes, self.weight)
         shape = np.shape(raw)
         if curvatures is not None:
-            curvatures = curvatures.reshape(shape)
+            curvatures = weighted(curvatures, self.weight).reshape(shape)
         return (
             _segments.segment_sum(np.ascontiguousarray(losses), self.ptr),
             slopes.reshape(shape),

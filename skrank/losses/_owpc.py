@@ -10,7 +10,7 @@ import numpy as np
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import NonNegative, NonNegativeInt, invalid_parameter
 from skrank._core._validation import as_numbers, calling, check_arguments
-from skrank.losses._base import BaseLoss, PreparedLoss
+from skrank.losses._base import BaseLoss, PreparedLoss, weighted
 from skrank.losses._functional import hinge
 from skrank.losses._pairs import (
     PairIndex,
@@ -328,7 +328,7 @@ class _OWPCOverPairs(PreparedLoss):
             values, slopes = short * short, 2.0 * short
         else:
             values, slopes = hinge(gap, float(loss.width))
-        values, slopes = weight * values, weight * slopes
+        values, slopes = weighted(values, weight), weighted(slopes, weight)
         gradient = np.bincount(worse, slopes, n) - np.bincount(self.better, slopes, n)
         values = np.bincount(self.better, values, n)
         return _segments.segment_sum(values, self.ptr), gradient

@@ -15,7 +15,7 @@ from skrank._core import _segments
 from skrank._core._messages import shown
 from skrank._core._queries import rows_of_queries
 from skrank._core._validation import as_numbers, calling
-from skrank.losses._base import PreparedLoss, finite_evaluation
+from skrank.losses._base import PreparedLoss, finite_evaluation, weighted
 from skrank.metrics._gain import numbers_of_function
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
@@ -367,14 +367,13 @@ def pair_sums(
     """
     n = len(raw)
     values, up, down = loss.pair_loss(raw[better], raw[worse])
-    if weight is not None:
-        values, up, down = values * weight, up * weight, down * weight
+    values, up, down = (weighted(part, weight) for part in (values, up, down))
     gradient = _sums_by_row(better, up, n)
     gradient += np.bincount(worse, down, n)
     if not want_hessian:
         return values, gradient, None
     curvature = loss.margin_curvature(raw[better] - raw[worse])
-    curvature = curvature if weight is None else curvature * weight
+    curvature = weighted(curvature, weight)
     hessian = _sums_by_row(better, curvature, n)
     hessian += np.bincount(worse, curvature, n)
     return values, gradient, hessian
@@ -395,8 +394,7 @@ def add_pairs(losses, gradient, better, worse, values, slopes, weight):
         Weight of each pair.
     """
     n = len(losses)
-    if weight is not None:
-        values, slopes = weight * values, weight * slopes
+    values, slopes = weighted(values, weight), weighted(slopes, weight)
     losses += np.bincount(better, values, n)
     gradient += np.bincount(better, slopes, n)
     gradient -= np.bincount(worse, slopes, n)

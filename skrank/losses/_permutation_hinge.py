@@ -74,7 +74,7 @@ class PermutationHingeLoss(BaseLoss):
 
 
 class _PreparedWorkingSet(PreparedLoss):
-    """Rankings of all queries: what the measure loses by them, and their slopes."""
+    """Rankings of all queries: what the measure loses by them, and turned pairs."""
 
     n_columns = 1
 
@@ -89,19 +89,26 @@ class _PreparedWorkingSet(PreparedLoss):
         reverse = np.lexsort((self.gain, self.query))
         higher_below, _ = self._turned(reverse)
         n_pairs = _segments.segment_sum(higher_below, self.ptr)
-        self.pull = np.repeat(2.0 / np.maximum(n_pairs, 1.0), np.diff(self.ptr))
+        self.pull = 2.0 / np.maximum(n_pairs, 1.0)
         self.best = self._measured(np.lexsort((-self.gain, self.query)))
         self.rankings = [self._ranking(reverse)]
 
     def value_gradient(self, raw):
         raw = self._scores(raw)
         values, gradient = np.zeros(self.n_queries), np.zeros(self.n_documents)
-        for lost, slope in self.rankings:
-            found = lost * np.maximum(1.0 + self._product(slope, raw), 0.0)
+        ascending = np.lexsort((raw, self.query))
+        gaps = np.diff(raw[ascending], prepend=0.0)
+        gaps[self.ptr[:-1][np.diff(self.ptr) > 0]] = 0.0  # not between two queries
+        for lost, turned in self.rankings:
+            # The counts of a query sum to 0, so that the sum of counts times scores is
+            # one over gaps: a score far from the others takes no digits of theirs.
+            above = -(np.cumsum(turned[ascending]) - turned[ascending])
+            product = self.pull * _segments.segment_sum(above * gaps, self.ptr)
+            found = lost * np.maximum(1.0 + product, 0.0)
             higher = found > values
             values[higher] = found[higher]
             rows = higher[self.query]
-            gradient[rows] = (lost[self.query] * slope)[rows]
+            gradient[rows] = ((lost * self.pull)[self.query] * turned)[rows]
         return self.query_weight * values, self.query_weight[self.query] * gradient
 
     def extended(self, raw) -> Self:
@@ -122,19 +129,14 @@ class _PreparedWorkingSet(PreparedLoss):
         found.rankings = [*self.rankings, self._ranking(order)]
         return found
 
-    def _product(self, slope, raw):
-        """Sums of slopes times scores, which do not depend on a shift of the scores."""
-        starts = self.ptr[:-1][np.diff(self.ptr) > 0]
-        top = np.zeros(self.n_queries)
-        top[np.diff(self.ptr) > 0] = np.maximum.reduceat(raw, starts)
-        return _segments.segment_sum(slope * (raw - top[self.query]), self.ptr)
-
     def _ranking(self, order):
-        """Return what the measure loses by a ranking of each query, and its slopes."""
+        """Return what the measure loses by a ranking of each query, and its counts.
+
+        A document counts the better ones below it, less the worse ones above it.
+        """
         higher_below, lower_above = self._turned(order)
         lost = self.measure.sign * (self.best - self._measured(order))
-        slope = self.pull * (higher_below - lower_above)
-        return np.maximum(np.nan_to_num(lost), 0.0), slope
+        return np.maximum(np.nan_to_num(lost), 0.0), higher_below - lower_above
 
     def _measured(self, order):
         scores = np.empty(self.n_documents)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from skrank._core import _segments
-from skrank.losses._base import BaseLoss, PreparedLoss
+from skrank.losses._base import BaseLoss, PreparedLoss, weighted
 
 
 class SquaredLoss(BaseLoss):
@@ -102,18 +102,17 @@ class _PreparedPointwise(PreparedLoss):
         """Second derivative of each loss."""
         raise NotImplementedError
 
-    def _weighted(self, array):
-        return array if self.weight is None else array * self.weight
-
     def value_gradient(self, raw):
         raw = self._scores(raw)
-        losses = self._weighted(self._losses(raw))
-        return _segments.segment_sum(losses, self.ptr), self._weighted(self._slope(raw))
+        losses = weighted(self._losses(raw), self.weight)
+        slopes = weighted(self._slope(raw), self.weight)
+        return _segments.segment_sum(losses, self.ptr), slopes
 
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         values, gradient = self.value_gradient(raw)
-        return values, gradient, self._weighted(self._curvature(self._scores(raw)))
+        curvatures = self._curvature(self._scores(raw))
+        return values, gradient, weighted(curvatures, self.weight)
 
 
 class _PreparedSquared(_PreparedPointwise):

@@ -29,10 +29,10 @@ class RankCosineLoss(BaseLoss):
     number is added to all of them. Not convex. The unit is the query; queries whose
     grades are all equal count nothing.
 
-    Under "linear", scores that are all zero have no direction: the loss is then ½, and
-    the gradient the one towards the grades, :math:`-\varphi(y) / (2 \lVert
-    \varphi(y) \rVert)`. Scores of documents of grade 0 must be 0 there, which a linear
-    energy needs an intercept for. Complexity: O(n_documents).
+    Under "linear", scores that are all zero (below 2.3e-308 in size) have no direction:
+    the loss is then ½, and the gradient the one towards the grades, :math:`-\varphi(y)
+    / (2 \lVert \varphi(y) \rVert)`. Scores of documents of grade 0 must be 0 there,
+    which a linear energy needs an intercept for. Complexity: O(n_documents).
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ class _PreparedCosine(PreparedLoss):
     def _lengths(self, image):
         """Lengths of the vectors of all queries; 1 for those that vanish."""
         largest = self._largest(np.abs(image))
-        largest[largest < 1e-290] = 1.0  # slopes of smaller ones overflow
+        tiny = np.finfo(np.float64).tiny  # slopes of smaller ones overflow
+        largest[largest < tiny] = 1.0
         scaled = image / self._rows(largest)
         squares = _segments.segment_sum(scaled * scaled, self.ptr)
         return largest * np.sqrt(np.where(squares > 0.0, squares, 1.0))

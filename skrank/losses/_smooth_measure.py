@@ -91,7 +91,8 @@ class SmoothMeasureLoss(BaseLoss):
           count as independent, so that its rank is Poisson binomial, and the
           expectation of M is summed exactly, by a recursion over u.
         - "softrank-gaussian": the distribution of a rank is replaced by the normal one
-          with the same mean and variance, rounded to whole ranks.
+          with the same mean, and the same variance plus 1/400, rounded to whole ranks;
+          what lies beyond the first and the last rank counts for these.
         - "probit-binomial" (decision-theoretic ranking): the same expectation where the
           score of a document is a number of successes in m trials with probability
           :math:`\Phi(\sqrt\pi s_j)`, taken for normal, or in :math:`m / \tau^2` trials.

@@ -30,16 +30,22 @@ def _sets(b):
     return member, sizes, by_size
 
 
-def _log_strengths(scores, log_rest):
-    """Logarithm of the strength of each set and the rest, shape (2^b,)."""
-    log_strength = np.array([log_rest])
+def _strengths(scores, rest):
+    """Strength of each set and the rest, a score and a factor of shape (2^b,) each.
+
+    Their logarithm in one number would lose the digits of scores beside a large one.
+    """
+    tops, factors = (np.array([number]) for number in rest)
     for score in scores:
-        with_it = np.logaddexp(log_strength, score)
-        log_strength = np.concatenate((log_strength, with_it))
-    return log_strength
+        with_it = np.maximum(tops, score)
+        more = factors * np.exp(tops - with_it) + np.exp(score - with_it)
+        tops, factors = np.append(tops, with_it), np.append(factors, more)
+    return tops, factors
 
 
-def best_order(scores: np.ndarray, weights: np.ndarray, log_rest: float) -> np.ndarray:
+def best_order(
+    scores: np.ndarray, weights: np.ndarray, rest: tuple[float, float]
+) -> np.ndarray:
     """Order of tied documents that costs least, by dynamic programming over sets.
 
     Where the weights do not increase, this is the order of descending scores:
@@ -53,8 +59,9 @@ def best_order(scores: np.ndarray, weights: np.ndarray, log_rest: float) -> np.n
         Scores of the tied documents.
     weights : ndarray of shape (b,)
         Weights of their positions.
-    log_rest : float
-        Logarithm of the strength of all documents below; -inf if there are none.
+    rest : tuple of (float, float)
+        Strength of all documents below: their best score, -inf if there are none, and
+        the sum of the exponentials of all scores less that one.
 
     Returns
     -------
@@ -63,7 +70,8 @@ def best_order(scores: np.ndarray, weights: np.ndarray, log_rest: float) -> np.n
     """
     b = len(scores)
     member, _, by_size = _sets(b)
-    log_strength = _log_strengths(scores, log_rest)
+    tops, factors = _strengths(scores, rest)
+    log_strength = tops + np.log(factors, out=np.zeros(1 << b), where=factors > 0.0)
     cost = np.zeros(1 << b)
     first = np.zeros(1 << b, dtype=np.intp)
     for size in range(1, b + 1):
@@ -81,7 +89,7 @@ def best_order(scores: np.ndarray, weights: np.ndarray, log_rest: float) -> np.n
 
 
 def mean_over_orders(
-    scores: np.ndarray, weights: np.ndarray, log_rest: float
+    scores: np.ndarray, weights: np.ndarray, rest: tuple[float, float]
 ) -> tuple[float, np.ndarray, float]:
     """Mean cost of all orders of tied documents.
 
@@ -93,8 +101,8 @@ def mean_over_orders(
         Scores of the tied documents.
     weights : ndarray of shape (b,)
         Weights of their positions.
-    log_rest : float
-        Logarithm of the strength of all documents below; -inf if there are none.
+    rest : tuple of (float, float)
+        Strength of all documents below; see `best_order`.
 
     Returns
     -------
@@ -103,14 +111,18 @@ def mean_over_orders(
     slopes : ndarray of shape (b,)
         Derivatives with respect to the scores.
     slope_rest : float
-        Derivative with respect to ``log_rest``. Complexity: O(b 2^b).
+        Derivative with respect to the logarithm of ``rest``. Complexity: O(b 2^b).
     """
     b = len(scores)
     member, sizes, _ = _sets(b)
     share = weights[::-1] / [comb(b, size) for size in range(1, b + 1)]
     share = share[sizes[1:] - 1]
-    log_strength = _log_strengths(scores, log_rest)[1:]  # not of the empty set
-    value = share @ log_strength - weights.sum() * scores.mean()
-    exponents = np.where(member[1:], scores - log_strength[:, None], -np.inf)
-    slopes = share @ np.exp(exponents) - weights.sum() / b
-    return float(value), slopes, float(share @ np.exp(log_rest - log_strength))
+    tops, factors = (
+        array[1:] for array in _strengths(scores, rest)
+    )  # of some documents
+    above = tops[:, None] - scores
+    value = share @ (above.mean(axis=1) + np.log(factors))
+    exponentials = np.exp(np.where(member[1:], -above, -np.inf))
+    slopes = (share / factors) @ exponentials - weights.sum() / b
+    slope_rest = (share / factors) @ (rest[1] * np.exp(rest[0] - tops))
+    return float(value), slopes, float(slope_rest)

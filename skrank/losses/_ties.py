@@ -12,7 +12,7 @@ from scipy.special import erfcx, expit, log_ndtr
 
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval
-from skrank.losses._base import BaseLoss, PreparedLoss, has_preference
+from skrank.losses._base import BaseLoss, PreparedLoss, has_preference, weighted
 from skrank.losses._pairs import PairIndex
 
 _ROOT = np.sqrt(2.0 / np.pi)
@@ -176,7 +176,7 @@ class _PreparedTies(PreparedLoss):
         return np.maximum.accumulate(upper + start) - start
 
     def _weigh(self, numbers):
-        return numbers if self.row_weight is None else self.row_weight * numbers
+        return weighted(numbers, self.row_weight)
 
     def value_gradient(self, raw):
         """Evaluate the loss and its gradient; see `PreparedLoss.value_gradient`."""
@@ -277,7 +277,7 @@ class _GlennDavid(_PreparedTies):
                     self.row_weight[rows][worse],
                 )
                 weight = np.where(tied, 0.5 * (own + others), own)
-                parts = [part * weight for part in parts]
+                parts = [weighted(part, weight) for part in parts]
             values, slopes, curvatures = parts
             losses[rows] += np.bincount(better, values, n)
             gradient[rows] += np.bincount(better, slopes, n)

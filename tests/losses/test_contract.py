@@ -330,6 +330,31 @@ def test_a_query_has_its_value_whatever_scores_stand_beside_it(loss, huge):
     )
 
 
+@pytest.mark.parametrize("grade", [0.0, 3.0])
+@each_loss
+def test_a_document_in_no_pair_with_a_weight_counts_nothing_wherever_it_is(loss, grade):
+    """Where a document changes nothing nearby, it does not from far away."""
+    if columns(loss) != 1:
+        return
+    if isinstance(loss, losses.ExplicitPairsLoss):
+        loss = losses.ExplicitPairsLoss(loss.loss, [[0, 1], [1, 2], [4, 3]])
+    prepared = loss.prepare(
+        np.array([grade, 2.0, 1.0, 0.0, 2.0]),
+        [0, 5],
+        np.array([0.0, 1.0, 0.5, 1.0, 2.0]),
+    )
+
+    def moved(score):
+        value, gradient = prepared.value_gradient([score, 0.5, -0.3, 0.7, 0.1])
+        return value[0], gradient
+
+    value, gradient = moved(0.0)
+    nearby = [moved(score) for score in (-100.0, -1.0, 1.0, 100.0)]
+    if all(v == value and np.array_equal(g, gradient) for v, g in nearby):
+        for score in (-720.0, 720.0, -1e8, 1e8, -1e17, 1e17):
+            both(moved(score), (value, gradient), rtol=1e-9, atol=1e-12)
+
+
 EVALUATIONS = ("value_gradient", "gradient_hessian", "most_violated")
 
 

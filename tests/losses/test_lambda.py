@@ -125,3 +125,17 @@ def test_the_warning_comes_once_per_fit(ragged):
     ]
     assert np.ptp(model.predict(X)) == 0
     assert get_measure("p").needs_cut_off
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "rprec"])  # sums of pairs, and of swaps
+def test_normalised_slopes_keep_their_digits_where_they_are_tiny(measure):
+    """The factor log2(1 + S) / S tends to 1 / log 2."""
+    y, scores, ptr = [0, 1, 2], [0.3, 0.1, 0.2], [0, 3]
+    for sigma in (1e-6, 1e-14, 1e-16, 1e-300):
+        plain = LambdaLoss(measure, sigma=sigma).value_gradient(y, scores, ptr)
+        normalised = LambdaLoss(measure, sigma=sigma, normalize=True)
+        found = normalised.value_gradient(y, scores, ptr)
+        for part, expected in zip(found, plain, strict=True):
+            np.testing.assert_allclose(
+                np.log(2.0) * part, expected, rtol=2 * sigma + 1e-14
+            )

@@ -237,3 +237,12 @@ def test_equal_scores_far_above_others_share_a_place(loss, size):
     _, gradient = loss.value_gradient([0, 0, 1, 1, 2], scores, [0, 5])
     # Each of the three others loses against the two, which are alike.
     assert_allclose(gradient, [1.5, 1.5, -1, -1, -1], rtol=1e-12)
+
+
+def test_a_score_far_from_others_takes_no_digits_of_the_mean_over_orders():
+    loss, y = ListMLELoss(ties="average"), [0, 0, 1, 0, 0]
+    scores = np.array([1e3, 1.2, 0.9, -0.5, -0.9])
+    _, expected = loss.value_gradient(y, scores, [0, 5])
+    for far in (1e8, 1e12, 1e17, 1e200):
+        _, gradient = loss.value_gradient(y, [far, *scores[1:]], [0, 5])
+        np.testing.assert_allclose(gradient, expected, rtol=1e-12)

@@ -361,6 +361,17 @@ def test_linear_rank_cosine_does_not_see_the_scale_of_scores():
         assert_allclose(gradient @ SCORES, 0.0, atol=1e-12 / scale)
 
 
+def test_tiny_scores_have_a_direction():
+    scores = np.array([0.5, -0.3, 1.7])
+    (value,), gradient = RankCosineLoss("linear").value_gradient(
+        [0, 0, 1], scores, [0, 3]
+    )
+    for size in (1e-290, 1e-300, 1e-307):
+        tiny = RankCosineLoss("linear").value_gradient([0, 0, 1], size * scores, [0, 3])
+        assert tiny[0][0] == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(size * tiny[1], gradient, rtol=1e-12)
+
+
 def test_linear_rank_cosine_descends_from_zero():
     loss = RankCosineLoss("linear")
     values, gradient = loss.value_gradient(Y, np.zeros(N), PTR)

@@ -71,3 +71,14 @@ def test_more_rankings_never_lower_the_loss():
 def test_measures_of_scores_are_refused_by_name():
     with pytest.raises(ValueError, match=r"measure .* of rankings.*'mse'"):
         PermutationHingeLoss("mse").prepare([1, 0], [0, 2])
+
+
+def test_a_document_whose_pairs_cancel_takes_no_digits():
+    """The first document has as many better ones below it as worse ones."""
+    y, scores = [2, 1, 0, 3, 4], [0.0, 0.2494, 0.3496, -0.5949, -0.7811]
+    loss = PermutationHingeLoss("err")
+    expected = loss.value_gradient(y, scores, [0, 5])
+    for far in (-1e17, 1e10, 1e12, 1e17):
+        found = loss.value_gradient(y, [far, *scores[1:]], [0, 5])
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-14)
+        np.testing.assert_array_equal(found[1], expected[1])
