@@ -289,14 +289,16 @@ class LineSweep {
         for (Index r = 0; r < m;) {
             const Index i = rows[r];
             Block b{a[i], x[i], r, 0, 0.0, 1.0, 0, r, total, past, stopped, 0.0};
-            for (; r < m && a[rows[r]] == b.a && x[rows[r]] == b.x; r++, b.size++) {
+            do {
                 gains[r] = gain[rows[r]];
                 b.gain += gains[r];
                 if (gains[r] == 1.0)
                     b.stops++;
                 else
                     b.pass *= 1.0 - gains[r];
-            }
+                r++;
+                b.size++;
+            } while (r < m && a[rows[r]] == b.a && x[rows[r]] == b.x);
             total += b.gain;
             past *= b.pass;
             stopped += b.stops;

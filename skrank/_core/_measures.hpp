@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "_runs.hpp"
+
 namespace skrank {
 
 using Index = std::ptrdiff_t;
@@ -140,12 +142,9 @@ inline void rank_values(const double* score, const double* key, const double* va
         for (Index i = 0; i < m; i++) ranked_score[i] = score[order[i]];
 }
 
-// End of the block of equal scores that starts at position i.
+// End of the block of equal scores that starts at position i; without scores, the next one.
 inline Index block_end(const double* score, Index i, Index m) {
-    Index j = i + 1;
-    if (score)
-        while (j < m && score[j] == score[i]) j++;
-    return j;
+    return score ? end_of_run(score, i, m) : i + 1;
 }
 
 inline double sum(const double* v, Index from, Index to) {
@@ -502,14 +501,14 @@ inline PairCounts count_pairs(const double* grade, const double* score, Index m)
     };
     PairCounts pairs = {0, 0, 0};
     for (Index i = 0; i < m;) {
-        Index j = i;
+        const Index j = end_of_run(score, i, m);
         double same = 0;
-        for (; j < m && score[j] == score[i]; j++) {
-            const Index lower = seen_up_to(code[j]);
-            const Index higher = i - seen_up_to(code[j] + 1);
+        for (Index p = i; p < j; p++) {
+            const Index lower = seen_up_to(code[p]);
+            const Index higher = i - seen_up_to(code[p] + 1);
             pairs.discordant += double(lower);
             pairs.concordant += double(higher);
-            same += double(in_block[code[j]]++);
+            same += double(in_block[code[p]]++);
         }
         pairs.tied += double(j - i) * double(j - i - 1) / 2 - same;
         for (Index p = i; p < j; p++) {

@@ -5,6 +5,7 @@
 // long enough to pay for tables, two passes over digits of the scores are faster still.
 #pragma once
 
+#include "_runs.hpp"
 #include "_simd.hpp"
 
 namespace skrank {
@@ -17,14 +18,6 @@ constexpr int SORT_BLOCK = 16;
 inline double amid(const double *x, int n) {
     const double a = x[0], b = x[(n - 1) / 2], c = x[n - 1];
     return std::max(std::min(a, b), std::min(std::max(a, b), c));
-}
-
-// End of the run of equal numbers that begins at `first`, before `n`. NaN, which is not
-// even equal to itself, is a run of its own, so that walks over runs always get on.
-inline int end_of_run(const double *x, int first, int n) {
-    int end = first + 1;
-    while (end < n && x[end] == x[first]) end++;
-    return end;
 }
 
 // Sorts up to N documents by counting, for each one, those that come before it.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _line import Line
 from scipy.optimize import linprog, nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -327,18 +328,9 @@ def test_nothing_lies_around_a_minimum_at_a_bound(monkeypatch):
     assert looks == []
 
 
-class Line:
-    """A function of one number by its value and its slope, which counts its calls."""
-
-    def __init__(self, value, slope):
-        self.value, self.slope, self.n_calls = value, slope, 0
-
-    def __call__(self, w):
-        self.n_calls += 1
-        return float(self.value(w[0])), np.array([float(self.slope(w[0]))])
-
-    def way(self):
-        return _Way(self, np.zeros(1), FREE[:1], np.ones(1))
+def way_on(line):
+    """Return the way from 0 on which a line is looked at."""
+    return _Way(line, np.zeros(1), FREE[:1], np.ones(1))
 
 
 def bent(kink, slope=1.0, height=0.0):
@@ -469,14 +461,14 @@ def test_a_way_goes_on_along_bounds():
 
 def test_steps_to_a_turn_become_longer_by_four():
     line = bent(10.0)
-    way = line.way()
+    way = way_on(line)
     before, behind = way.turn(way.at(1.0))
     assert (before.step, behind.step) == (4.0, 16.0)
     assert (before.slope, behind.slope) == (-1.0, 1.0)
 
 
 def test_a_way_that_never_turns_is_left_after_twenty_steps():
-    way = Line(lambda t: -t, lambda t: -1.0).way()
+    way = way_on(Line(lambda t: -t, lambda t: -1.0))
     before, behind = way.turn(way.at(1.0))
     assert before is behind
     assert before.step == 4.0**20
@@ -485,7 +477,7 @@ def test_a_way_that_never_turns_is_left_after_twenty_steps():
 
 @pytest.mark.parametrize("high", [0.5, -4.0, np.inf, np.nan])
 def test_a_place_that_is_not_lower_is_behind_a_turn(high):
-    way = Line(lambda t: -t if t < 5 else high, lambda t: -1.0).way()
+    way = way_on(Line(lambda t: -t if t < 5 else high, lambda t: -1.0))
     before, behind = way.turn(way.at(1.0))
     assert (before.step, behind.step) == (4.0, 16.0)
     assert way.lowest(before, behind)[1] == -4.0
@@ -494,7 +486,7 @@ def test_a_place_that_is_not_lower_is_behind_a_turn(high):
 @pytest.mark.parametrize("first", [1.0, 5.0])
 def test_what_is_flat_at_the_bottom_is_lowest(first):
     line = Line(lambda t: max(3.0 - t, 0.0), lambda t: -1.0 if t < 3 else 0.0)
-    way = line.way()
+    way = way_on(line)
     before, behind = way.turn(way.at(first))
     assert before is behind
     assert way.lowest(before, behind)[1] == 0.0
@@ -517,14 +509,14 @@ def test_what_is_flat_at_the_bottom_is_lowest(first):
 )
 @pytest.mark.parametrize("first", [0.0, 4.0])
 def test_what_counts_as_a_kink(slope, is_kink, first):
-    way = Line(lambda t: 0.0, lambda t: slope(t - first)).way()
+    way = way_on(Line(lambda t: 0.0, lambda t: slope(t - first)))
     assert way.has_kink(way.at(first), way.at(first + 1.0)) == is_kink
 
 
 def test_two_tangents_meet_where_a_kink_is():
     for first, kink, height in ((0, 3, 3), (1, 3, 5), (0.5, 1.25, 0)):
         line = bent(kink, 1.0, height)
-        way = line.way()
+        way = way_on(line)
         ends = way.at(first), way.at(4.0)
         line.n_calls = 0
         point, value = way.lowest(*ends)
@@ -547,7 +539,7 @@ def test_the_lowest_place_between_two(power, kink):
     # The line falls faster than the power rises, or not any more.
     turn = (5.0 / power) ** (1.0 / (power - 1.0))
     best = value(min(kink, turn))
-    way = line.way()
+    way = way_on(line)
     ends = way.at(0.01), way.at(1.0)
     line.n_calls = 0
     assert way.lowest(*ends)[1] == pytest.approx(best, rel=3e-13)
@@ -560,7 +552,7 @@ def test_both_places_come_closer():
         lambda t: 1.0 - t + np.exp(200.0 * (t - 0.5)),
         lambda t: 200.0 * np.exp(200.0 * (t - 0.5)) - 1.0,
     )
-    way = line.way()
+    way = way_on(line)
     value = way.lowest(way.at(0.0), way.at(1.0))[1]
     # Its slope is 0 where the exponential function is 1/200.
     assert value == pytest.approx(0.5 + (np.log(200.0) + 1.0) / 200.0, rel=1e-12)
@@ -569,7 +561,7 @@ def test_both_places_come_closer():
 def test_a_search_between_two_places_ends():
     # Slopes that have nothing to do with the values.
     line = Line(lambda t: np.sin(1e3 * t), lambda t: -1.0 if t < 0.7 else 1.0)
-    way = line.way()
+    way = way_on(line)
     ends = way.at(0.0), way.at(1.0)
     line.n_calls = 0
     way.lowest(*ends)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from _line import Line
 from scipy.optimize import rosen, rosen_der
 from sklearn.exceptions import ConvergenceWarning
 
@@ -352,17 +353,6 @@ def test_rounding_of_large_values_beside_their_minimum_is_convergence(seed):
     exact = LBFGS(tol=1e-9).solve(Rounded(seed), np.zeros(6), None).params
     function = Rounded(seed, height=1e6)
     assert LBFGS(tol=1e-13).solve(function, exact + 0.01, None).converged
-
-
-class Line:
-    """A function of one number by its value and its slope, which counts its calls."""
-
-    def __init__(self, value, slope):
-        self.value, self.slope, self.n_calls = value, slope, 0
-
-    def value_gradient(self, w):
-        self.n_calls += 1
-        return float(self.value(w[0])), np.array([float(self.slope(w[0]))])
 
 
 @pytest.mark.parametrize("rise", [0.0, 1.0])
