@@ -7,9 +7,9 @@ import numpy as np
 
 from skrank._core._exact import beyond_floats
 
-# Strings of fixed width may take this many characters, or this many times as many as
-# the strings have.
-_FIXED_WIDTH, _WASTE = 1 << 24, 8
+# Strings of fixed width may take this many bytes, or this many times as many as their
+# objects would: so many for each beside its characters, which take one byte at least.
+_FIXED_WIDTH, _WASTE, _OBJECT = 1 << 22, 3, 57
 
 
 def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
@@ -61,8 +61,9 @@ def _fixed_width(ids: Sequence, kinds: set[type], sizes: Any) -> np.ndarray | No
     lengths = np.fromiter(map(len, ids), np.intp, len(ids))
     n_rows = len(ids) if sizes is None else int(np.sum(sizes))
     n_characters = int(lengths.sum() if sizes is None else lengths @ sizes)
-    width = int(lengths.max(initial=0))
-    if width * n_rows > max(_FIXED_WIDTH, _WASTE * n_characters):
+    width = int(lengths.max(initial=0)) * np.dtype((dtype, 1)).itemsize
+    as_objects = _OBJECT * n_rows + n_characters
+    if width * n_rows > max(_FIXED_WIDTH, _WASTE * as_objects):
         return None
     array = np.array(ids, dtype=dtype)
     if array.shape != lengths.shape or (np.char.str_len(array) != lengths).any():

@@ -48,6 +48,11 @@ def parse_numbers(
     starts: np.ndarray,
     lengths: np.ndarray,
 ) -> np.ndarray: ...
+def join_spans(
+    text: _Text,
+    starts: np.ndarray,
+    lengths: np.ndarray,
+) -> bytes: ...
 def format_dense(
     X: np.ndarray,
     y: np.ndarray,

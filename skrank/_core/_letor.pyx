@@ -7,8 +7,11 @@ The work is in `_letor_parse.hpp`; here arrays are allocated and faults become
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
+from libc.string cimport memcpy
 from libcpp.string cimport string
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport (
+    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+)
 from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
@@ -279,6 +282,28 @@ def parse_numbers(
         if error or out[i] != out[i]:
             raise ParseError(ERRORS[error or 9], starts[i])
     return values
+
+
+def join_spans(
+    const unsigned char[::1] text, const int64_t[:] starts, const int64_t[:] lengths
+):
+    """The bytes at some spans of a text, one after another."""
+    cdef int64_t total = 0
+    cdef Py_ssize_t i
+    check_length(lengths.shape[0], starts.shape[0], "lengths")
+    for i in range(starts.shape[0]):
+        if starts[i] < 0 or not 0 <= lengths[i] <= text.shape[0] - starts[i]:
+            raise ValueError(f"span {i} is not within the text")
+        if total > <int64_t>0x7fffffffffffffff - lengths[i]:
+            raise ValueError("the spans have too many bytes")
+        total += lengths[i]
+    joined = PyBytes_FromStringAndSize(NULL, total)
+    cdef char* out = PyBytes_AS_STRING(joined)
+    for i in range(starts.shape[0]):
+        if lengths[i]:
+            memcpy(out, &text[starts[i]], lengths[i])
+            out += lengths[i]
+    return joined
 
 
 cdef _append_bytes(string& out, bytes value):

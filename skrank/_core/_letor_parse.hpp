@@ -1,7 +1,9 @@
 // Reading and writing of LETOR text and of other lines of separated fields.
 //
 // One pass over the text finds the number of lines and of features, a second one parses.
-// Both work on chunks cut at line ends, so threads never share a line.
+// Both work on chunks cut at line ends, so threads never share a line. The second pass
+// trusts the counts of the first one, and writes beyond its arrays if they are wrong: the
+// text must be memory that nobody changes, never a mapped file.
 //
 // Most of a file is short tokens such as "17:0.125". One 16-byte comparison finds where
 // such a token ends, so the next one can start before the digits of this one are summed,
@@ -655,7 +657,8 @@ Fault parse_sparse(Text text, const int64_t* first_rows, const int64_t* first_en
 inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Spans of the first n_fields fields of every line that is neither blank nor a comment
-// ("#" first). With starts == nullptr only counts the lines.
+// ("#" first). With starts == nullptr only counts the lines; the arrays of a second call
+// have the size that the first one found, so that the text must not change in between.
 inline Fault split_fields(const char* text, int64_t length, int n_fields, int64_t* starts,
                           int64_t* lengths, int64_t* n_lines) {
     const char* end = text + length;

@@ -138,6 +138,9 @@ def _problem(error):
 def _one_line(error):
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, FileNotFoundError) and error.errno and error.filename is None:
+        # All calls but those that ask for the working directory name their file.
+        return "the working directory does not exist any more"
     if isinstance(error, MemoryError):
         return " ".join(f"not enough memory. {error}".split()).rstrip(".")
     if isinstance(error, RecursionError):

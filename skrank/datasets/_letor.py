@@ -22,6 +22,7 @@ from skrank._core._letor import (
     ParseError,
     format_dense,
     format_sparse,
+    join_spans,
     largest_index,
     parse_letor,
 )
@@ -124,7 +125,7 @@ class LetorError(ValueError):
 
 def line_of(text: Any, offset: int) -> int:
     """Return the number, counted from 1, of the line with byte ``offset`` of a text."""
-    step = 1 << 24  # a slice of a mapped file is a copy, so the slices are kept small
+    step = 1 << 24  # a slice is a copy, so the slices are kept small
     return 1 + sum(
         text[start : min(start + step, offset)].count(b"\n")
         for start in range(0, offset, step)
@@ -173,10 +174,6 @@ def _fault_of_line(text: Any, error: ParseError) -> ParseError:
     return ParseError("index_beyond_cap", error.offset)
 
 
-def _spans(text, starts, lengths):
-    return [text[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist())]
-
-
 def _query_ids(parsed, text) -> np.ndarray:
     """Return the ids as int64 if each is a decimal integer in plain form, else as str.
 
@@ -185,7 +182,8 @@ def _query_ids(parsed, text) -> np.ndarray:
     if parsed.integer_qids:
         return parsed.qid
     # A text that was unpacked is a bytearray, whose slices are not hashable.
-    ids = [bytes(span) for span in _spans(text, parsed.qid_start, parsed.qid_length)]
+    spans = zip(parsed.qid_start.tolist(), parsed.qid_length.tolist())
+    ids = [bytes(text[start : start + length]) for start, length in spans]
     # The rows of a query share one string.
     strings = {value: value.decode(errors="surrogateescape") for value in set(ids)}
     return id_array([strings[value] for value in ids])
@@ -214,9 +212,9 @@ def _comments(parsed, text) -> TextColumn | None:
     """Return the comments as one column, or None if no line has any."""
     if not parsed.comment_length.any():
         return None
-    strings = _spans(text, parsed.comment_start, parsed.comment_length)
+    joined = join_spans(text, parsed.comment_start, parsed.comment_length)
     bounds = np.concatenate(([0], np.cumsum(parsed.comment_length, dtype=np.int64)))
-    return TextColumn(b"".join(strings), bounds)
+    return TextColumn(joined, bounds)
 
 
 def _features(parsed, n_features: int, sparse: bool) -> Any:
@@ -340,9 +338,10 @@ def load_letor(
 
     Notes
     -----
-    Complexity: O(n) for a text of n bytes. A file is mapped into memory and read twice,
-    the first time to find the size of the result. A dense result takes the memory of
-    ``n_documents * n_features`` numbers, and nothing of that order beside it.
+    Complexity: O(n) for a text of n bytes. A file is read into memory, which its text
+    takes until it is parsed, in two passes: the first one finds the size of the result.
+    A dense result takes the memory of ``n_documents * n_features`` numbers, and nothing
+    of that order beside it and the text.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def _read(
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         if kind in _PARQUET:
             with open_text(path, max_bytes) as content:
-                # A copy: what refers to a mapped file would keep it from being closed.
+                # A copy: what refers to the memory would keep it from being closed.
                 convert = partial(_frame_of, pd, docid, of_names, as_text)
                 return _read_parquet(bytes(content), name, max_bytes, convert)
         if kind in _SEPARATORS:

@@ -7,6 +7,7 @@ Blank lines and lines whose first character is ``#`` are passed over, as trec_ev
 
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,22 @@ class WrongKindError(ValueError):
     """A file of judgements was read as a run, or a run as judgements."""
 
 
-def _strings(text: Any, starts: np.ndarray, lengths: np.ndarray) -> list[str]:
-    """Return the strings at some spans of a text."""
-    raw = bytes(text)
-    spans = zip(starts.tolist(), (starts + lengths).tolist())
-    if raw.isascii():
-        characters = raw.decode("ascii")
-        return [characters[a:b] for a, b in spans]
-    return [raw[a:b].decode("utf-8", errors="surrogateescape") for a, b in spans]
+def _strings(text: Any, starts: np.ndarray, lengths: np.ndarray) -> Iterator[list[str]]:
+    """Yield the strings at the spans of each column, without a copy of all bytes."""
+    try:
+        characters = str(text, "ascii")
+    except UnicodeDecodeError:
+        characters = None
+    for first, length in zip(starts.T, lengths.T):
+        spans = zip(first.tolist(), (first + length).tolist())
+        if characters is not None:
+            yield [characters[a:b] for a, b in spans]
+        else:
+            yield [_string(text, a, b) for a, b in spans]
+
+
+def _string(text: Any, start: int, stop: int) -> str:
+    return text[start:stop].decode("utf-8", errors="surrogateescape")
 
 
 def _objects(strings: list[str]) -> np.ndarray:
@@ -83,9 +92,9 @@ def _read(
             )
         except ParseError as error:
             raise _explain(error, text, source, layout, number_field) from None
-        queries = _strings(text, starts[:, 0], lengths[:, 0])
-        docids = _objects(_strings(text, starts[:, 2], lengths[:, 2]))
-        tag = _strings(text, starts[:1, -1], lengths[:1, -1])[0]
+        queries, names = _strings(text, starts[:, [0, 2]], lengths[:, [0, 2]])
+        docids = _objects(names)
+        tag = _string(text, starts[0, -1], starts[0, -1] + lengths[0, -1])
         groups = id_array(queries)
         duplicate = first_duplicate(groups, docids)
         if duplicate is not None:

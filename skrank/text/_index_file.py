@@ -123,8 +123,9 @@ def load_index(path: str | os.PathLike, *, memory_map: bool = True) -> InvertedI
     Parameters
     ----------
     path : str or path-like
-        File to read. As long as it is mapped, it must not be shortened; `save_index`
-        does not do that, because it puts a new file in the place of the old one.
+        File to read. As long as it is mapped, it must not be shortened, nor written to
+        while it is loaded, which can end the process; `save_index` does neither,
+        because it puts a new file in the place of the old one.
     memory_map : bool, default=True
         Whether to map the file; otherwise it is read.
 

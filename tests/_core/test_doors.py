@@ -380,6 +380,11 @@ CASES = {
         "starts": np.array([0, 6]),
         "lengths": np.array([1, 1]),
     },
+    "_letor.join_spans": {
+        "text": TEXT,
+        "starts": np.array([0, 6]),
+        "lengths": np.array([1, 1]),
+    },
     "_letor.format_dense": {**LINES, "X": f8(N, D), "skip_zeros": False},
     "_letor.format_sparse": {
         **LINES,
@@ -897,10 +902,9 @@ def test_labels_and_rows_that_do_not_exist():
         with pytest.raises(ValueError, match=f"rows must be from 0 to 4, got {wrong}"):
             FUNCTIONS["_binning.find_thresholds"](**arguments)
     for start, length in ((-1, 1), (0, 9), (8, 1), (9, 0), (0, -1), (2**62, 2**62)):
-        with pytest.raises(ValueError, match="span 0 is not within the text"):
-            FUNCTIONS["_letor.parse_numbers"](
-                TEXT, np.array([start]), np.array([length])
-            )
+        for name in ("parse_numbers", "join_spans"):
+            with pytest.raises(ValueError, match="span 0 is not within the text"):
+                FUNCTIONS[f"_letor.{name}"](TEXT, np.array([start]), np.array([length]))
 
 
 @pytest.mark.parametrize("name", ["learn_dense", "learn_sparse"])

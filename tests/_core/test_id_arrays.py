@@ -1,11 +1,14 @@
 """Ids stay apart, and take no more memory than they have characters."""
 
+import gzip
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from skrank._core._id_arrays import id_array, in_order, joined_ids, where_among
 from skrank._core._validation import as_ids
-from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run
+from skrank.datasets import Qrels, Run, dump_run, judge_run, load_qrels, load_run
 from skrank.metrics import compare, ndcg_score
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import grades_to_preferences
@@ -106,6 +109,40 @@ def test_one_long_id_in_a_list():
         assert as_ids(values).nbytes == 8 * N
         assert as_ids(values).tolist() == list(values)
     assert as_ids([[value] for value in ids]).nbytes == 8 * N
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 8, 1000])
+def test_strings_of_fixed_width_take_little_more_than_objects(n_rows):
+    """Each of their characters takes four bytes, whatever the longest id is."""
+    for width in (10, 100, 10**5, 10**7):
+        ids = ["A" * width, *map(str, range(1, n_rows))]
+        taken = sum(map(len, ids)) + 57 * n_rows
+        assert id_array(ids).nbytes <= max(2**22, 3 * taken)
+        assert id_array(ids).tolist() == ids
+
+
+@pytest.mark.parametrize("line", [b"%s 0 d 1\n", b"q 0 %s 1\n"])
+def test_judgements_take_little_more_memory_than_their_text(line):
+    text = line % (b"a" * 2**25) + b"p 0 d 1\n"
+    packed = gzip.compress(text)
+    tracemalloc.start()
+    try:
+        load_qrels(packed)
+        assert tracemalloc.get_traced_memory()[1] <= 4 * len(text)
+    finally:
+        tracemalloc.stop()
+
+
+def test_ids_of_many_rows_keep_their_type():
+    rows = range(50_000)
+    for ids in (
+        [f"{i:036x}" for i in rows],
+        [f"{i:064x}" for i in rows],
+        [str(i) for i in rows],
+        [f"query-{i % 100}" for i in rows],
+        ["the-only-one-with-a-longer-name", *map(str, rows)],
+    ):
+        assert id_array(ids).dtype == np.asarray(ids).dtype
 
 
 def test_ordinary_ids_keep_their_type():

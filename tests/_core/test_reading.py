@@ -1,10 +1,12 @@
 """Bytes of any source: packings, pipes, limits, damage, and names in messages."""
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 import threading
 import zipfile
@@ -13,6 +15,7 @@ import pytest
 
 from skrank._core import _reading
 from skrank._core._reading import (
+    ChangedError,
     EmptyError,
     LimitError,
     NamedText,
@@ -244,6 +247,224 @@ def test_the_mark_at_the_beginning_is_no_text(tmp_path):
     marked = b"\xef\xbb\xbf" + TEXT
     (tmp_path / "text").write_bytes(marked)
     assert read(tmp_path / "text") == read(gzip.compress(marked)) == TEXT
+
+
+# Files that others change
+
+
+class Changed:
+    """A file that somebody else changes as soon as its second piece is read."""
+
+    def __init__(self, file, change):
+        self._file, self._change, self._n_pieces = file, change, 0
+
+    def _next(self):
+        self._n_pieces += 1
+        if self._n_pieces == 2:
+            self._change()
+
+    def read(self, size):
+        self._next()
+        return self._file.read(size)
+
+    def readinto(self, buffer):
+        self._next()
+        return self._file.readinto(buffer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+
+@pytest.fixture
+def changed(monkeypatch, tmp_path):
+    """Return a function that writes a text to a file, which is changed in its midst."""
+
+    def write(change, text=TEXT):
+        path = tmp_path / "text"
+        path.write_bytes(text)
+        monkeypatch.setattr(_reading, "_PIECE", 4096)
+        monkeypatch.setattr(
+            _reading,
+            "open",
+            lambda *args: Changed(
+                io.FileIO(*args),
+                lambda: change(path),
+            ),
+            raising=False,
+        )
+        return path
+
+    return write
+
+
+def joined(source):
+    return b"".join(open_pieces(source))
+
+
+@pytest.mark.parametrize("read", [read, joined])
+@pytest.mark.parametrize("pack", [bytes, bz2.compress])
+def test_a_file_that_is_shortened_while_it_is_read(read, pack, changed):
+    path = changed(lambda path: os.truncate(path, 5000), pack(os.urandom(2**15)))
+    with pytest.raises(ChangedError, match=r"/text changed while it was read$"):
+        read(path)
+
+
+@pytest.mark.parametrize("read", [read, joined])
+def test_a_file_that_grows_is_read_up_to_its_size_at_the_beginning(read, changed):
+    def append(path):
+        with path.open("ab") as file:
+            file.write(b"more\n" * 9999)
+
+    path = changed(append)
+    assert read(path) == TEXT
+    assert path.stat().st_size > len(TEXT)
+
+
+@pytest.mark.parametrize("read", [read, joined])
+def test_a_file_system_may_claim_another_size(read, changed, monkeypatch):
+    path, stat = changed(lambda path: None), os.fstat
+
+    def claimed(descriptor):
+        fields = list(stat(descriptor))
+        fields[6] += 4096
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(os, "fstat", claimed)
+    assert read(path) == TEXT
+
+
+def test_what_was_read_is_memory_of_its_own(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(TEXT)
+    with open_text(path) as text:
+        path.write_bytes(b"x" * len(TEXT))
+        assert bytes(text) == TEXT
+
+
+# Where a mapping of the file is parsed, these end the process.
+OF_OTHERS = """
+import os, sys
+from skrank.click import iter_sessions
+from skrank.datasets import _letor, iter_jsonl_documents, iter_trec_documents
+
+path, case = sys.argv[1:]
+LONG = b"1 qid:1 " + b" ".join(b"%d:0.5" % i for i in range(1, 300)) + b"\\n"
+SHORT = b"1 qid:1 1:1\\n"
+TEXTS = {
+    "rewritten": LONG * 1000,
+    "sessions": b"session\\tquery\\tdocument\\tposition\\tclick\\n"
+    + b"".join(b"%d\\tq\\td\\t1\\t0\\n" % i for i in range(150_000)),
+    "jsonl": b"".join(b'{"_id": "%d", "text": "a"}\\n' % i for i in range(80_000)),
+    "trec": b"".join(
+        b"<DOC>\\n<DOCNO>%d</DOCNO>\\n<TEXT>\\na\\n</TEXT>\\n</DOC>\\n" % i
+        for i in range(50_000)
+    ),
+}
+with open(path, "wb") as file:
+    file.write(TEXTS[case])
+
+if case == "rewritten":
+    parse_letor = _letor.parse_letor
+
+    def parse(*args):
+        # Between the passes of the parser, the lines become more and shorter.
+        *args, check_size = args
+
+        def check(*sizes):
+            check_size(*sizes)
+            with open(path, "r+b") as file:
+                size = os.path.getsize(path)
+                file.write((SHORT * (size // len(SHORT) + 1))[: size - 1] + b"\\n")
+
+        return parse_letor(*args, check)
+
+    _letor.parse_letor = parse
+    print(_letor.load_letor(path).X.shape)
+else:
+    readers = {
+        "sessions": lambda path: iter_sessions(path, 1000),
+        "jsonl": iter_jsonl_documents,
+        "trec": iter_trec_documents,
+    }
+    found = readers[case](path)
+    next(found)
+    os.truncate(path, 100)
+    try:
+        for _ in found:
+            pass
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("case", ["rewritten", "sessions", "jsonl", "trec"])
+def test_what_others_do_to_a_file_does_not_end_the_process(case, tmp_path):
+    path = tmp_path / "text"
+    done = subprocess.run(
+        [sys.executable, "-c", OF_OTHERS, path, case],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    words = {"rewritten": "(1000, 299)"}
+    expected = words.get(case, f"{path} changed while it was read")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, expected, "")
+
+
+def test_a_kernel_may_lack_large_pages(tmp_path, monkeypatch):
+    class Memory(_reading.mmap.mmap):
+        def madvise(self, advice):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(_reading.mmap, "mmap", Memory)
+    path = tmp_path / "text"
+    path.write_bytes(TEXT)
+    assert read(path) == TEXT
+
+
+# Streams that do not block
+
+
+def non_blocking(content, **how):
+    """A pipe that holds some bytes, and to which more could be written."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.write(writer, content)
+    return open(reader, **how), writer
+
+
+@pytest.mark.parametrize(
+    "how", [{"mode": "rb", "buffering": 0}, {"mode": "rb"}, {"mode": "r"}]
+)
+@pytest.mark.parametrize("read", [read, joined])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"1 qid:1 1:1\n", gzip.compress(TEXT, mtime=0)[:40]],
+    ids=["nothing", "text", "packed"],
+)
+def test_nothing_yet_is_not_the_end(how, read, content):
+    if how["mode"] == "r":
+        content = content[:0] if content.startswith(b"\x1f") else content
+    file, writer = non_blocking(content, **how)
+    with file, pytest.raises(BlockingIOError, match="nothing to read yet") as caught:
+        read(NamedText("pipe", file) if how["mode"] == "r" else file)
+    os.close(writer)
+    assert "the stream is non-blocking" in str(caught.value)
+
+
+@pytest.mark.parametrize("how", [{"mode": "rb"}, {"mode": "r"}])
+def test_a_stream_that_does_not_block_may_have_an_end(how):
+    file, writer = non_blocking(TEXT, **how)
+    os.close(writer)
+    with file:
+        assert read(file) == TEXT
 
 
 def test_files_that_are_open_for_text():

@@ -209,18 +209,26 @@ def test_errors_of_reading_name_the_file(fails, files, arguments):
     assert message == "/proc/self/mem: Input/output error"
 
 
-def test_files_that_cannot_be_mapped_are_read(ok, files, monkeypatch):
-    expected = ok("predict", files["MODEL"], files["LETOR"])
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_a_standard_input_that_has_nothing_yet(fails, files, monkeypatch, arguments):
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.write(writer, files[content_of(arguments)].read_bytes())
+    with open(reader, "rb") as file:
+        buffer = types.SimpleNamespace(read=file.read, name="<stdin>")
+        monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=buffer))
+        message = fails(*with_paths(arguments, files, "", "-"))
+    os.close(writer)
+    assert message == (
+        "<stdin>: the stream is non-blocking, and had nothing to read yet"
+    )
 
-    def failing(number):
-        def mmap(*args, **options):
-            raise OSError(number, os.strerror(number))
 
-        return mmap
+def test_files_that_do_not_fit_into_memory_are_named(files, monkeypatch):
+    def mmap(*args, **options):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
-    monkeypatch.setattr("skrank._core._reading.mmap.mmap", failing(errno.ENODEV))
-    assert ok("predict", files["MODEL"], files["LETOR"]) == expected
-    monkeypatch.setattr("skrank._core._reading.mmap.mmap", failing(errno.ENOMEM))
+    monkeypatch.setattr("skrank._core._reading.mmap.mmap", mmap)
     with pytest.raises(OSError, match="Cannot allocate") as caught:
         load_letor(files["LETOR"])
     assert caught.value.filename == str(files["LETOR"])
@@ -514,6 +522,18 @@ def test_inputs_are_checked_before_the_work(
     absent = tmp_path / "absent"
     message = fails(*with_paths(arguments, files, "", absent))
     assert message == f"{absent}: No such file or directory"
+
+
+@pytest.mark.parametrize("more", [["--save", "x"], ["--metrics", "mine:x"]])
+def test_a_working_directory_that_is_gone_is_told(
+    fails, files, tmp_path, monkeypatch, more
+):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    message = fails("fit", files["LETOR"], "--ranker", "RankSVM", *more)
+    assert message == "the working directory does not exist any more"
 
 
 def test_an_input_that_may_not_be_read_is_told_before_the_work(
