@@ -135,7 +135,8 @@ def _extremes(data: GroupedRows) -> Iterator[str]:
 
 def _extreme_features(X) -> Iterator[str]:
     if sparse.issparse(X):
-        high, low = X.nanmax(axis=0).toarray()[0], X.nanmin(axis=0).toarray()[0]
+        # Of a sparse matrix, this is a matrix of one row; of a sparse array, an array.
+        high, low = (m.toarray().ravel() for m in (X.nanmax(axis=0), X.nanmin(axis=0)))
     elif isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         high, low = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
     else:

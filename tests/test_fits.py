@@ -369,9 +369,9 @@ def test_sparse_rows_and_preferences_that_teach_no_order_are_warned_of(data):
         ([[np.nan, 1.0], [np.nan, 1.05]], "no feature in X varies by more than 0.05"),
     ],
 )
-@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix, sparse.csr_array])
 def test_the_widest_feature_tells_whether_features_are_extreme(X, told, kind):
-    if kind is sparse.csr_matrix:
+    if kind is not np.array:
         X = np.nan_to_num(X)
     messages = list(_extreme_features(kind(X)))
     assert len(messages) == (told is not None)

@@ -100,7 +100,8 @@ def packed_write(
     Parameters
     ----------
     path : str or path-like
-        File to write; packed if its name ends in ``.gz``, ``.bz2`` or ``.xz``.
+        File to write; packed if its name ends in ``.gz``, ``.bz2`` or ``.xz``, in
+        small letters or capitals.
     mode : {"w", "wb"}, default="wb"
         Mode of the file, as in `atomic_write`.
 
@@ -111,7 +112,7 @@ def packed_write(
         stops it within a fraction of a second, however much is written at once.
     """
     suffix = os.path.splitext(checked_path(path, purpose="write"))[1]
-    pack = _PACKERS.get(suffix, contextlib.nullcontext)
+    pack = _PACKERS.get(suffix.lower(), contextlib.nullcontext)
     with atomic_write(path, "wb") as file, pack(file) as packed:
         blocks: Any = _InBlocks(packed)
         if "b" in mode:

@@ -28,7 +28,7 @@ from skrank.cli._options import (
 
 _STDOUT = 1  # its descriptor
 _OWN = re.compile(r"(?<![\w.])((?:[^\W\d]\w*\.)*[^\W\d]\w*):[^\W\d]")  # module:Name
-_PART = re.compile(r"(train|vali|valid|validation|test)(\.txt(\.(gz|bz2|xz))?)?")
+_PART = re.compile(r"(train|vali|valid|validation|test)(\.(?i:txt(\.(gz|bz2|xz))?))?")
 _FOLD = re.compile(r"fold[-_ ]?\d+", re.IGNORECASE)
 
 

@@ -31,6 +31,12 @@ def _find_part(folder: Path, part: str) -> Path:
             if path.is_file():
                 return path
     names = sorted(entry.name for entry in folder.iterdir())
+    for entry in names:  # such as train.txt.GZ
+        name, dot, suffix = entry.partition(".")
+        if name in _PARTS[part] and dot + suffix.lower() in _SUFFIXES:
+            path = folder / entry
+            if path.is_file():
+                return path
     found = shortened(", ".join(names), 500) or "nothing"
     raise FileNotFoundError(
         f"{folder} has no {part}.txt (or .txt.gz, .txt.bz2, .txt.xz); found: {found}"

@@ -321,9 +321,16 @@ def test_permissions_are_checked(tmp_path):
 
 @pytest.mark.parametrize(
     ("suffix", "unpack"),
-    [("gz", gzip.decompress), ("bz2", bz2.decompress), ("xz", lzma.decompress)],
+    [
+        ("gz", gzip.decompress),
+        ("bz2", bz2.decompress),
+        ("xz", lzma.decompress),
+        ("GZ", gzip.decompress),
+        ("Bz2", bz2.decompress),
+        ("XZ", lzma.decompress),
+    ],
 )
-def test_packed_files(tmp_path, suffix, unpack, monkeypatch):
+def test_packed_files(tmp_path, suffix, unpack):
     contents = []
     for name in ("a", "b"):
         with packed_write(tmp_path / f"{name}.txt.{suffix}") as file:

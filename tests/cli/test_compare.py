@@ -111,6 +111,15 @@ def test_the_run_without_judged_queries_is_named(fails, tmp_path):
     assert message.startswith(f"{tmp_path / 'other'}: no query is both in the qrels")
 
 
+def test_a_file_may_have_an_equals_sign_in_its_name(ok, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text("q 0 d 1\np 0 d 1\n")
+    for name in ("a=b.run", "c.run"):
+        write_run(tmp_path / name, [("q", "d", 1.0), ("p", "d", 1.0)])
+    found = ok("compare", "a=b.run", "c.run", "--qrels", "qrels", "--json", "-")
+    assert list(json.loads(found)["systems"]) == ["a=b", "c"]
+
+
 @pytest.mark.parametrize(
     ("files", "names"),
     [

@@ -300,6 +300,7 @@ def test_no_file_is_read_and_written(fails, files, command, tmp_path):
         "fit --letor-folds folds --ranker RankSVM --json folds/Fold1/train.txt",
         "experiment x=COPY --ranker RankSVM --folds 3 -o out --json COPY",
         "experiment folds --ranker RankSVM -o out --json folds/Fold1/test.txt",
+        "experiment folds --ranker RankSVM -o out --json folds/Fold1/vali.TXT",
         "experiment --config own.toml -o out --json COPY",
         "experiment --config own.toml -o out --json mine.py",
         "experiment folds --ranker RankSVM -o .",
@@ -318,8 +319,8 @@ def test_no_file_is_written_that_is_read_in_other_ways(
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack" / "__init__.py").write_text("")
     (tmp_path / "folds" / "Fold1").mkdir(parents=True)
-    for part in ("train", "vali", "test"):
-        path = tmp_path / "folds" / "Fold1" / f"{part}.txt"
+    for part in ("train.txt", "vali.TXT", "test.txt"):
+        path = tmp_path / "folds" / "Fold1" / part
         path.write_bytes(files["LETOR"].read_bytes())
     (tmp_path / "own.toml").write_text(
         'data = {d = "COPY"}\nrankers = ["RankSVM"]\nmeasures = ["mine:gain"]\n'

@@ -37,6 +37,7 @@ from skrank.click import (
     SimplifiedDynamicBayesianNetwork,
     UserBrowsingModel,
 )
+from skrank.click._browsing import log_prior
 from skrank.click._models import browsing_step
 
 MODELS = [
@@ -418,6 +419,17 @@ def test_a_step_of_browsing_models_by_a_loop(cls, sessions):
     for (rank, distance), value in gamma.items():
         place = rank - 1 if cls is PositionBasedModel else (rank - 1, distance - 1)
         assert model.examination_[place] == pytest.approx(value, rel=1e-12)
+
+
+def test_the_density_of_a_prior_has_a_floor_where_numbers_end():
+    limits = np.finfo(float)
+    for low, shown in ((0.0, limits.tiny), (1e-300, 1e-300), (1e-20, 1e-20)):
+        assert log_prior(np.array([low, 0.5]), 2.0, 0.0) == pytest.approx(
+            2.0 * np.log(shown) + 2.0 * np.log(0.5)
+        )
+    for high in (1.0, 1.0 - limits.epsneg):
+        found = log_prior(np.array([high, 0.5]), 0.0, 3.0)
+        assert found == pytest.approx(3.0 * np.log(limits.epsneg) + 3.0 * np.log(0.5))
 
 
 def test_a_step_of_the_dynamic_bayesian_network_by_enumeration(sessions):

@@ -282,7 +282,9 @@ def made(seed=0, n=20, kind=str):
     )
 
 
-@pytest.mark.parametrize("suffix", [".tsv", ".tsv.gz", ".tsv.xz", ".parquet"])
+@pytest.mark.parametrize(
+    "suffix", [".tsv", ".tsv.gz", ".tsv.xz", ".tsv.GZ", ".TSV.BZ2", ".parquet"]
+)
 @pytest.mark.parametrize("kind", [str, int])
 def test_what_is_saved_is_loaded(tmp_path, suffix, kind):
     if suffix == ".parquet":
@@ -290,6 +292,7 @@ def test_what_is_saved_is_loaded(tmp_path, suffix, kind):
     path = tmp_path / f"log{suffix}"
     sessions = made(kind=kind)
     save_sessions(sessions, path)
+    assert (path.read_bytes()[:7] == b"session") == (suffix == ".tsv")
     options = {"numeric_ids": kind is int}
     found = load_sessions(path, **options)
     assert as_lists(found) == as_lists(sessions)
@@ -341,6 +344,7 @@ def test_sessions_without_ids_are_numbered(tmp_path):
     [
         (made(), "log.txt", "path must end in .tsv"),
         (made(), "log.tsv.zip", "path must end in .tsv"),
+        (made(), "log.tsv.ZIP", "path must end in .tsv"),
         (made(), "log.parquet.gz", "path must end in .tsv"),
         (made()[[0, 0]], "log.tsv", "session_ids holds an id twice"),
         (

@@ -45,9 +45,10 @@ def test_parts_have_one_width(tmp_path):
     assert fold.train.X.shape[1] == fold.vali.X.shape[1] == fold.test.X.shape[1] == 5
 
 
-def test_compressed_parts(tmp_path):
+@pytest.mark.parametrize("name", ["vali.txt.gz", "vali.txt.GZ", "valid.TXT.Gz"])
+def test_compressed_parts(tmp_path, name):
     _write_fold(tmp_path / "Fold1", parts=("train", "test"))
-    path = tmp_path / "Fold1" / "vali.txt.gz"
+    path = tmp_path / "Fold1" / name
     path.write_bytes(gzip.compress(b"1 qid:5 1:1\n"))
     (fold,) = load_letor_folds(tmp_path)
     assert fold.paths["vali"] == path

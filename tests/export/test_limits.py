@@ -129,6 +129,24 @@ def test_strides_stay_within_the_memory(strides, told, tmp_path):
         load_model(path)
 
 
+@pytest.mark.parametrize("stride", [10, 11])
+def test_strides_make_an_array_three_times_as_long_at_most(stride, tmp_path):
+    path, given = tmp_path / "m", np.array([[1.0, 2.0], [3.0, 4.0]])[::-1, ::-1]
+    save_model(RankSVM(kernel_params={"array": given}), path)
+    document, members = read(path)
+    array = document["model"]["params"]["kernel_params"]["items"][0][1]
+    array["strides"] = [stride, -1]  # the first number and the last are 11 or 12 apart
+    write(path, document, members)
+    if stride == 11:
+        told = r"of 4 numbers no longer than 12, got \[11, -1\]"
+        with pytest.raises(ValueError, match=f"strides must make an array {told}"):
+            load_model(path)
+        return
+    found = load_model(path).kernel_params["array"]
+    np.testing.assert_array_equal(found, given)
+    assert found.strides == (80, -8)
+
+
 def test_a_small_file_holds_some_estimators():
     """Each takes a millisecond to check, and a few bytes if it is repeated."""
     content = io.BytesIO()

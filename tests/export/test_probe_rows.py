@@ -79,7 +79,7 @@ def test_columns_of_results_are_at_most_the_categories(tmp_path):
     encoder = OneHotEncoder().fit([["a"], ["b"]])
     if "_n_features_outs" not in vars(encoder):
         pytest.skip("this version of scikit-learn does not store them")
-    for wrong in ([10**9], [-1], [2, 2], []):
+    for wrong in ([10**9], [3], [-1], [2, 2], []):
         encoder._n_features_outs = wrong
         save_model(encoder, tmp_path / "model")
         with pytest.raises(ValueError, match="_n_features_outs must be at most one"):

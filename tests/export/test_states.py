@@ -144,6 +144,11 @@ PLACES = next(saved_of("skrank.unbiased.InterventionPropensities")).model
         ("propensities_", None, "propensities_ must be an array of float64"),
         ("propensities_", ..., "the attribute propensities_ is missing"),
         ("n_interventions_", -1, "n_interventions_ must be counts >= 0, the same for"),
+        (
+            "n_interventions_",
+            np.triu(np.ones_like(PLACES.n_interventions_)),
+            "n_interventions_ must be counts >= 0, the same for both orders of two",
+        ),
         ("n_interventions_", "x", "n_interventions_ must be an array of int32"),
         ("n_interventions_", np.eye(1), "n_interventions_ must be an array of int32"),
         ("n_interventions_", ..., "the attribute n_interventions_ is missing"),

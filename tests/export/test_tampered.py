@@ -563,7 +563,10 @@ def test_sparse_numbers_are_without_nan(data, tmp_path):
 
 
 @pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
-@pytest.mark.parametrize("known", [[2.0, 1.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 2.0]])
+@pytest.mark.parametrize(
+    "known",
+    [[2.0, 1.0, 3.0], [1.0, 3.0, 2.0], [1.0, 1.0, 2.0], [1.0, 2.0, 2.0]],
+)
 def test_categories_that_are_searched_by_halving_ascend(encoder, known, tmp_path):
     encoder = clone(encoder).fit(np.array([[1.0], [2.0], [3.0]]))
     encoder.categories_ = [np.array(known)]

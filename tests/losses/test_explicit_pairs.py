@@ -82,6 +82,14 @@ def test_gamma_prior_adds_its_log_density(graded):
     assert all(np.isfinite(part).all() for part in finite)
 
 
+def test_gamma_prior_goes_on_as_the_tangent_at_50():
+    loss = ListMLELoss(prior=(2.0, 0.5))
+    values, gradient = loss.value_gradient([1, 0], [55.0, 0.0], [0, 2])
+    # What is not a multiple of the strength of e^50 is lost to rounding.
+    assert values[0] == pytest.approx(0.5 * np.exp(50.0) * (1.0 + 5.0), rel=1e-14)
+    assert gradient[0] == pytest.approx(0.5 * np.exp(50.0), rel=1e-14)
+
+
 @pytest.mark.parametrize("prior", [(0.5, 1.0), (2.0, 0.0)])
 def test_prior_must_be_log_concave(prior, graded):
     y, _, ptr = graded

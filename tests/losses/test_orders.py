@@ -101,6 +101,20 @@ def test_many_ties_under_rising_weights_are_refused():
     assert np.all(np.isfinite(falling.value_gradient(np.arange(12.0))[1]))
 
 
+def test_many_ties_under_level_weights_are_sorted(rng):
+    # Only the weights of the first two documents, which are not tied, rise.
+    y = np.concatenate([[3.0, 2.0], np.ones(25), np.zeros(3)])
+    raw, weights = rng.normal(size=30), [1.0, 2.0] + 28 * [1.0]
+    for tied in (slice(2, 27), slice(27, 30)):
+        raw[tied] = -np.sort(-raw[tied])
+    best, stable = (
+        ListMLELoss(ties=ties, position_weights=weights).value_gradient(y, raw, [0, 30])
+        for ties in ("best", "stable")
+    )
+    np.testing.assert_array_equal(best[0], stable[0])
+    np.testing.assert_array_equal(best[1], stable[1])
+
+
 def test_the_mean_over_many_ties_is_drawn(rng):
     y, raw = np.append(np.ones(12), np.zeros(3)), rng.normal(size=15)
     drawn = ListMLELoss(ties="average", random_state=0, n_samples=3000)

@@ -307,6 +307,17 @@ def test_documents_of_equal_scores_are_told_apart_by_their_grades_alone(method):
     np.testing.assert_allclose(other, slope[order], atol=1e-12)
 
 
+@each_method
+@pytest.mark.parametrize("scores", [[0.3, 0.3, 0.3, -0.1], [1.0, 0.0, 0.0, 1.0]])
+def test_gradients_at_equal_scores_sum_to_zero(method, scores):
+    loss = SmoothMeasureLoss("ndcg", method=method)
+    if not loss.shift_invariant:
+        return
+    slope = loss.value_gradient([2, 0, 1, 0], scores, [0, 4])[1]
+    assert np.abs(slope).max() > 0.01
+    assert abs(slope.sum()) < 1e-12
+
+
 @pytest.mark.filterwarnings("ignore:no swap of two documents")
 @each_method
 @pytest.mark.parametrize("extreme", EXTREMES)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank.datasets import make_ranking
 from skrank.energies import LinearEnergy
-from skrank.exceptions import TrainingDataWarning
+from skrank.exceptions import NotFiniteError, TrainingDataWarning
 from skrank.losses import (
     HingeLoss,
     LogisticLoss,
@@ -21,6 +21,7 @@ from skrank.losses import (
 )
 from skrank.rankers import EnergyRanker, LogisticRanker, RankCosine, RankSVM
 from skrank.solvers import LBFGS, Adam, SmoothingHomotopy
+from skrank.solvers._base import finite_value, finite_value_gradient
 
 
 class Quadratic:
@@ -139,6 +140,31 @@ def test_non_finite_objective():
 
     with pytest.raises(ValueError, match="became nan"):
         LBFGS().solve(Broken(), np.ones(2), None)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("part", ["value", "gradient", "loss"])
+@pytest.mark.parametrize("remedy", [None, "lower learning_rate"])
+def test_what_is_not_finite_is_told_with_its_remedy(part, bad, remedy):
+    class Broken:
+        def value_gradient(self, w):
+            if part == "loss":
+                raise NotFiniteError(f"the loss met {bad}")
+            return (bad, w) if part == "value" else (1.0, np.array([0.0, bad]))
+
+    told = {
+        "value": f"the objective became {bad}",
+        "gradient": "the objective has a gradient that is not finite",
+        "loss": f"the loss met {bad}",
+    }
+    message = f"^{told[part]}; {remedy or 'scale the features'}$"
+    with pytest.raises(NotFiniteError, match=message):
+        finite_value_gradient(Broken(), np.ones(2), remedy)
+    if part == "gradient":  # which is not asked for
+        assert finite_value(Broken(), np.ones(2), remedy) == 1.0
+    else:
+        with pytest.raises(NotFiniteError, match=message):
+            finite_value(Broken(), np.ones(2), remedy)
 
 
 class Absolute:
