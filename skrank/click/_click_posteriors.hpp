@@ -90,42 +90,90 @@ inline Posterior posterior_of(const Posteriors &all, Index pair) {
             all.ptr[pair + 1] - start};
 }
 
-// Means and variances, by a rule of Gauss and Legendre with some nodes in (0, 1).
-inline void posterior_moments(const Posteriors &all, const double *nodes,
-                              const double *weights, Index n_nodes, double *mean,
+// Rules of Gauss and Jacobi on [0, 1]: integrals of u^left (1 - u)^right times what is smooth,
+// where the exponents count only at an end that is 0 or 1. The rule without them comes first,
+// then that with the left one, with the right one, and with both.
+struct Rules {
+    const double *nodes, *weights;
+    Index n_nodes;
+    double left, right;
+};
+
+// The moments of u, where r = low + (high - low) * u.
+struct Moments {
+    double total = 0.0, first = 0.0, second = 0.0;
+};
+
+// Powers that are not whole are steep, or not smooth, at the ends of [0, 1]: there the rule
+// takes their broken parts, which all pairs have from the prior.
+inline Moments moments_of(const Posterior &posterior, const Support &support,
+                          const Rules &rules) {
+    const bool at_0 = support.low == 0.0, at_1 = support.high == 1.0;
+    const Index rule = rules.n_nodes * (2 * at_1 + at_0);
+    const double left = at_0 ? rules.left : 0.0, right = at_1 ? rules.right : 0.0;
+    const double width = support.high - support.low;
+    Moments moments;
+    for (Index k = 0; k < rules.n_nodes; k++) {
+        const double u = rules.nodes[rule + k];
+        double log_density = posterior.log_density(support.low + width * u) - support.top;
+        if (left > 0.0) log_density -= left * std::log(u);
+        if (right > 0.0) log_density -= right * std::log1p(-u);
+        const double mass = rules.weights[rule + k] * std::exp(log_density);
+        moments.total += mass;
+        moments.first += mass * u;
+        moments.second += mass * u * u;
+    }
+    return moments;
+}
+
+inline void posterior_moments(const Posteriors &all, const Rules &rules, double *mean,
                               double *variance, int n_threads) {
     for_each(all.n_pairs, HEAVY_CHUNK * 8, n_threads, {}, [=](Index pair, Scratch &) {
         const Posterior posterior = posterior_of(all, pair);
         const Support support = support_of(posterior);
         const double width = support.high - support.low;
-        double total = 0.0, first = 0.0, second = 0.0;
-        for (Index k = 0; k < n_nodes; k++) {
-            const double log_density =
-                posterior.log_density(support.low + width * nodes[k]);
-            const double mass = weights[k] * std::exp(log_density - support.top);
-            total += mass;
-            first += mass * nodes[k];
-            second += mass * nodes[k] * nodes[k];
-        }
-        const double centre = first / total;
+        const Moments moments = moments_of(posterior, support, rules);
+        const double centre = moments.first / moments.total;
         mean[pair] = support.low + width * centre;
-        variance[pair] = width * width * std::max(0.0, second / total - centre * centre);
+        variance[pair] =
+            width * width * std::max(0.0, moments.second / moments.total - centre * centre);
     });
 }
 
-// Densities, not normalised, at `n_points` places from `low` to `high`, both ends included.
-inline void posterior_grids(const Posteriors &all, Index n_points, double *low, double *high,
-                            double *density, int n_threads) {
+// A scale on which densities have no steep ends: r grows like t^3 at 0, and 1 - r like
+// (1 - t)^3 at 1.
+inline double from_flat(double t) { return t * t * t * (10.0 - t * (15.0 - 6.0 * t)); }
+inline double flat_slope(double t) { return 30.0 * t * t * (1.0 - t) * (1.0 - t); }
+inline double to_flat(double r) {
+    double low = 0.0, high = 1.0;
+    for (int step = 0; step < 60 && low < r && r < 1.0; step++) {
+        const double middle = 0.5 * (low + high);
+        (from_flat(middle) < r ? low : high) = middle;
+    }
+    return r >= 1.0 ? 1.0 : low;
+}
+
+// Densities at `n_points` places from `low` to `high`, both ends included: of the relevance,
+// or of its place t on the flat scale.
+inline void posterior_grids(const Posteriors &all, const Rules &rules, Index n_points,
+                            bool flat, double *low, double *high, double *density,
+                            int n_threads) {
     for_each(all.n_pairs, HEAVY_CHUNK * 8, n_threads, {}, [=](Index pair, Scratch &) {
         const Posterior posterior = posterior_of(all, pair);
         const Support support = support_of(posterior);
-        low[pair] = support.low;
-        high[pair] = support.high;
-        const double step = (support.high - support.low) / (n_points - 1);
+        const double total = moments_of(posterior, support, rules).total;
+        const double scale = 1.0 / (total * (support.high - support.low));
+        low[pair] = flat ? to_flat(support.low) : support.low;
+        high[pair] = flat ? to_flat(support.high) : support.high;
+        const double step = (high[pair] - low[pair]) / (n_points - 1);
         for (Index k = 0; k < n_points; k++) {
-            const double r = k + 1 < n_points ? support.low + step * k : support.high;
+            const double t = k + 1 < n_points ? low[pair] + step * k : high[pair];
+            const double r = flat ? from_flat(t) : t, slope = flat ? flat_slope(t) : 1.0;
+            // On the flat scale, the ends have no density, whatever its logarithm is.
             density[pair * n_points + k] =
-                std::exp(posterior.log_density(r) - support.top);
+                slope > 0.0
+                    ? scale * slope * std::exp(posterior.log_density(r) - support.top)
+                    : 0.0;
         }
     });
 }

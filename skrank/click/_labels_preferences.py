@@ -256,6 +256,8 @@ def _tables(model, queries, documents) -> PosteriorTables:
             "source must have a method relevance_density for method='posterior', as "
             f"BayesianBrowsingModel has, got {shown(model)}"
         )
+    if hasattr(model, "_tables_of_ids"):  # more exact ones than of equal distances
+        return model._tables_of_ids(queries, documents)
     with calling("relevance_density"):
         low, high, density = model.relevance_density(queries, documents, _POINTS)
     names = ("low", "high", "density")

@@ -71,6 +71,8 @@ def posterior_moments(
     count: np.ndarray,
     nodes: np.ndarray,
     weights: np.ndarray,
+    left: float,
+    right: float,
     n_threads: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]: ...
 def posterior_grids(
@@ -78,6 +80,11 @@ def posterior_grids(
     ptr: np.ndarray,
     factor: np.ndarray,
     count: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+    left: float,
+    right: float,
     n_points: int,
+    flat: bool,
     n_threads: int = 1,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

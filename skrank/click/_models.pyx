@@ -82,12 +82,16 @@ cdef extern from "_click_posteriors.hpp" namespace "skrank" nogil:
         const double *clicks
         const double *factor
         const double *count
+    struct Rules:
+        const double *nodes
+        const double *weights
+        Py_ssize_t n_nodes
+        double left, right
     void c_posterior_moments "skrank::posterior_moments"(
-        Posteriors, const double *nodes, const double *weights, Py_ssize_t n_nodes,
-        double *mean, double *variance, int n_threads) except +
+        Posteriors, Rules, double *mean, double *variance, int n_threads) except +
     void c_posterior_grids "skrank::posterior_grids"(
-        Posteriors, Py_ssize_t n_points, double *low, double *high, double *density,
-        int n_threads) except +
+        Posteriors, Rules, Py_ssize_t n_points, bint flat, double *low, double *high,
+        double *density, int n_threads) except +
 
 cdef extern from "../_core/_glue.hpp":
     pass
@@ -563,10 +567,20 @@ cdef Posteriors _posteriors(const double[::1] clicks, const Py_ssize_t[::1] ptr,
     )
 
 
+cdef Rules _rules(const double[::1] nodes, const double[::1] weights, double left,
+                  double right) except *:
+    if nodes is None or nodes.shape[0] % 4:
+        raise ValueError("nodes must hold four rules")
+    cdef Py_ssize_t n = nodes.shape[0]
+    return Rules(
+        _at(nodes, n, "nodes"), _at(weights, n, "weights"), n // 4, left, right
+    )
+
+
 def posterior_moments(const double[::1] clicks, const Py_ssize_t[::1] ptr,
                       const double[::1] factor, const double[::1] count,
-                      const double[::1] nodes not None, const double[::1] weights,
-                      int n_threads=1):
+                      const double[::1] nodes, const double[::1] weights, double left,
+                      double right, int n_threads=1):
     """Means and variances of densities r^clicks times powers of 1 − factor r.
 
     Parameters
@@ -579,8 +593,11 @@ def posterior_moments(const double[::1] clicks, const Py_ssize_t[::1] ptr,
         Factors, at most 1.
     count : ndarray of shape (n_factors,)
         Exponents, at least 0.
-    nodes, weights : ndarrays of shape (n_nodes,)
-        Rule of Gauss and Legendre on [0, 1].
+    nodes, weights : ndarrays of shape (4 * n_nodes,)
+        Rules of Gauss and Jacobi on [0, 1]: without exponents at the ends, with that of
+        the left end, with that of the right end, and with both.
+    left, right : float
+        These exponents: what the exponents of r and of 1 − r have beyond whole numbers.
     n_threads : int, default=1
         Number of threads.
 
@@ -590,38 +607,41 @@ def posterior_moments(const double[::1] clicks, const Py_ssize_t[::1] ptr,
         Complexity: O(n_factors n_nodes).
     """
     cdef Posteriors all = _posteriors(clicks, ptr, factor, count)
-    cdef Py_ssize_t n_pairs = all.n_pairs, n_nodes = nodes.shape[0]
-    means, variances = np.empty(n_pairs), np.empty(n_pairs)
+    cdef Rules rules = _rules(nodes, weights, left, right)
+    means, variances = np.empty(all.n_pairs), np.empty(all.n_pairs)
     cdef double[::1] mean = means, variance = variances
-    cdef const double *x = _at(nodes, n_nodes, "nodes")
-    cdef const double *w = _at(weights, n_nodes, "weights")
     cdef double *m = _out(mean)
     cdef double *v = _out(variance)
     with nogil:
-        c_posterior_moments(all, x, w, n_nodes, m, v, n_threads)
+        c_posterior_moments(all, rules, m, v, n_threads)
     return means, variances
 
 
 def posterior_grids(const double[::1] clicks, const Py_ssize_t[::1] ptr,
                     const double[::1] factor, const double[::1] count,
-                    Py_ssize_t n_points, int n_threads=1):
+                    const double[::1] nodes, const double[::1] weights, double left,
+                    double right, Py_ssize_t n_points, bint flat, int n_threads=1):
     """Tables of densities r^clicks times powers of 1 − factor r.
 
     Parameters
     ----------
-    clicks, ptr, factor, count, n_threads
+    clicks, ptr, factor, count, nodes, weights, left, right, n_threads
         As in `posterior_moments`.
     n_points : int
         Number of places, at least 2.
+    flat : bool
+        Whether the places are those of t, where r = t³ (10 − 15 t + 6 t²): on this
+        scale densities have no steep ends.
 
     Returns
     -------
     low, high : ndarrays of shape (n_pairs,)
-        Bounds of the part of [0, 1] outside of which the density is negligible.
+        Bounds outside of which the density is negligible.
     density : ndarray of shape (n_pairs, n_points)
-        Densities relative to the largest one, at equal distances between the bounds.
+        Densities, whose integral is 1, at equal distances between the bounds.
     """
     cdef Posteriors all = _posteriors(clicks, ptr, factor, count)
+    cdef Rules rules = _rules(nodes, weights, left, right)
     cdef Py_ssize_t n_pairs = all.n_pairs
     if n_points < 2:
         raise ValueError(f"n_points must be at least 2, got {n_points}")
@@ -632,5 +652,5 @@ def posterior_grids(const double[::1] clicks, const Py_ssize_t[::1] ptr,
     cdef double *b = _out(high)
     cdef double *d = _out(density)
     with nogil:
-        c_posterior_grids(all, n_points, a, b, d, n_threads)
+        c_posterior_grids(all, rules, n_points, flat, a, b, d, n_threads)
     return lows, highs, table

@@ -1,10 +1,11 @@
 """Models with a posterior distribution of the relevance of each pair."""
 
 from abc import abstractmethod
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from scipy.special import roots_jacobi
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._parameters import Interval
@@ -75,8 +76,13 @@ class BasePosteriorModel(BaseCountingModel):
         densities = self._densities(cells, np.arange(len(cells.table)))
         work = _WORK * _N_NODES * len(densities[2])
         self.relevance_, self.relevance_variance_ = posterior_moments(
-            *densities, *_nodes(), n_threads_for(work, self.n_jobs)
+            *densities, *self._rules(), n_threads_for(work, self.n_jobs)
         )
+
+    def _rules(self) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Return rules of integration for the exponents of the prior."""
+        left, right = self.prior_clicks % 1.0, self.prior_skips % 1.0
+        return *_nodes(left, right), left, right
 
     def _densities(self, cells: Cells, pairs: np.ndarray) -> _Densities:
         """Return exponents, bounds and factors of pairs; −1 has those of the prior."""
@@ -113,8 +119,7 @@ class BasePosteriorModel(BaseCountingModel):
         low, high : ndarrays of shape (n,)
             Bounds of the part of [0, 1] outside of which each density is negligible.
         density : ndarray of shape (n, n_points)
-            Densities at equal distances from ``low`` to ``high``, which integrate to 1
-            by the trapezoidal rule.
+            Densities at equal distances from ``low`` to ``high``.
 
         Raises
         ------
@@ -125,19 +130,29 @@ class BasePosteriorModel(BaseCountingModel):
         check_is_fitted(self)
         check_arguments(self.relevance_density, n_points=n_points)
         pairs, _ = self._pairs_of_ids(query, document)
-        return self._grids(pairs, int(n_points))
+        return self._grids(pairs, int(n_points), flat=False)
 
     def _grids(
-        self, pairs: np.ndarray, n_points: int
+        self, pairs: np.ndarray, n_points: int, flat: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return bounds and tables of the densities of pairs."""
         densities = self._densities(self._cells(), pairs)
-        work = _WORK * n_points * len(densities[2])
+        work = _WORK * (n_points + _N_NODES) * len(densities[2])
         n_threads = n_threads_for(work, self.n_jobs)
-        low, high, density = posterior_grids(*densities, n_points, n_threads)
-        ends = (density[:, 0] + density[:, -1]) / 2
-        step = (high - low) / (n_points - 1)
-        return low, high, density / (step * (density.sum(axis=1) - ends))[:, None]
+        return posterior_grids(*densities, *self._rules(), n_points, flat, n_threads)
+
+    def _tables_of_ids(self, queries: Any, documents: Any) -> PosteriorTables:
+        """Return tables to compare documents by."""
+        check_is_fitted(self)
+        return self._tables(self._pairs_of_ids(queries, documents)[0])
+
+    def _tables(self, pairs: np.ndarray) -> PosteriorTables:
+        """Return tables to compare pairs by.
+
+        An order does not depend on the scale; on the flat one, densities whose powers
+        are not whole are as smooth as others.
+        """
+        return PosteriorTables.of(*self._grids(pairs, _N_POINTS, flat=True))
 
     def preference(self, query: Any, document: Any, other: Any) -> float | np.ndarray:
         r"""Return how likely a document is more relevant than another one.
@@ -178,13 +193,16 @@ class BasePosteriorModel(BaseCountingModel):
         # A table is made once for each pair, however often it is compared.
         pairs, rows = np.unique(np.concatenate([first, second]), return_inverse=True)
         one, two = np.split(rows.reshape(-1), 2)
-        tables = PosteriorTables.of(*self._grids(pairs, _N_POINTS))
-        chances = preference_probability(tables, one, two)
+        chances = preference_probability(self._tables(pairs), one, two)
         return float(chances[0]) if is_one else chances
 
 
-@cache
-def _nodes() -> tuple[np.ndarray, np.ndarray]:
-    """Return the rule of Gauss and Legendre on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
-    return (nodes + 1) / 2, weights / 2
+@lru_cache(maxsize=8)
+def _nodes(left: float, right: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the four rules of Gauss and Jacobi that `posterior_moments` takes."""
+    nodes, weights = [], []
+    for a, b in ((0.0, 0.0), (left, 0.0), (0.0, right), (left, right)):
+        x, w = roots_jacobi(_N_NODES, b, a)
+        nodes.append((x + 1.0) / 2.0)
+        weights.append(w / 2.0 ** (a + b + 1.0))
+    return np.concatenate(nodes), np.concatenate(weights)

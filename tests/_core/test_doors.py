@@ -127,6 +127,8 @@ POWERS = {
     "n_threads": 1,
 }
 
+RULES = {"nodes": f8(4), "weights": f8(4), "left": 0.5, "right": 0.5}
+
 DEALT = {
     "document": i4(0, 1, 1, 0, 0, 1, 2, 2, 0),
     "lists": np.array([0, 2, 4, 4, 4, 7, 9]),
@@ -201,8 +203,8 @@ CASES = {
     "_models.draw_chains": {**CHAINED, "uniform": f8(N)},
     "_models.chain_posteriors": {**CHAINED, "click": CLICKS, "last": i4(1, 0, 2)},
     "_models.sums_by_code": {"values": f8(N), "code": PAIRS_OF_ROWS, "n_codes": 3},
-    "_models.posterior_moments": {**POWERS, "nodes": f8(4), "weights": f8(4)},
-    "_models.posterior_grids": {**POWERS, "n_points": 5},
+    "_models.posterior_moments": {**POWERS, **RULES},
+    "_models.posterior_grids": {**POWERS, **RULES, "n_points": 5, "flat": True},
     "_boosting_losses.debiased_lambda_loss": {
         **GRADED,
         "scores": f8(N),

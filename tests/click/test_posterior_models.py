@@ -75,7 +75,9 @@ def test_peaks_of_long_logs(clicks, skips):
         np.array([0, 1]),
         np.ones(1),
         np.array([float(skips)]),
-        *_nodes(),
+        *_nodes(0.0, 0.0),
+        0.0,
+        0.0,
     )
     a, b = clicks + 1, skips + 1
     assert mean[0] == pytest.approx(a / (a + b), rel=1e-9)
@@ -277,7 +279,13 @@ def test_the_click_chain_without_a_skip_that_ends(prior_skips):
 
 def test_counts_beyond_all_logs_end():
     posterior_moments(
-        np.array([1e308]), np.array([0, 1]), np.ones(1), np.array([1e308]), *_nodes()
+        np.array([1e308]),
+        np.array([0, 1]),
+        np.ones(1),
+        np.array([1e308]),
+        *_nodes(0.0, 0.0),
+        0.0,
+        0.0,
     )
 
 
@@ -304,6 +312,32 @@ def test_preferences_are_double_integrals(cls, rng):
     assert to_preferences(model, sessions).weight.max() <= 1
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(1.1, 20.0), (1.1, 5000.0), (1.5, 1.0), (1.0, 1.01), (50.0, 1.01), (1e3, 1.01)],
+)
+def test_posteriors_of_priors_that_are_no_whole_numbers(a, b):
+    """Their densities are steep at the ends. All look at the first and skip it."""
+    sessions = Sessions.from_lists(["q"], [["a", "b"]], [[0, 0]])
+    model = ClickChainModel(alpha=(1, 0, 0), prior_clicks=a, prior_skips=b)
+    model.fit(sessions)
+    skipped, new = stats.beta(a, b + 1.0), stats.beta(a, b)
+    assert model.relevance("q", "a") == pytest.approx(skipped.mean(), rel=1e-12)
+    assert model.relevance_variance_[0] == pytest.approx(skipped.var(), rel=1e-12)
+    (low,), (high,), (density,) = model.relevance_density("q", "a", 129)
+    np.testing.assert_allclose(
+        density, skipped.pdf(np.linspace(low, high, 129)), rtol=1e-9, atol=1e-15
+    )
+    # By the quantiles of the one of the other, where no end is steep.
+    expected = integrate.quad(
+        lambda share: new.cdf(skipped.ppf(share)), 0, 1, epsabs=1e-9, limit=500
+    )[0]
+    assert model.preference("q", "a", "new") == pytest.approx(expected, abs=2e-7)
+    pairs = (np.array(["q", "q"]), np.array(["a", "new"]))
+    weight = to_preferences(model, pairs).weight
+    assert weight.tolist() == pytest.approx([1.0 - expected], abs=2e-7)
+
+
 def test_densities_have_the_moments(rng):
     model = BayesianBrowsingModel().fit(random_sessions(rng, n=80))
     table = model.relevance_table()
@@ -311,10 +345,10 @@ def test_densities_have_the_moments(rng):
         table["query"], table["document"], 1001
     )
     places = np.linspace(low, high, 1001, axis=1)
-    total = integrate.trapezoid(density, places, axis=1)
-    mean = integrate.trapezoid(density * places, places, axis=1)
-    np.testing.assert_allclose(total, 1)
-    np.testing.assert_allclose(mean, table["relevance"], rtol=1e-5)
+    total = integrate.simpson(density, x=places, axis=1)
+    mean = integrate.simpson(density * places, x=places, axis=1)
+    np.testing.assert_allclose(total, 1, rtol=1e-8)
+    np.testing.assert_allclose(mean, table["relevance"], rtol=1e-8)
 
 
 def test_bayesian_browsing_finds_the_relevance_of_simulated_logs(rng):
