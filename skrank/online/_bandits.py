@@ -80,10 +80,11 @@ class BaseBanditRanker(BaseClickRanker):
         self, X: Any, ptr: np.ndarray, lists: Lists, clicked: np.ndarray, weight: Any
     ) -> np.ndarray:
         assert lists.directions is not None
+        assert lists.method is not None
         if not clicked.any():  # then no ranking is ahead of another
             return np.zeros(len(self.params_))
         n_threads = self._kernel_threads(X.shape[0])
-        credits = self._method()._credits(lists, clicked, n_threads)
+        credits = lists.method._credits(lists, clicked, n_threads)
         share = self._towards(credits)
         if weight is not None:
             share = share * weight[:, None]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from skrank._core._messages import shown
@@ -36,6 +36,8 @@ class Lists(NamedTuple):
         Rankings that the lists were drawn from.
     directions : ndarray of shape (n_impressions, n_candidates, n_params) or None
         Where the candidates of an online ranker lie from its parameters.
+    method : BaseInterleaving or None
+        What drew the lists from the rankings, with the parameters that it had then.
     """
 
     shown: np.ndarray
@@ -43,6 +45,7 @@ class Lists(NamedTuple):
     team: np.ndarray | None = None
     rankings: Rankings | None = None
     directions: np.ndarray | None = None
+    method: "BaseInterleaving | None" = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +76,6 @@ class InterleavedList:
     teams: np.ndarray
     n_rankings: int
     _lists: Lists = field(repr=False)
-    _method: "BaseInterleaving" = field(repr=False)
 
     def __len__(self):
         return len(self.documents)
@@ -103,7 +105,8 @@ class InterleavedList:
             If there is not one number for each document, or it is neither 0 nor 1.
         """
         clicked = check_clicks(clicks, len(self))
-        return self._method._credits(self._lists, clicked)[0]
+        assert self._lists.method is not None
+        return self._lists.method._credits(self._lists, clicked)[0]
 
 
 def check_clicks(clicks: npt.ArrayLike, n_shown: int) -> np.ndarray:
@@ -195,7 +198,7 @@ class BaseInterleaving(Parameters, BaseEstimator):
         seed = draw_seed(check_random_state(random_state))
         lists = self._deal(found, seed)
         teams = np.asarray(lists.team, dtype=np.intp)
-        return InterleavedList(ids[lists.shown], teams, found.n_rankings, lists, self)
+        return InterleavedList(ids[lists.shown], teams, found.n_rankings, lists)
 
     def _check_number(self, n_rankings: int) -> None:
         """Refuse more rankings than the method takes."""
@@ -219,7 +222,7 @@ class BaseInterleaving(Parameters, BaseEstimator):
             tau=self._softness(),
             n_threads=n_threads,
         )
-        return Lists(drawn, ptr, team, rankings)
+        return Lists(drawn, ptr, team, rankings, method=clone(self))
 
     def _credits(
         self, lists: Lists, clicked: np.ndarray, n_threads: int = 1

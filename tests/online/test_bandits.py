@@ -147,3 +147,20 @@ def test_lists_of_candidates_with_other_features_are_refused(ranker):
     message = "candidates of 20 parameters, but X takes 3; pass the same rows"
     with pytest.raises(ValueError, match=message):
         clone(ranker).partial_fit(X[:, :3], clicks, groups, shown=shown)
+
+
+@pytest.mark.parametrize("changed", [{"tau": 0.0}, {"interleaving": "team_draft"}])
+def test_lists_are_judged_by_what_drew_them(changed):
+    rng = np.random.default_rng(0)
+    ranker = MultileaveRanker(n_candidates=4, interleaving="probabilistic")
+    other = clone(ranker)
+    for seed in range(5):
+        shown = ranker.propose(X, groups=GROUPS, random_state=seed)
+        also_shown = other.propose(X, groups=GROUPS, random_state=seed)
+        clicks = rng.integers(0, 2, len(shown.rows))
+        ranker.partial_fit(X, clicks, groups=GROUPS, shown=shown)
+        other.set_params(**changed).partial_fit(
+            X, clicks, groups=GROUPS, shown=also_shown
+        )
+        other.set_params(tau=3.0, interleaving="probabilistic")
+        np.testing.assert_array_equal(other.params_, ranker.params_)

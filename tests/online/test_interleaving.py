@@ -365,3 +365,12 @@ def test_documents_without_an_id_are_named(ranking):
     message = r"rankings\[0\] must hold one document id per row; row 1"
     with pytest.raises(ValueError, match=message):
         TeamDraftInterleaving().interleave([ranking, ["b"]])
+
+
+def test_a_list_is_judged_by_what_drew_it():
+    method = ProbabilisticInterleaving(tau=3.0)
+    mixed = method.interleave([["a", "b", "c"], ["b", "a", "c"]], random_state=0)
+    credits = mixed.credit([1, 0, 0])
+    assert credits[0] != credits[1]
+    method.set_params(tau=0.0)
+    np.testing.assert_array_equal(mixed.credit([1, 0, 0]), credits)
