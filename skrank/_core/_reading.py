@@ -277,6 +277,7 @@ class _Stream:
             self._limit = self._size
             self._pieces = _pieces_of_plain(file, name, status)
         self._held, self._at, self._n_read = b"", 0, 0
+        self.failure: Exception | None = None  # of reading, which is no damage
 
     @property
     def n_packed(self) -> int:
@@ -289,13 +290,17 @@ class _Stream:
             return
         held, self._at = [self._held[self._at :]], 0
         n_held = len(held[0])
-        with named_errors(self._name):
-            while n_held < size and (piece := next(self._pieces, b"")):
-                self._n_read += len(piece)
-                if self._limit is not None and self._n_read > self._limit:
-                    raise LimitError(self._name, self._limit)
-                held.append(piece)
-                n_held += len(piece)
+        try:
+            with named_errors(self._name):
+                while n_held < size and (piece := next(self._pieces, b"")):
+                    self._n_read += len(piece)
+                    if self._limit is not None and self._n_read > self._limit:
+                        raise LimitError(self._name, self._limit)
+                    held.append(piece)
+                    n_held += len(piece)
+        except Exception as error:
+            self.failure = error
+            raise
         self._held = b"".join(held)
 
     def start(self, size: int) -> bytes:
@@ -336,7 +341,7 @@ def _unpacked_pieces(raw, name, max_bytes) -> Iterator[bytes]:
     unpack = next(
         (u for magic, u in _UNPACKERS.items() if start.startswith(magic)), None
     )
-    with damage_named(name):
+    with damage_named(name, stream=raw if is_stream else None):
         for piece in _slices(raw) if unpack is None else unpack(raw):
             total += len(piece)
             limit = max_bytes
@@ -404,7 +409,10 @@ def _open_bytes(source, max_bytes, argument, read) -> Iterator[Any]:
                 yield raw
             finally:
                 if isinstance(raw, mmap.mmap):
-                    raw.close()  # variables that still hold it need no memory then
+                    # Variables that still hold it need no memory then, but frames of an
+                    # error may use it.
+                    with suppress(BufferError):
+                        raw.close()
         return
     if isinstance(source, (bytes, bytearray, memoryview)):
         raw = bytes(source)
@@ -519,7 +527,8 @@ def _piece_of(file, name) -> Any:
             f"source: expected a file that reads bytes or text, got {shown(piece)} of "
             f"{shown(file)}"
         )
-    return piece
+    # Whoever hands out a bytearray may fill it again.
+    return bytes(piece) if isinstance(piece, bytearray) else piece
 
 
 def _may_go_on(file) -> bool:
@@ -577,7 +586,9 @@ def unpacked(raw: Any, name: str, max_bytes: int | None = None) -> Any:
 
 
 @contextmanager
-def damage_named(name: str, *more: type[Exception]) -> Iterator[None]:
+def damage_named(
+    name: str, *more: type[Exception], stream: _Stream | None = None
+) -> Iterator[None]:
     """Turn what libraries raise over damaged bytes into a ValueError with the name.
 
     Parameters
@@ -586,25 +597,43 @@ def damage_named(name: str, *more: type[Exception]) -> Iterator[None]:
         Name of the file.
     *more : type
         Further classes of errors that mean damage.
+    stream : _Stream, default=None
+        What the bytes are read from, whose own failure is told as it is.
     """
     try:
         yield
     except (ChangedError, EmptyError, LimitError):
         raise
-    except (*_DAMAGED, *more) as error:
-        raise _damaged(name, error) from None
     except ImportError as error:  # of a library that unpacks
         raise ImportError(f"{name}: {error}") from None
-    except OSError as error:
-        # An error of the operating system has a number, one of a library has none.
-        if error.errno is not None:
+    except (OSError, *_DAMAGED, *more) as error:
+        of_system = isinstance(error, OSError) and error.errno is not None
+        if of_system or (stream is not None and error is stream.failure):
             raise
-        raise _damaged(name, error) from None
+        problem = shortened(words_of(error), _LENGTH) or type(error).__name__
+        raise ValueError(f"{name} is damaged: {problem}") from None
 
 
-def _damaged(name, error):
-    problem = shortened(words_of(error), _LENGTH)
-    return ValueError(f"{name} is damaged: {problem or type(error).__name__}")
+def check_packing(members: Iterable[zipfile.ZipInfo]) -> None:
+    """Refuse members of an archive that Python unpacks without a limit.
+
+    Parameters
+    ----------
+    members : iterable of ZipInfo
+        Members.
+
+    Raises
+    ------
+    ValueError
+        If one is neither stored nor deflated. A piece of what others pack unpacks
+        as a whole, which may be a million times as much.
+    """
+    for info in members:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(
+                f"{shown(info.filename)} is packed by method {info.compress_type} of "
+                "zip archives; accepted are members that are stored or deflated"
+            )
 
 
 class _Inflater:
@@ -681,6 +710,7 @@ def _unzip(raw) -> Iterator[bytes]:
         members = [info for info in archive.infolist() if not info.is_dir()]
         if len(members) != 1:
             raise ValueError(f"expected one file in the archive, found {len(members)}")
+        check_packing(members)
         with archive.open(members[0]) as file:
             yield from _pieces_of(file, members[0].filename)
 

@@ -126,6 +126,8 @@ def _report_interrupt():
 
 def _problem(error):
     """Return what the user can put right; None for a mistake of skrank."""
+    if isinstance(error, Warning):  # by `python -W error`
+        return f"{type(error).__name__}: {_one_line(error)}"
     known = isinstance(error, _EXPECTED)
     # Code of the user's may recurse as well, and fail in any other way.
     if not known or isinstance(error, RecursionError):

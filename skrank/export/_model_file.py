@@ -24,6 +24,7 @@ from skrank._core._reading import (
     LimitError,
     Source,
     byte_limit,
+    check_packing,
     open_bytes,
     source_name,
 )
@@ -210,6 +211,7 @@ class _Members:
     """Members of a model file, whose sizes are counted while they are unpacked."""
 
     def __init__(self, archive, name, limit):
+        check_packing(archive.infolist())
         self._archive = archive
         self._names = set(archive.namelist())
         self._name = name

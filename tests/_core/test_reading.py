@@ -120,6 +120,59 @@ def test_an_archive_holds_one_file():
         read(zipped(TEXT, TEXT))
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_archives_that_python_unpacks_without_a_limit_are_refused(method):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as archive:
+        archive.writestr("text", TEXT)
+    with pytest.raises(ValueError, match=r"'text' is packed by method 1[24] of"):
+        read(content.getvalue())
+
+
+def test_memory_that_an_error_still_uses_hides_no_interrupt(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(TEXT)
+
+    def interrupt(view):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), open_text(path) as text:
+        interrupt(memoryview(text))
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_streams_may_fill_a_bytearray_again_and_again(packing):
+    class Refilling(io.BytesIO):
+        filled = bytearray()
+
+        def read(self, size=-1):
+            self.filled[:] = super().read(7)
+            return self.filled
+
+    content = PACKERS[packing](TEXT)
+    assert b"".join(open_pieces(Refilling(content))) == TEXT
+    assert read(Refilling(content)) == TEXT
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+@pytest.mark.parametrize(
+    "error", [TimeoutError("timed out"), RuntimeError("mine"), KeyError("mine")]
+)
+def test_a_stream_that_fails_is_not_damaged(packing, error):
+    class Failing(io.BytesIO):
+        n_calls = 0
+
+        def read(self, size=-1):
+            self.n_calls += 1
+            if self.n_calls > 2:
+                raise error
+            return super().read(20)
+
+    with pytest.raises(type(error)) as raised:
+        list(open_pieces(Failing(PACKERS[packing](TEXT))))
+    assert raised.value is error
+
+
 def test_zstandard(monkeypatch):
     frame = b"\x28\xb5\x2f\xfd" + b"\0" * 9
     monkeypatch.setitem(sys.modules, "zstandard", None)

@@ -79,6 +79,7 @@ def stop(error):
         (ValueError(), (2, "", "skrank: error: ValueError\n")),
         (ValueError("x" * 10**6), (2, "", "x…x")),
         (KeyError("k"), (1, "", "internal error: KeyError: 'k' (see --debug)")),
+        (UserWarning("mine"), (2, "", "error: UserWarning: mine")),
     ],
 )
 def test_errors_of_every_command(run, monkeypatch, tmp_path, command, error, expected):

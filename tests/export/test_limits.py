@@ -246,3 +246,12 @@ def test_threads_that_save_to_one_path(data, tmp_path):
         thread.join()
     assert failures == []
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_that_python_unpacks_without_a_limit_are_refused(method):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as file:
+        file.writestr("model.json", json.dumps(model_with(1.0)))
+    with pytest.raises(ValueError, match="accepted are members that are stored or"):
+        load_model(content.getvalue())
