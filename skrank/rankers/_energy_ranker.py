@@ -92,7 +92,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         Objective after each iteration. Of stochastic solvers it is the mean over the
         batches of each epoch, each taken before its own step, with the noise that
         training adds; of solvers that smooth the loss it is the smoothed objective, as
-        for ``RankSVM(hinge="linear")``.
+        for ``RankSVM(hinge="linear")``, which may rise while the width of the parabolas
+        falls. So it may where the loss itself changes on the way: with the working set
+        of `PermuRank`, and with the weights of pairs of `RobustSparseRanker`.
     validation_curve_ : ndarray
         Validation measure that decides after each iteration, if there were validation
         queries.
