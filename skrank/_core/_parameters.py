@@ -650,7 +650,7 @@ class _CompletedDocstring:
     """
 
     def __init__(self, doc):
-        self.doc = doc
+        self.own = self.doc = doc
         self.complete = False
 
     def __get__(self, instance, cls):
@@ -659,9 +659,12 @@ class _CompletedDocstring:
             self.complete = True
             names = list(inspect.signature(owner.__init__).parameters)
             for base in owner.__mro__[1:]:
-                if "__dataclass_fields__" in vars(base) and base.__doc__:
+                # What a base inherits itself may be another base's to say.
+                own = vars(base).get("__doc__")
+                own = getattr(own, "own", own)
+                if "__dataclass_fields__" in vars(base) and own:
                     changed = _new_defaults(owner, base)
-                    self.doc = _merged_doc(self.doc, base.__doc__, names, changed)
+                    self.doc = _merged_doc(self.doc, own, names, changed)
         return self.doc
 
 

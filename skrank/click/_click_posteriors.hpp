@@ -145,12 +145,13 @@ inline void posterior_moments(const Posteriors &all, const Rules &rules, double 
 inline double from_flat(double t) { return t * t * t * (10.0 - t * (15.0 - 6.0 * t)); }
 inline double flat_slope(double t) { return 30.0 * t * t * (1.0 - t) * (1.0 - t); }
 inline double to_flat(double r) {
+    if (r <= 0.0 || r >= 1.0) return r;
     double low = 0.0, high = 1.0;
-    for (int step = 0; step < 60 && low < r && r < 1.0; step++) {
+    for (int step = 0; step < 80 && high - low > 1e-15 * high; step++) {
         const double middle = 0.5 * (low + high);
         (from_flat(middle) < r ? low : high) = middle;
     }
-    return r >= 1.0 ? 1.0 : low;
+    return 0.5 * (low + high);
 }
 
 // Densities at `n_points` places from `low` to `high`, both ends included: of the relevance,

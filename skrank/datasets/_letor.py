@@ -425,7 +425,7 @@ def _check_labels(y: npt.ArrayLike, n_rows: int) -> np.ndarray:
 
 def _check_query_ids(groups: npt.ArrayLike, n_rows: int) -> list[bytes]:
     groups = check_groups(groups, n_rows)
-    if groups.dtype.kind not in "iuUO":
+    if groups.dtype.kind not in "iuUOT":
         raise TypeError(
             "groups must hold integers or strings to be written as text, got dtype "
             f"{groups.dtype}"

@@ -1,12 +1,13 @@
 """What all interleavings have in common: lists to show, and credits of rankings."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skrank._core._messages import shown
@@ -222,7 +223,7 @@ class BaseInterleaving(Parameters, BaseEstimator):
             tau=self._softness(),
             n_threads=n_threads,
         )
-        return Lists(drawn, ptr, team, rankings, method=clone(self))
+        return Lists(drawn, ptr, team, rankings, method=copy(self))
 
     def _credits(
         self, lists: Lists, clicked: np.ndarray, n_threads: int = 1

@@ -126,6 +126,46 @@ def test_own_parameters_come_first_and_inherited_ones_are_documented():
     assert "Strength of the penalty." in Member.__doc__
 
 
+def test_the_nearest_class_says_what_a_parameter_is():
+    """Also where another base has inherited what a farther one says of it."""
+
+    class Root(Parameters):
+        """A root.
+
+        Parameters
+        ----------
+        size : int, default=1
+            Any size.
+        """
+
+        size: PositiveInt = 1
+
+    class Beside(Root):
+        """Says nothing of the size."""
+
+        other: PositiveInt = 1
+
+    class Near(Root):
+        """A class near by.
+
+        Parameters
+        ----------
+        size : int, default=1
+            A size below ten.
+        """
+
+        near: PositiveInt = 1
+
+    class Both(Beside, Near):
+        """Has both bases."""
+
+        more: PositiveInt = 1
+
+    assert "Any size." in Beside.__doc__
+    assert "A size below ten." in Both.__doc__
+    assert "Any size." not in Both.__doc__
+
+
 def test_a_parameter_with_a_new_default_is_an_own_one():
     class Seeded(Family):
         random_state = 0

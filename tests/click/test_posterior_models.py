@@ -338,6 +338,39 @@ def test_posteriors_of_priors_that_are_no_whole_numbers(a, b):
     assert weight.tolist() == pytest.approx([1.0 - expected], abs=2e-7)
 
 
+@pytest.mark.parametrize(
+    ("prior", "first", "second"),
+    [
+        ((1, 1), (5000, 3000), (1000, 620)),
+        ((1, 1), (100_000, 50_000), (100_000, 50_100)),
+        ((1, 1), (10_000, 1000), (10_000, 2000)),
+        ((1, 9), (1550, 162), (10, 1)),
+        ((1, 50), (4763, 136), (776, 14)),
+        ((1, 50), (92, 3), (1295, 35)),
+        ((1.3, 1e6), (10, 1), (10, 2)),
+        ((34, 614_918), (1, 1), (1, 0)),
+        ((1e6, 1e9), (1, 1), (1, 0)),
+    ],
+)
+def test_preferences_between_narrow_and_wide_posteriors(prior, first, second):
+    """Lists of one document, which all users look at: beta distributions."""
+    shown = [("x", *first), ("y", *second)]
+    lists = [[name] for name, n, _ in shown for _ in range(n)]
+    clicks = [[int(i < k)] for _, n, k in shown for i in range(n)]
+    sessions = Sessions.from_lists(["q"] * len(lists), lists, clicks)
+    model = BayesianBrowsingModel(prior_clicks=prior[0], prior_skips=prior[1])
+    model.fit(sessions)
+    x, y = (stats.beta(prior[0] + k, prior[1] + n - k) for _, n, k in shown)
+    expected = integrate.quad(
+        lambda share: y.cdf(x.ppf(share)), 0, 1, epsabs=1e-9, limit=500
+    )[0]
+    assert model.preference("q", "x", "y") == pytest.approx(expected, abs=5e-7)
+    assert model.preference("q", "y", "x") == pytest.approx(1 - expected, abs=5e-7)
+    assert model.preference("q", "new", "other") == pytest.approx(0.5, abs=1e-9)
+    (preferred,) = to_preferences(model, sessions).preferred
+    assert preferred == ("x" if expected > 0.5 else "y")
+
+
 def test_densities_have_the_moments(rng):
     model = BayesianBrowsingModel().fit(random_sessions(rng, n=80))
     table = model.relevance_table()

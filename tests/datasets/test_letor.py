@@ -46,6 +46,14 @@ def test_the_parts_of_a_text():
     ]
 
 
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="needs NumPy 2")
+def test_query_ids_of_numpys_strings_are_written(tmp_path):
+    path = tmp_path / "letor.txt"
+    groups = np.array(["a", "b"], dtype=np.dtypes.StringDType())
+    dump_letor(np.ones((2, 1)), [1, 0], groups, path)
+    assert load_letor(path).groups.tolist() == ["a", "b"]
+
+
 def test_no_comments_no_docids():
     data = load_letor(b"1 qid:1 1:1\n")
     assert data.comments is None
