@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
+from skrank._core._finite import quiet
 from skrank._core._parameters import invalid_parameter
 from skrank._core._queries import rows_of_queries
 from skrank.losses._base import PreparedLoss, finite_evaluation, weighted
@@ -201,6 +202,7 @@ class _PreparedExplicitPairs(PreparedLoss):
             yield rows, better, worse, weight
 
     @available_if(lambda self: hasattr(self.loss, "margin_loss"))
+    @quiet()
     def agreement(self, raw, ranks) -> tuple[float, float, float]:
         """Sum the absolute slopes of pairs; see `PreparedAgreement.agreement`."""
         _, slopes = self._by_margin(raw)
@@ -210,6 +212,7 @@ class _PreparedExplicitPairs(PreparedLoss):
         return float(right), float(wrong), float(steep.sum())
 
     @available_if(lambda self: hasattr(self.loss, "margin_curvature"))
+    @quiet()
     def along(self, raw, ranks) -> tuple[float, float, float]:
         """Evaluate the loss on a line; see `PreparedPush.along`."""
         values, slopes = self._by_margin(raw)

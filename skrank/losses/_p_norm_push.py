@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from skrank._core import _segments
+from skrank._core._finite import quiet
 from skrank._core._parameters import Interval
 from skrank.losses._base import BaseLoss, PreparedLoss
 from skrank.losses._exponential import PreparedPush
@@ -187,6 +188,7 @@ class _PushOverPairs(PreparedLoss):
         hessian += np.bincount(self.better, of_better, self.n_documents)
         return values, gradient, hessian
 
+    @quiet()
     def along(self, raw, ranks) -> tuple[float, float, float]:
         """Evaluate the loss on a line; see `PreparedPush.along`."""
         values, _, slopes, terms, shares = self._evaluate(raw)

@@ -441,3 +441,17 @@ def test_a_carriage_return_alone_ends_no_line(load, line, tmp_path):
         )
         with pytest.raises(ValueError, match=message):
             load(source)
+
+
+def test_the_first_line_names_the_system():
+    run = load_run(b"q Q0 a 1 2 first\nq Q0 b 2 1 second\n")
+    assert run.tag == "first"
+
+
+def test_ids_that_are_no_text_come_back_as_they_are(tmp_path):
+    text = b"q\xff Q0 d\xfe 1 2 tag\nq\xff Q0 d\xfd 2 1 tag\n"
+    run = load_run(text)
+    assert [d.encode(errors="surrogateescape") for d in run.docids] == [
+        b"d\xfe",
+        b"d\xfd",
+    ]

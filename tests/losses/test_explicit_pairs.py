@@ -438,3 +438,22 @@ def test_some_queries_hold_their_pairs_in_any_order(loss, rng):
         found, slopes = part.value_gradient(scores[rows])
         np.testing.assert_allclose(found, values[queries], rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(slopes, gradient[rows], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("far", [-720.0, -1e8])
+def test_a_given_pair_without_a_weight_counts_nothing_even_if_it_overflows(far):
+    pairs, weight = [[0, 1], [1, 2]], [0.0, 1.0]
+    prepared = ExplicitPairsLoss(ExponentialLoss(), pairs, weight).prepare(
+        [2, 1, 0], [0, 3]
+    )
+    near, away = np.array([0.1, 0.5, 0.0]), np.array([far, 0.5, 0.0])
+    results = [
+        (
+            *prepared.gradient_hessian(raw),
+            *prepared.agreement(raw, np.array([0.0, 1.0, 0.5])),
+            *prepared.along(raw, np.array([0.0, 1.0, 0.5])),
+        )
+        for raw in (near, away)
+    ]
+    for expected, found in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -139,3 +139,14 @@ def test_normalised_slopes_keep_their_digits_where_they_are_tiny(measure):
             np.testing.assert_allclose(
                 np.log(2.0) * part, expected, rtol=2 * sigma + 1e-14
             )
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "rprec"])
+def test_the_weight_of_a_query_is_a_factor_of_the_normalised_loss(measure):
+    y, scores, ptr = [0, 1, 2], [0.3, 0.1, 0.2], [0, 3]
+    loss = LambdaLoss(measure, normalize=True)
+    plain = loss.value_gradient(y, scores, ptr)
+    for weight in (1.0, 7.0):
+        found = loss.value_gradient(y, scores, ptr, [weight] * 3)
+        for part, expected in zip(found, plain, strict=True):
+            np.testing.assert_allclose(part, weight * expected, rtol=1e-12)

@@ -93,6 +93,21 @@ def test_descending_scores_are_not_always_best():
     assert second < first
 
 
+def test_the_best_order_knows_how_many_documents_are_below():
+    """Under rising weights it depends on the strength of all of them together."""
+    rng = np.random.default_rng(0)
+    weights = (0.0, 0.2, 1.0, 3.0)
+    y = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    for _ in range(50):
+        raw = rng.normal(size=7)
+        loss = ListMLELoss(position_weights=[*weights, 3.0, 3.0, 3.0])
+        values, _ = loss.value_gradient(y, raw, [0, 7])
+        expected = min(costs(y, raw, np.array([*weights, 3.0, 3.0, 3.0])))
+        assert values[0] == pytest.approx(expected, rel=1e-12)
+        shifted, _ = loss.value_gradient(y, raw + 2.0**20, [0, 7])
+        assert shifted[0] == pytest.approx(expected, rel=1e-8)
+
+
 def test_many_ties_under_rising_weights_are_refused():
     y = np.append(np.ones(11), 0.0)
     with pytest.raises(ValueError, match="at most 10 documents of equal grade"):
