@@ -230,6 +230,33 @@ inline Index bucket_of(double t) {
 // Pairs of blocks whose places are held at a time, but for a share of all of them.
 constexpr Index FEW_PAIRS = 1 << 21, MOST_SLICES = 16;
 
+// A product of positive factors, mantissa * 2^exponent: one that became 0 would not come back
+// when factors are taken out again.
+class LongProduct {
+    double mantissa = 1.0;
+    int64_t exponent = 0;
+
+    void take(double number) {
+        int shift;
+        mantissa = std::frexp(number, &shift);
+        exponent += shift;
+    }
+
+  public:
+    void multiply(double factor) { take(mantissa * factor); }
+    void multiply(const LongProduct &other) {
+        take(mantissa * other.mantissa);
+        exponent += other.exponent;
+    }
+    void divide(const LongProduct &other) {
+        take(mantissa / other.mantissa);
+        exponent -= other.exponent;
+    }
+    double value() const {
+        return exponent < -1100 ? 0.0 : std::ldexp(mantissa, int(exponent));
+    }
+};
+
 // One query on the way from t = -infinity to infinity. Documents of equal a and x never
 // part; each set of them is one block. A block counts the documents above it, and those
 // of them that are relevant (or the chance to get past them), one event at a time. So the
@@ -239,10 +266,11 @@ class LineSweep {
         double a, x;
         Index first, size;
         double gain;      // sum over the block
-        double pass;      // product of the factors 1 - gain that are not 0
+        LongProduct pass;      // product of the factors 1 - gain that are not 0
         Index stops;      // number of those that are 0
         Index above;      // documents above
-        double gain_above, pass_above;
+        double gain_above;
+        LongProduct pass_above;
         Index stops_above;
         double value;
     };
@@ -266,8 +294,8 @@ class LineSweep {
                            double(b.size) +
                        precision_sum(&gains[b.first], &equal[0], b.size, d, n);
             default:
-                if (b.stops_above > 0 || b.pass_above <= 0.0) return 0.0;
-                return b.pass_above *
+                if (b.stops_above > 0) return 0.0;
+                return b.pass_above.value() *
                        cascade(&gains[b.first], &equal[0], b.size, d, n);
         }
     }
@@ -284,23 +312,24 @@ class LineSweep {
         gains.resize(m);
         equal.assign(m, 0.0);
         blocks.clear();
-        double total = 0.0, past = 1.0;
+        double total = 0.0;
+        LongProduct past;
         Index stopped = 0;
         for (Index r = 0; r < m;) {
             const Index i = rows[r];
-            Block b{a[i], x[i], r, 0, 0.0, 1.0, 0, r, total, past, stopped, 0.0};
+            Block b{a[i], x[i], r, 0, 0.0, LongProduct(), 0, r, total, past, stopped, 0.0};
             do {
                 gains[r] = gain[rows[r]];
                 b.gain += gains[r];
                 if (gains[r] == 1.0)
                     b.stops++;
                 else
-                    b.pass *= 1.0 - gains[r];
+                    b.pass.multiply(1.0 - gains[r]);
                 r++;
                 b.size++;
             } while (r < m && a[rows[r]] == b.a && x[rows[r]] == b.x);
             total += b.gain;
-            past *= b.pass;
+            past.multiply(b.pass);
             stopped += b.stops;
             b.value = value_of(measure, b);
             blocks.push_back(b);
@@ -314,8 +343,8 @@ class LineSweep {
         u.gain_above += s.gain;
         s.gain_above -= u.gain;
         if (measure.kind >= RECIPROCAL_RANK) {
-            u.pass_above *= s.pass;
-            s.pass_above /= u.pass;
+            u.pass_above.multiply(s.pass);
+            s.pass_above.divide(u.pass);
             u.stops_above += s.stops;
             s.stops_above -= u.stops;
         }

@@ -202,7 +202,9 @@ inline double threshold_precision_sum(const double* relevant, const double* scor
         const Index j = block_end(score, i, m);
         const double r = sum(relevant, i, j);
         hits += r;
-        total += r * hits / double(j);
+        // Of a block beyond the cut-off, as many as are expected before it.
+        const double within = j <= k ? 1.0 : double(k - i) / double(j - i);
+        total += r * within * hits / double(j);
         i = j;
     }
     return total;

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skrank.metrics import (
+    AP,
     NDCG,
     BaseMeasure,
     KendallTau,
@@ -678,3 +679,18 @@ def test_numbers_of_all_types_are_compared(measure):
         assert measure.is_better(low, high) != measure.greater_is_better
     assert measure.is_better(small, np.float64("nan"))
     assert not measure.is_better(np.float16("nan"), large)
+
+
+@pytest.mark.parametrize("denominator", ["relevant", "reachable"])
+def test_a_threshold_takes_of_a_block_at_the_cut_off_what_is_before_it(denominator):
+    """As many relevant documents as are expected before rank k, at the block's end."""
+    y, scores = np.array([0.0, 1, 1, 1, 1]), np.array([9.0, 1, 1, 1, 1])
+    measure = AP(k=2, ties="threshold", denominator=denominator)
+    best = {"relevant": 4, "reachable": 2}[denominator]
+    assert measure.per_query(y, scores, [0, 5]).tolist() == [pytest.approx(0.8 / best)]
+    whole = AP(k=5, ties="threshold", denominator=denominator)
+    assert whole.per_query(y, scores, [0, 5]).tolist() == [pytest.approx(0.8)]
+    tied = AP(k=1, ties="threshold", denominator=denominator)
+    best = {"relevant": 3, "reachable": 1}[denominator]
+    found = tied.per_query(np.ones(3), np.zeros(3), [0, 3])
+    assert found.tolist() == [pytest.approx(1.0 / best)]

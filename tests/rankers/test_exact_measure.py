@@ -23,7 +23,7 @@ def problem(seed, sizes=(1, 2, 5, 9, 17, 30), n_values=4):
     """Rows, scores and a direction with many equal values."""
     rng = np.random.default_rng(seed)
     n = sum(sizes)
-    y = rng.integers(0, 4, n).astype(float)
+    y = rng.integers(0, 5, n).astype(float)
     y[:1] = 0.0
     ptr = np.append(0, np.cumsum(sizes)).astype(np.intp)
     y[ptr[1] : ptr[2]] = 2.0  # equal grades
@@ -148,3 +148,19 @@ def test_extreme_scores():
         mean, step = exact.best_on_line(size * scores, size * direction)
         assert_allclose([mean, step], expected, rtol=1e-9)
         assert exact.mean(size * scores) == exact.mean(scores)
+
+
+def test_nobody_is_lost_below_a_thousand_documents():
+    """So few users get past them all that a double has no number for their share."""
+    n = 1500
+    y = np.append([0.0, 0.0], np.full(n, 3.0))
+    direction = -np.arange(n + 2.0)
+    ptr, weight = np.array([0, n + 2]), np.ones(n + 2)
+    rows = GroupedRows(direction[:, None], y, ptr, sample_weight=weight)
+    measure = get_measure("err")
+    exact = ExactMeasure(measure, rows, 1)
+    scores = np.zeros(n + 2)
+    mean, step = exact.best_on_line(scores, direction)
+    ends = [expected_mean(measure, rows, t * direction) for t in (-1.0, 1.0)]
+    assert mean == pytest.approx(max(ends), rel=1e-12)
+    assert expected_mean(measure, rows, step * direction) == pytest.approx(mean)
