@@ -134,7 +134,8 @@ class AP(CutOffMixin, BinaryMeasure):
         documents that the first ``k`` ranks can hold.
     ties : str, default="average"
         Treatment of documents of equal score, as in `DCG`; or "threshold", where they
-        enter the list together, as in scikit-learn.
+        enter the list together, as in scikit-learn. Of those that reach beyond rank
+        ``k``, the number that is expected before it counts.
 
     Notes
     -----
