@@ -7,7 +7,6 @@ at instead, which are few, and only where one is not finite is the cause searche
 
 import re
 from collections.abc import Set
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -40,8 +39,8 @@ class NotFiniteError(ValueError):
     """
 
 
-def quiet() -> AbstractContextManager:
-    """Return a context without NumPy's warnings of overflow, for checked results."""
+def quiet() -> np.errstate:
+    """Return a context, or decorator, without NumPy's warnings of overflow."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
