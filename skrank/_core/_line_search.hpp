@@ -265,10 +265,10 @@ class LineSweep {
     struct Block {
         double a, x;
         Index first, size;
-        double gain;      // sum over the block
-        LongProduct pass;      // product of the factors 1 - gain that are not 0
-        Index stops;      // number of those that are 0
-        Index above;      // documents above
+        double gain;       // sum over the block
+        LongProduct pass;  // product of the factors 1 - gain that are not 0
+        Index stops;       // number of those that are 0
+        Index above;       // documents above
         double gain_above;
         LongProduct pass_above;
         Index stops_above;

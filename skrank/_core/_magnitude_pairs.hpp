@@ -84,7 +84,7 @@ static double mean_in_pairs(const double *d, const int *lower, const double *wei
     int count = 0, reached = m;  // worse documents of a pair begin there
     for (int i = 0; i < m; i++) {
         const bool preferred = lower[i] < m && (!weight || weight[i] > 0.0);
-        if (preferred) reached = std::min(reached, lower[i]);
+        if (preferred && reached == m) reached = lower[i];
         if (!preferred && i < reached) continue;
         sum += d[i] / m;
         count++;

@@ -117,9 +117,8 @@ def mean_over_orders(
     member, sizes, _ = _sets(b)
     share = weights[::-1] / [comb(b, size) for size in range(1, b + 1)]
     share = share[sizes[1:] - 1]
-    tops, factors = (
-        array[1:] for array in _strengths(scores, rest)
-    )  # of some documents
+    # Not of the empty set.
+    tops, factors = (array[1:] for array in _strengths(scores, rest))
     above = tops[:, None] - scores
     value = share @ (above.mean(axis=1) + np.log(factors))
     exponentials = np.exp(np.where(member[1:], -above, -np.inf))
