@@ -183,3 +183,13 @@ def test_document_ids_that_are_lists():
 def test_document_ids_in_two_dimensions(tmp_path):
     with pytest.raises(ValueError, match=r"docids must be .* one document id per row"):
         dump_run([1, 1], [["a", "b"], ["c", "d"]], [1, 2], tmp_path / "run")
+
+
+def test_what_is_repeated_counts_as_often_as_it_is_repeated():
+    # Long enough that these are not few bytes, whatever they would take as objects.
+    array = id_array(["x" * 50, "y" * 50], np.array([15_000, 15_000]))
+    assert array.dtype == "U50"
+    assert (array[0], array[-1], len(array)) == ("x" * 50, "y" * 50, 30_000)
+    # The long one is there once among thousands of short ones.
+    assert id_array(["x" * 100, "y"], np.array([1, 15_000])).dtype == object
+    assert id_array(["x" * 100, "y"], np.array([15_000, 1])).dtype == "U100"

@@ -91,6 +91,12 @@ def test_short_decimals_are_correctly_rounded(rng):
         "0." + "0" * 400 + "1",
         "3.14159265358979323846264338327950288",
         "7.2057594037927933e16",
+        "1e-18446744073709551616",  # beyond 64 bits, which must not wrap around to 0
+        "1" + "0" * 300 + "e-18446744073709551316",
+        "99999999.99999999",
+        "999.9999999999999999",
+        "9998.1999999999999999",
+        "9007199.254740993",
     ],
 )
 def test_hard_decimals_are_correctly_rounded(text):
@@ -229,6 +235,18 @@ def test_first_of_several_faults_is_reported(rng):
         assert caught.value.offset == text.index(b"oops")
 
 
+def test_lines_of_very_different_lengths():
+    # Many chunks would begin within one line, which is longer than all others together.
+    features = b" ".join(b"%d:1" % j for j in range(1, 400_000))
+    text = b"1 qid:3 1:1\n" * 100_000 + b"2 qid:3 " + features + b"\n0 qid:4 2:5\n"
+    for n_threads in (1, 2):
+        parsed = parse_letor(text, np.float32, True, None, n_threads)
+        assert np.bincount(parsed.y.astype(int)).tolist() == [1, 100_000, 1]
+        assert parsed.qid[-2:].tolist() == [3, 4]
+        assert np.diff(parsed.indptr).tolist() == [1] * 100_000 + [399_999, 1]
+        assert (parsed.indices[-1], parsed.data[-1]) == (1, 5.0)
+
+
 @pytest.mark.parametrize("length", range(1, 40))
 def test_no_text_is_read_beyond_its_end(length):
     # Every way to cut a line either parses or is a fault, in a buffer of exact size.
@@ -325,6 +343,39 @@ def test_an_index_with_many_zeros_before_it():
         parsed = parse_letor(text, np.float64, sparse, None, 1)
         assert parsed.max_index == 3
     assert parsed.indices.tolist() == [2]
+
+
+@pytest.mark.parametrize("index", [2**31, 2**32 + 1, 2**63 + 1, 2**64 + 1])
+def test_an_index_that_would_wrap_around(index):
+    text = f"1 qid:7 {index}:0.5\n".encode()
+    with pytest.raises(ParseError) as caught:
+        parse_letor(text, np.float64, False, 5, 1)
+    assert caught.value.reason == "index_too_large"
+
+
+def test_lines_of_carriage_returns_are_blank():
+    text = b"1 qid:7 1:2\n\r\r\n \r\r\r\n0 qid:7 1:3\r\r\n"
+    for sparse in (False, True):
+        parsed = parse_letor(text, np.float64, sparse, None, 1)
+        assert parsed.y.tolist() == [1.0, 0.0]
+    assert parsed.data.tolist() == [2.0, 3.0]
+
+
+def test_zeros_in_the_text_are_not_stored():
+    text = b"1 qid:7 1:0 2:-0.0 3:2 4:0e5\n0 qid:7 4:1e-400\n1 qid:7 2:1 3:0\n"
+    parsed = parse_letor(text, np.float64, True, None, 1)
+    assert parsed.indptr.tolist() == [0, 1, 1, 2]
+    assert parsed.indices.tolist() == [2, 1]
+    assert parsed.data.tolist() == [2.0, 1.0]
+
+
+def test_single_precision_that_rounding_twice_would_miss():
+    # Read as a double first, the shortest text of this number becomes its neighbour.
+    value = np.array([[363742205]], dtype=np.uint32).view(np.float32)
+    assert np.float32(float(str(value[0, 0]))) != value
+    text = format_dense(value, np.zeros(1), [b"q"], [b""], False)
+    X = parse_letor(text, np.float32, False, None, 1).X
+    assert np.array_equal(X, value)
 
 
 def test_rows_and_columns_are_named_before_memory_is_taken():

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from itertools import accumulate, pairwise
 
 import pytest
 
@@ -302,6 +303,65 @@ def test_the_mark_at_the_beginning_is_no_text(tmp_path):
     assert read(tmp_path / "text") == read(gzip.compress(marked)) == TEXT
 
 
+class Trickling:
+    """A stream that gives so many bytes at a time, whatever it is asked for."""
+
+    def __init__(self, content, *sizes):
+        self._file, self._sizes = io.BytesIO(content), list(sizes)
+
+    def read(self, size):
+        return self._file.read(self._sizes.pop(0) if self._sizes else 4096)
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 9, (2, 1), (3,), (3, 1), (4,), (5, 1)])
+@pytest.mark.parametrize("packing", ["plain", *STREAMS])
+def test_the_first_bytes_may_come_one_by_one(packing, sizes):
+    for text in (TEXT, b"\xef\xbb\xbf" + TEXT):
+        stream = Trickling(PACKERS[packing](text), *sizes)
+        assert b"".join(open_pieces(stream)) == TEXT
+    for text in (b"a", b"ab", b"abc", b"\xef\xbb\xbfabc"):
+        stream = Trickling(PACKERS[packing](text), *sizes)
+        assert b"".join(open_pieces(stream)) == text.lstrip(b"\xef\xbb\xbf")
+
+
+@pytest.mark.parametrize("packing", STREAMS)
+@pytest.mark.parametrize("sizes", [(1, 1, 2), (1, 2, 5), (2, 1, 3), (2, 9), (3, 3)])
+def test_the_mark_may_come_in_parts_that_are_packed_alone(packing, sizes):
+    for text in (b"0 qid:1 1:1", b"\xef\xbb\xbf0 qid:1 1:1"):
+        ends = [0, *accumulate(sizes), len(text)]
+        content = b"".join(PACKERS[packing](text[a:b]) for a, b in pairwise(ends))
+        assert b"".join(open_pieces(content)) == b"0 qid:1 1:1"
+
+
+def test_what_may_have_no_end_has_a_limit(monkeypatch):
+    monkeypatch.setattr(_reading, "ENDLESS", len(TEXT))
+    for content in (TEXT, TEXT + b"x"):
+        assert b"".join(open_pieces(Trickling(content), endless=True)) == content
+        assert b"".join(open_pieces(Trickling(content), 10**6)) == content
+    assert b"".join(open_pieces(Trickling(TEXT))) == TEXT
+    with pytest.raises(LimitError, match=rf"<text> holds more than {len(TEXT)} bytes"):
+        list(open_pieces(Trickling(TEXT + b"x")))
+
+
+def test_the_limit_of_a_packed_stream_grows_with_what_was_read(monkeypatch, tmp_path):
+    monkeypatch.setattr(_reading, "_SMALL", 10)
+    monkeypatch.setattr(_reading, "_RATIO", 3)
+    noise, path = os.urandom(2**14), tmp_path / "text"
+    for text in (noise, noise + bytes(2**14), noise + bytes(2**16)):
+        packed = gzip.compress(text)
+        path.write_bytes(packed)
+        for source in (path, Trickling(packed)):
+            if len(text) <= 3 * len(packed):
+                assert b"".join(open_pieces(source)) == text
+                continue
+            with pytest.raises(LimitError, match=f"more than {3 * len(packed)} bytes"):
+                list(open_pieces(source))
+    # Of a file, the size is known before the rest of it is read.
+    monkeypatch.setattr(_reading, "_PIECE", 1000)
+    path.write_bytes(gzip.compress(bytes(2**14) + noise))
+    assert b"".join(open_pieces(path)) == bytes(2**14) + noise
+
+
 # Files that others change
 
 
@@ -366,6 +426,17 @@ def test_a_file_that_is_shortened_while_it_is_read(read, pack, changed):
     path = changed(lambda path: os.truncate(path, 5000), pack(os.urandom(2**15)))
     with pytest.raises(ChangedError, match=r"/text changed while it was read$"):
         read(path)
+
+
+@pytest.mark.parametrize("read", [read, joined])
+def test_a_shortened_file_may_have_its_old_time(read, changed):
+    def shorten(path):
+        status = path.stat()
+        os.truncate(path, 5000)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    with pytest.raises(ChangedError, match=r"/text changed while it was read$"):
+        read(changed(shorten, os.urandom(2**14)))
 
 
 @pytest.mark.parametrize("read", [read, joined])

@@ -275,3 +275,41 @@ def test_a_score_far_from_others_takes_no_digits_of_the_mean_over_orders():
     for far in (1e8, 1e12, 1e17, 1e200):
         _, gradient = loss.value_gradient(y, [far, *scores[1:]], [0, 5])
         np.testing.assert_allclose(gradient, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        ListMLELoss(ties="average"),
+        ListMLELoss(position_weights=[1.0, 1.0, 1.0, 2.0, 3.0, 1.0]),
+    ],
+    ids=str,
+)
+def test_scores_far_above_take_no_digits_of_the_others(loss):
+    y = [2, 1, 3, 1, 1, 0]
+    found = [
+        loss.value_gradient(y, [far, 0.0, far, 0.125, 0.25, 0.125], [0, 6])
+        for far in (1e3, 1e15)  # which still has eighths
+    ]
+    for near, far in zip(*found):
+        assert_allclose(far, near, rtol=1e-13)
+
+
+@pytest.mark.parametrize("spread", [1e-3, 10.0, 250.0, 900.0])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("weights", [None, "log2"])
+def test_the_likelihood_of_long_orders(spread, descending, weights, rng):
+    m = 3000
+    scores = rng.uniform(0.0, spread, size=m)
+    if descending:
+        scores = np.sort(scores)[::-1]
+    y = np.arange(m)[::-1]
+    loss = ListMLELoss(position_weights=weights)
+    value, gradient = loss.value_gradient(y, scores, [0, m])
+    w = table(weights, m, None)
+    log_tails = np.logaddexp.accumulate(scores[::-1])[::-1]
+    assert_allclose(value, w @ (log_tails - scores), rtol=1e-12)
+    # Document i is left at the stages up to its own, each time with its share.
+    log_shares = np.logaddexp.accumulate(np.log(w) - log_tails)
+    expected = np.exp(scores + log_shares) - w
+    assert_allclose(gradient, expected, rtol=1e-9, atol=1e-12)

@@ -134,6 +134,15 @@ def test_gains_that_cannot_be_summed_are_named(function, k):
     assert np.isfinite(function(highest, SCORES, groups=GROUPS, k=k))
 
 
+@pytest.mark.parametrize("grade", [0.25, 1.5, 30.0, *np.arange(60.0, 71.0), 900.0])
+def test_gains_of_large_grades_are_those_of_the_formula(grade):
+    # Up to some grade they are whole numbers of 64 bits, with a place for the sign.
+    expected = np.expm1(grade * np.log(2.0)) if grade < 1.0 else 2.0**grade - 1.0
+    for k in (1, None):
+        found = dcg_score([grade, 0], [1, 0], groups=[1, 1], k=k)
+        assert found == pytest.approx(expected, rel=1e-15)
+
+
 def test_errors_that_cannot_be_squared_are_named():
     with pytest.raises(ValueError, match=r"mse needs scores within 1e\+145 of the gra"):
         query_mean_squared_error(Y, SCORES * 1e200, groups=GROUPS)

@@ -164,3 +164,33 @@ def test_nobody_is_lost_below_a_thousand_documents():
     ends = [expected_mean(measure, rows, t * direction) for t in (-1.0, 1.0)]
     assert mean == pytest.approx(max(ends), rel=1e-12)
     assert expected_mean(measure, rows, step * direction) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_of_equal_values_the_widest_part_of_the_line_is_taken(side, seed):
+    # Each query ranks a relevant document first up to a step above 1, and another one
+    # beyond a step below 9; sums of these changes differ by their rounding only.
+    rng = np.random.default_rng(seed)
+    n = 40
+    change = rng.uniform(0.0, 3.0, size=(2, n)) + [[1.0], [0.0]]
+    scores = np.column_stack([change[0], change[1] - 9.0, np.zeros(n)]).ravel()
+    direction = side * np.tile([-1.0, 1.0, 0.0], n)
+    y, ptr = np.tile([1.0, 1.0, 0.0], n), 3 * np.arange(n + 1)
+    weight = np.repeat(rng.uniform(0.1, 1.0, size=n), 3)
+    rows = GroupedRows(direction[:, None], y, ptr, sample_weight=weight)
+    mean, step = ExactMeasure(get_measure("p@1"), rows, 1).best_on_line(
+        scores, direction
+    )
+    assert mean == pytest.approx(1.0, abs=1e-12)
+    assert side * step < change[0].min()
+
+
+def test_the_grid_forgets_a_tie_that_has_passed():
+    # At one step the first document reaches the second, and is sorted before it.
+    scores = np.append([0.0, 0.5], -np.arange(1.0, 59.0))
+    direction = np.append(1.0, np.zeros(59))
+    rows = GroupedRows(direction[:, None], direction, np.array([0, 60]))
+    exact = ExactMeasure(get_measure("mrr"), rows, 1)
+    found = exact.on_grid(scores, direction, exact.order(scores), STEPS[STEPS >= 0.0])
+    assert found.tolist() == [0.5, 0.5, 0.5, 0.75, 1.0, 1.0]

@@ -57,6 +57,8 @@ def test_without_clicks_there_is_nothing_to_normalise():
         ({"propensities": [0.5]}, r"propensities must hold one number for each of the"),
         ({"propensities": [0.5, 0]}, "propensities must hold numbers from 1e-100 to"),
         ({"propensities": [0.5, np.nan]}, "row 1 has nan"),
+        ({"propensities": [1e101, 1e100]}, r"1e-100 to 1e\+100; row 0 has 1e\+101"),
+        ({"propensities": [1e-100, 1e-101]}, "row 1 has 1e-101"),
         ({"clip": 0.0}, r"clip must be a number in \(0, 1\] or None, got 0.0"),
         ({"self_normalize": "no"}, "self_normalize must be"),
     ],
