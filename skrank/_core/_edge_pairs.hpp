@@ -60,7 +60,7 @@ static void logistic_sums(const double *e, const double *inverse, const int *low
                           const double *weight, int m, int chunk, const double *s,
                           double *value, double *slope, Scratch &scratch) {
     Vec product[NODE_BLOCK], share[NODE_BLOCK];
-    LogSum logs[NODE_BLOCK];
+    LongProduct logs[NODE_BLOCK];
     double rate[NODE_BLOCK];
     for (int k = 0; k < NODE_BLOCK; k++) {
         product[k] = Vec{1.0, 1.0, 1.0, 1.0};
@@ -97,9 +97,9 @@ static void logistic_sums(const double *e, const double *inverse, const int *low
         }
         if (!weight) continue;
         for (int k = 0; k < NODE_BLOCK; k++) {
-            value[k] += weight[i] * logs[k].value();
+            value[k] += weight[i] * logs[k].log();
             slope[k] += weight[i] * rate[k];
-            logs[k] = LogSum();
+            logs[k] = LongProduct();
             rate[k] = 0.0;
         }
     }
@@ -109,7 +109,7 @@ static void logistic_sums(const double *e, const double *inverse, const int *low
             logs[k].multiply(product[k][l]);
             rate[k] += share[k][l] / product[k][l];
         }
-        value[k] = logs[k].value();
+        value[k] = logs[k].log();
         slope[k] = rate[k];
     }
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "_exact_measure.hpp"
+#include "_long_product.hpp"
 
 namespace skrank {
 
@@ -229,33 +230,6 @@ inline Index bucket_of(double t) {
 
 // Pairs of blocks whose places are held at a time, but for a share of all of them.
 constexpr Index FEW_PAIRS = 1 << 21, MOST_SLICES = 16;
-
-// A product of positive factors, mantissa * 2^exponent: one that became 0 would not come back
-// when factors are taken out again.
-class LongProduct {
-    double mantissa = 1.0;
-    int64_t exponent = 0;
-
-    void take(double number) {
-        int shift;
-        mantissa = std::frexp(number, &shift);
-        exponent += shift;
-    }
-
-  public:
-    void multiply(double factor) { take(mantissa * factor); }
-    void multiply(const LongProduct &other) {
-        take(mantissa * other.mantissa);
-        exponent += other.exponent;
-    }
-    void divide(const LongProduct &other) {
-        take(mantissa / other.mantissa);
-        exponent -= other.exponent;
-    }
-    double value() const {
-        return exponent < -1100 ? 0.0 : std::ldexp(mantissa, int(exponent));
-    }
-};
 
 // One query on the way from t = -infinity to infinity. Documents of equal a and x never
 // part; each set of them is one block. A block counts the documents above it, and those

@@ -1,6 +1,7 @@
 // Sums of many logarithms that take few calls of log: a product of the terms instead.
 #pragma once
 
+#include "_long_product.hpp"
 #include "_simd.hpp"
 
 namespace skrank {
@@ -8,27 +9,10 @@ namespace skrank {
 // Products of terms up to e^700 still fit a double.
 constexpr double MAX_LOG_PRODUCT = 700.0;
 
-// Sum of logarithms as one product, mantissa * 2^exponent, so that a sum over millions
-// of terms takes one call of log. Terms must be positive.
-struct LogSum {
-    double mantissa = 1.0;
-    int64_t exponent = 0;
-
-    SKRANK_MEMBER void multiply(double factor) {
-        const double product = mantissa * factor;
-        int64_t bits;
-        std::memcpy(&bits, &product, sizeof bits);
-        exponent += ((bits >> 52) & 0x7ff) - 1023;
-        bits = (bits & 0x000fffffffffffff) | 0x3ff0000000000000;
-        std::memcpy(&mantissa, &bits, sizeof mantissa);
-    }
-    double value() const { return std::log(mantissa) + LN2 * (double)exponent; }
-};
-
-// Vector of products that are folded into a LogSum before they can overflow.
+// Vector of products that are folded into a long one before they can overflow.
 class LogProducts {
     Vec product = {1.0, 1.0, 1.0, 1.0};
-    LogSum logs;
+    LongProduct logs;
     int budget, left;
 
   public:
@@ -50,8 +34,8 @@ class LogProducts {
     // The sum of logarithms so far; starts again from 0.
     SKRANK_MEMBER double take() {
         fold();
-        const double value = logs.value();
-        logs = LogSum();
+        const double value = logs.log();
+        logs = LongProduct();
         return value;
     }
 };

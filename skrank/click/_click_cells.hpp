@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../_core/_for_each_query.hpp"
-#include "../_core/_log_products.hpp"
+#include "../_core/_long_product.hpp"
 
 namespace skrank {
 
@@ -143,7 +143,7 @@ inline std::vector<Index> parts_of_pairs(const Cells &cells) {
 class CountedLogs {
     static constexpr double LEAST = 1e-150;  // its square still is a number
     double product = 1.0, sum = 0.0;
-    LogSum logs;
+    LongProduct logs;
 
    public:
     void add(double probability, double count) {
@@ -163,7 +163,7 @@ class CountedLogs {
     double value() {
         logs.multiply(product);
         product = 1.0;
-        return sum + logs.value();
+        return sum + logs.log();
     }
 };
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../_core/_for_each_query.hpp"
-#include "../_core/_log_products.hpp"
+#include "../_core/_long_product.hpp"
 
 namespace skrank {
 
@@ -67,7 +67,7 @@ inline void draw_chains(const Chains &chains, const double *uniform, uint8_t *cl
 
 // The logarithm of a product whose factors may be zero.
 class Likelihood {
-    LogSum logs;
+    LongProduct logs;
     bool possible = true;
 
    public:
@@ -76,7 +76,7 @@ class Likelihood {
         if (possible) logs.multiply(factor);
     }
     double log() const {
-        return possible ? logs.value() : -std::numeric_limits<double>::infinity();
+        return possible ? logs.log() : -std::numeric_limits<double>::infinity();
     }
 };
 

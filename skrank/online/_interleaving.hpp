@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "../_core/_for_each_query.hpp"
-#include "../_core/_log_products.hpp"
+#include "../_core/_long_product.hpp"
 #include "../trees/_chance.hpp"
 
 namespace skrank {
@@ -321,13 +321,13 @@ struct DrawnList {
 
   private:
     double exchange_by_weights(int i, int j) const {
-        LogSum ratio;
+        LongProduct ratio;
         double between = rest[j];
         for (int t = j; t > i; t--) {
             if (t < j) between += weight[t];
             ratio.multiply((between + weight[j]) / (between + weight[i]));
         }
-        return ratio.value();
+        return ratio.log();
     }
 
     double exchange_by_scores(int i, int j) const {
