@@ -6,7 +6,8 @@ at instead, which are few, and only where one is not finite is the cause searche
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,15 @@ class NotFiniteError(ValueError):
     """
 
 
-def quiet() -> np.errstate:
-    """Return a context, or decorator, without NumPy's warnings of overflow."""
-    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Compute without NumPy's warnings of overflow: a context, and a decorator.
+
+    Functions that `numpy.errstate` decorates share what it restores before NumPy 2.0:
+    one thread would set the state of another.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        yield
 
 
 def checked_array(array: Any, **options: Any) -> Any:

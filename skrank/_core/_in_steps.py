@@ -1,9 +1,13 @@
 """Linear algebra in steps, between which signals are answered.
 
 One call of LAPACK or BLAS on large matrices takes seconds to minutes, in which Python
-looks for no signals. Small problems are solved by one call.
+looks for no signals. Small problems are solved by one call; what has no steps is left
+to another thread.
 """
 
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,48 @@ _STEP = 2e9
 _WIDEST = 128
 # Steps of Lanczos' method between two looks at what has been found.
 _LOOK = 10
+# Seconds between two looks for signals on systems where waiting answers none.
+_PATIENCE = 0.2
 _EPSILON = float(np.finfo(np.float64).eps)
+
+
+def answering_signals(function: Callable, *arguments: Any) -> Any:
+    """Return what a function returns, and answer signals while it computes.
+
+    The function runs on a thread of its own, which goes on to its end after Ctrl-C, and
+    whose result is lost then. Only what leaves Python's lock to others can be
+    interrupted, as the functions of NumPy do.
+
+    Parameters
+    ----------
+    function : callable
+        Function without side effects.
+    *arguments : object
+        Its arguments.
+
+    Returns
+    -------
+    object
+        What it returns; errors are raised as they are.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)  # signals are answered by the main one
+    found, failed = [], []
+
+    def run():
+        try:
+            found.append(copy.run(function, *arguments))
+        except BaseException as error:
+            failed.append(error)
+
+    copy = copy_context()  # NumPy keeps its error state there since 2.0
+    thread = threading.Thread(target=run, name="skrank", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_PATIENCE)
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 def gram_of(X: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Scores in the feature space of a kernel."""
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from functools import wraps
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import check_random_state
 
 from skrank._core._finite import NotFiniteError, quiet, unsafe_range
+from skrank._core._in_steps import answering_signals
 from skrank._core._inner import parameters_of
 from skrank._core._messages import shown, words_of
 from skrank._core._parameters import PositiveInt, invalid_parameter
@@ -37,23 +37,27 @@ def _unknown(kernel, names) -> tuple[list[str], list[str]]:
 _BLOCK_VALUES = 1 << 20
 
 
+# Directions in which the kernel is less are rounding errors; that of scikit-learn.
+_LEAST = 1e-12
+
 # Kernels of scikit-learn for features that are not negative.
 _OF_HISTOGRAMS = ("chi2", "additive_chi2")
 
 
-def _kernel_of_landmarks(nystroem: Any, X) -> np.ndarray:
-    """Return the matrix of the kernel between the rows that a map will draw."""
-    rng = check_random_state(deepcopy(nystroem.random_state))
-    landmarks = X[rng.permutation(X.shape[0])[: nystroem.n_components]]
-    return _kernel_values(nystroem, landmarks)
-
-
+@quiet()
 def _kernel_values(nystroem: Any, X, landmarks=None) -> np.ndarray:
     """Return the kernel of a map between rows and landmarks, or among the rows."""
     parameters = nystroem._get_kernel_params()
     return pairwise_kernels(
         X, landmarks, metric=nystroem.kernel, filter_params=True, **parameters
     )
+
+
+@quiet()
+def _whitening_of(values: np.ndarray) -> np.ndarray:
+    """Return the matrix that makes features of the values of a kernel."""
+    left, singular, right = np.linalg.svd(values)
+    return (left / np.sqrt(np.maximum(singular, _LEAST))) @ right
 
 
 class KernelEnergy(LinearEnergy):
@@ -164,18 +168,29 @@ class KernelEnergy(LinearEnergy):
         return self
 
     def _fit_map(self, nystroem: Nystroem, X) -> bool:
-        """Set the map if the kernel is finite between landmarks, and return whether.
+        """Fit the map as scikit-learn does, and return whether all of it is finite.
 
-        LAPACK, which factorises the matrix of these values, writes to the terminal of
-        numbers that are not finite.
+        LAPACK, which factorises the matrix of the kernel among landmarks, would write
+        to the terminal of numbers that are not finite. It takes half a minute for 3,000
+        landmarks, in which signals are answered.
         """
+        nystroem._validate_params()
+        order = check_random_state(nystroem.random_state).permutation(X.shape[0])
+        own = order[: nystroem.n_components]
+        landmarks = X[own]
         if callable(self.kernel):  # each call may take long, so that it is checked
             nystroem.kernel = self._checked_kernel(X)
-        elif not np.isfinite(_kernel_of_landmarks(nystroem, X)).all():
+            values = _kernel_values(nystroem, landmarks)
+            nystroem.kernel = self.kernel
+        else:
+            values = answering_signals(_kernel_values, nystroem, landmarks)
+        if not np.isfinite(values).all():
             return False
-        self.map_ = nystroem.fit(X)
-        nystroem.kernel = self.kernel
-        return bool(np.isfinite(self.map_.normalization_).all())
+        nystroem.components_, nystroem.component_indices_ = landmarks, own
+        nystroem.normalization_ = answering_signals(_whitening_of, values)
+        nystroem.n_features_in_, nystroem._n_features_out = X.shape[1], len(own)
+        self.map_ = nystroem
+        return bool(np.isfinite(nystroem.normalization_).all())
 
     def _checked_kernel(self, X) -> Callable:
         """Return the function of the user, with an error for values not finite."""

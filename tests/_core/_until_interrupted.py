@@ -25,6 +25,7 @@ from skrank._core import (
     _smooth_measures,
 )
 from skrank._core._in_steps import gram_of
+from skrank.energies import KernelEnergy
 from skrank.online import _interleaving
 from skrank.rankers import RankNet
 from skrank.trees import _binning, _forest, _grower
@@ -228,6 +229,13 @@ def gram():
     return lambda: gram_of(np.broadcast_to(row, (10**8, 500)))
 
 
+def exact_kernel():
+    """A factorisation that has no steps, of a kernel with as many landmarks as rows."""
+    X = np.random.default_rng(0).normal(size=(6_000, 2))
+    energy = KernelEnergy(kernel="linear", n_components=None)
+    return lambda: energy.setup(X, np.random.RandomState(0))
+
+
 def correlations():
     """Rankings of a long query, whose batches of pairs are short."""
     values, ptr = np.random.default_rng(0).normal(size=(20, LONG)), np.array([0, LONG])
@@ -270,6 +278,7 @@ CASES = {
     "clicks on a long list": lambda: clicks_on(1.0),
     "clicks on scores far apart": lambda: clicks_on(1e3),
     "warm ranker": warm_ranker,
+    "exact kernel": exact_kernel,  # the last one, for its thread goes on
 }
 
 

@@ -1,5 +1,8 @@
 """What is said of numbers that are too large or too small, and of which."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +13,7 @@ from skrank._core._finite import (
     checked_rows,
     is_complaint,
     largest_safe,
+    quiet,
     require_finite_scores,
     unsafe_range,
 )
@@ -111,3 +115,27 @@ def test_rows_without_a_number_have_no_size():
     for X in (np.full((1, 2), np.nan), sparse.csr_matrix((1, 2)), [["a"]]):
         with pytest.raises(NotFiniteError, match=r"^X: row 0 gets the score inf, and"):
             require_finite_scores(np.array([np.inf]), X)
+
+
+def test_a_quiet_function_leaves_the_state_of_other_threads():
+    @quiet()
+    def overflow(depth):
+        return overflow(depth - 1) if depth else np.exp(1000.0)
+
+    def call():
+        for _ in range(300):
+            overflow(2)
+        states.append(np.geterr())
+
+    states, interval = [], sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=call) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        call()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert [state["over"] for state in states] == ["warn"] * 5

@@ -1,10 +1,19 @@
 """Linear algebra in steps against one call of LAPACK."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+
 import numpy as np
 import pytest
 
 from skrank._core import _in_steps
-from skrank._core._in_steps import coordinates_of, first_eigenvector, gram_of
+from skrank._core._in_steps import (
+    answering_signals,
+    coordinates_of,
+    first_eigenvector,
+    gram_of,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +81,28 @@ def test_matrices_without_a_direction():
 def test_an_eigenvector_that_takes_all_steps():
     found = first_eigenvector(np.diag([1.0, 2.0, 4.0]))
     np.testing.assert_allclose(np.abs(found), [0.0, 0.0, 1.0], atol=1e-14)
+
+
+def test_another_thread_computes_for_the_main_one():
+    threads = []
+
+    def add(a, b):
+        threads.append(threading.current_thread())
+        return a + b
+
+    def fail(error):
+        raise error
+
+    assert answering_signals(add, 1, 2) == 3
+    assert threads[0] is not threading.current_thread()
+    error = KeyError("own")
+    with pytest.raises(KeyError) as caught:
+        answering_signals(fail, error)
+    assert caught.value is error
+    variable = ContextVar("variable")
+    variable.set("of the caller")
+    assert answering_signals(variable.get) == "of the caller"
+    # Others need not wait for a thread, for signals are no business of theirs.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(answering_signals, add, 1, 2).result() == 3
+        assert threads[1] in pool._threads

@@ -124,7 +124,7 @@ def test_kernel_features_of_blocks(X, exact, params, container, values, monkeypa
 @pytest.mark.parametrize("kernel", ["poly", "polynomial"])
 def test_lapack_sees_no_kernel_that_is_not_finite(kernel, X, monkeypatch):
     # It would write a line of its own to the terminal.
-    monkeypatch.setattr(Nystroem, "fit", lambda *_: pytest.fail("it is factorised"))
+    monkeypatch.setattr(np.linalg, "svd", lambda *_: pytest.fail("it is factorised"))
     energy = KernelEnergy(kernel=kernel, n_components=10)
     with pytest.raises(NotFiniteError, match=r"kernel=.* is not finite between some"):
         energy.setup(1e110 * X, np.random.RandomState(0))
@@ -137,14 +137,26 @@ def test_a_function_is_a_kernel_of_finite_values(value, X):
         energy.setup(X, np.random.RandomState(0))
 
 
-@pytest.mark.parametrize("kernel", [rbf_kernel_of_two, "rbf"])
-def test_the_map_has_the_landmarks_of_scikit_learn(kernel, X):
-    energy = KernelEnergy(kernel=kernel, n_components=10)
-    energy.setup(X, np.random.RandomState(3))
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("n_components", [1, 10, None])
+@pytest.mark.parametrize("kernel", [rbf_kernel_of_two, "rbf", "linear", "sigmoid"])
+def test_the_map_is_that_of_scikit_learn(kernel, n_components, container, X):
+    if callable(kernel) and container is not np.asarray:
+        pytest.skip("functions take rows as arrays")
+    X, state = container(X), np.random.RandomState(3)
+    energy = KernelEnergy(kernel=kernel, n_components=n_components).setup(X, state)
+    alone = Nystroem(
+        kernel=kernel, n_components=n_components or X.shape[0], random_state=3
+    ).fit(X)
     assert energy.map_.kernel is kernel
-    alone = Nystroem(kernel=kernel, n_components=10, random_state=3).fit(X)
+    assert vars(energy.map_).keys() == vars(alone).keys()
     assert np.array_equal(energy.map_.component_indices_, alone.component_indices_)
-    np.testing.assert_allclose(energy.map_.normalization_, alone.normalization_)
+    expected, found = alone.transform(X), energy.map_.transform(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    # The stream of random numbers goes on behind the permutation.
+    other = np.random.RandomState(3)
+    other.permutation(X.shape[0])
+    assert state.uniform() == other.uniform()
 
 
 @pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
