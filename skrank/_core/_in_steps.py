@@ -5,6 +5,7 @@ looks for no signals. Small problems are solved by one call; what has no steps i
 to another thread.
 """
 
+import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -22,21 +23,33 @@ _WIDEST = 128
 _LOOK = 10
 # Seconds between two looks for signals on systems where waiting answers none.
 _PATIENCE = 0.2
+_alone = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """Forget a thread that does not live on in a forked process."""
+    global _alone
+    _alone = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
-def answering_signals(function: Callable, *arguments: Any) -> Any:
+def answering_signals(function: Callable, *arguments: Any, **options: Any) -> Any:
     """Return what a function returns, and answer signals while it computes.
 
     The function runs on a thread of its own, which goes on to its end after Ctrl-C, and
-    whose result is lost then. Only what leaves Python's lock to others can be
-    interrupted, as the functions of NumPy do.
+    whose result is lost then. The next call waits for it, because libraries such as
+    liblinear have one state for all threads. Only what leaves Python's lock to others
+    can be interrupted, as the functions of NumPy do.
 
     Parameters
     ----------
     function : callable
         Function without side effects.
-    *arguments : object
+    *arguments, **options : object
         Its arguments.
 
     Returns
@@ -45,16 +58,16 @@ def answering_signals(function: Callable, *arguments: Any) -> Any:
         What it returns; errors are raised as they are.
     """
     if threading.current_thread() is not threading.main_thread():
-        return function(*arguments)  # signals are answered by the main one
-    found, failed = [], []
+        return function(*arguments, **options)  # signals are answered by the main one
+    found, failed, context = [], [], copy_context()
 
     def run():
         try:
-            found.append(copy.run(function, *arguments))
+            with _alone:
+                found.append(context.run(function, *arguments, **options))
         except BaseException as error:
             failed.append(error)
 
-    copy = copy_context()  # NumPy keeps its error state there since 2.0
     thread = threading.Thread(target=run, name="skrank", daemon=True)
     thread.start()
     while thread.is_alive():

@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
+from skrank._core._in_steps import answering_signals
 from skrank._core._informative import warn_of_data
 from skrank._core._inner import as_scores
 from skrank._core._parameters import NonNegative, invalid_parameter
@@ -111,10 +112,10 @@ class SubsetRegression(BaseRanker):
         with warnings.catch_warnings():
             warnings.simplefilter("error", LinAlgWarning)
             try:
-                return model.fit(X, target, **given)
+                return answering_signals(model.fit, X, target, **given)
             except LinAlgWarning:
                 warnings.simplefilter("ignore", LinAlgWarning)
-                model.fit(X, target, **given)
+                answering_signals(model.fit, X, target, **given)
         warn_of_data(
             "SubsetRegression: coefficients lose digits, because the squares of some "
             "features in X are many orders of magnitude larger than those of others; "

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.svm import LinearSVC
 
 from skrank._core._finite import NotFiniteError
+from skrank._core._in_steps import answering_signals
 from skrank._core._informative import warn_of_data
 from skrank._core._parameters import Positive, PositiveInt, Seed, invalid_parameter
 from skrank._core._threads import others_after_fork
@@ -139,8 +140,11 @@ class SVMClassifierRanker(BaseRanker):
             self._require_strength(weight, len(relevant), _require_moderate(data.X))
         given = {} if weight is None else {"sample_weight": weight}
         with others_after_fork():
-            X = _with_short_indices(data.X)
-            self.estimator_ = model.fit(X, relevant.astype(np.intp), **given)
+            rows = _with_short_indices(data.X), relevant.astype(np.intp)
+            if self.estimator is None:
+                self.estimator_ = answering_signals(model.fit, *rows, **given)
+            else:
+                self.estimator_ = model.fit(*rows, **given)
         if hasattr(self.estimator_, "coef_"):
             self.coef_ = np.ravel(self.estimator_.coef_).astype(np.float64)
             self.intercept_ = float(np.ravel(self.estimator_.intercept_)[0])

@@ -16,6 +16,8 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skrank
+from skrank._core import _in_steps
+from skrank._core._in_steps import answering_signals
 from skrank.datasets import load_letor
 from skrank.discovery import all_objects
 from skrank.inspection import query_permutation_importance
@@ -169,11 +171,18 @@ def fork_beside_kernels():
     return succeeded
 
 
+def fork_beside_a_factorisation():
+    """Fork while a thread that nobody waits for has the lock of such threads."""
+    with _in_steps._alone:
+        return in_child(lambda: answering_signals(int, "7") == 7)
+
+
 SITUATIONS = [
     fork_of_fork,
     thread_of_child,
     fork_in_thread,
     fork_beside_kernels,
+    fork_beside_a_factorisation,
 ]
 
 if __name__ == "__main__":

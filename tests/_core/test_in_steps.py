@@ -1,5 +1,6 @@
 """Linear algebra in steps against one call of LAPACK."""
 
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -106,3 +107,24 @@ def test_another_thread_computes_for_the_main_one():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(answering_signals, add, 1, 2).result() == 3
         assert threads[1] in pool._threads
+
+
+def test_a_call_that_was_left_alone_ends_before_the_next_one():
+    order, may_end = [], threading.Event()
+
+    def slow():
+        may_end.wait(30)
+        order.append("slow")
+
+    def interrupt(*_):
+        signal.signal(signal.SIGALRM, before)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(KeyboardInterrupt):
+        answering_signals(slow)
+    assert order == []
+    threading.Timer(0.1, may_end.set).start()
+    answering_signals(order.append, "next")
+    assert order == ["slow", "next"]
