@@ -42,12 +42,12 @@ class NotFiniteError(ValueError):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Compute without NumPy's warnings of overflow: a context, and a decorator.
+    """Compute without NumPy's warnings, and errors: a context, and a decorator.
 
     Functions that `numpy.errstate` decorates share what it restores before NumPy 2.0:
     one thread would set the state of another.
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         yield
 
 

@@ -1,6 +1,6 @@
 """Ids of queries and documents as arrays in which different ids stay different."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,10 @@ from skrank._core._exact import beyond_floats
 # Strings of fixed width may take this many bytes, or this many times as many as their
 # objects would: so many for each beside its characters, which take one byte at least.
 _FIXED_WIDTH, _WASTE, _OBJECT = 1 << 22, 3, 57
+
+
+class UnitError(ValueError):
+    """Dates or durations do not fit into the unit of others."""
 
 
 def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
@@ -33,12 +37,21 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
         Of a type of numbers if all ids are numbers that it holds; of dtype str or bytes
         if all ids are of this kind, none ends in NUL and the longest id is not much
         longer than the others; of dtype object otherwise.
+
+    Raises
+    ------
+    UnitError
+        If dates or durations have different units, the finest of which does not hold
+        all of them.
     """
     kinds = set(map(type, ids))
     if not any(issubclass(kind, (str, bytes, tuple, frozenset)) for kind in kinds):
         array = np.asarray(ids)
-        if array.dtype.kind == "f" and beyond_floats(array) and int in kinds:
+        whole = any(issubclass(kind, (int, np.integer)) for kind in kinds)
+        if whole and array.dtype.kind == "f" and beyond_floats(array):
             array = _as_objects(ids)
+        elif array.dtype.kind in "mM":
+            _check_unit(array.dtype, _by_type(ids))
     else:
         array = _fixed_width(ids, kinds, sizes)
         if array is None:
@@ -86,20 +99,56 @@ def id_keys(ids: np.ndarray) -> list:
     return [(type(k), k) if isinstance(k, kinds) else k for k in keys]
 
 
+def _by_type(ids: Sequence) -> Iterator[np.ndarray]:
+    """Yield the ids of each type of NumPy, and those that have none, as arrays."""
+    parts: dict[Any, list] = {}
+    for one in ids:
+        parts.setdefault(getattr(one, "dtype", None), []).append(one)
+    return map(np.asarray, parts.values())
+
+
+def _check_unit(unit: np.dtype, arrays: Iterable[np.ndarray]) -> None:
+    for ids in arrays:
+        if ids.dtype.kind == unit.kind and not _in_unit(ids, unit)[1].all():
+            raise UnitError(
+                f"an id of type {ids.dtype} does not fit into {unit}, the type of "
+                "others; convert all to one type that holds them"
+            )
+
+
+def _in_unit(ids: np.ndarray, unit: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Return dates or durations in another unit, and which of them it can hold."""
+    found = ids.astype(unit)
+    return found, (found.astype(ids.dtype) == ids) | np.isnat(ids)
+
+
 def where_among(ids: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return which ids are among others, which may be of another type."""
     if ids.dtype.kind == others.dtype.kind != "O":
-        return np.isin(ids, others)
+        if ids.dtype.kind not in "mM" or ids.dtype == others.dtype:
+            return np.isin(ids, others)
+        unit = np.promote_types(ids.dtype, others.dtype)
+        (own, held), (known, known_held) = (_in_unit(a, unit) for a in (ids, others))
+        return held & np.isin(own, known[known_held])
     # NumPy would first turn both into one type, in which 1 is the same as "1".
     known = set(id_keys(others))
     return np.fromiter((one in known for one in id_keys(ids)), bool, len(ids))
 
 
 def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the ids of two arrays, none of which turns into an id of another type."""
+    """Return the ids of two arrays, none of which turns into an id of another type.
+
+    Raises
+    ------
+    UnitError
+        If dates or durations have different units, the finer of which does not hold
+        all of them.
+    """
     if not len(second):
         return first
     if first.dtype.kind == second.dtype.kind:
+        if first.dtype.kind in "mM" and first.dtype != second.dtype:
+            _check_unit(np.promote_types(first.dtype, second.dtype), (first, second))
         return np.concatenate([first, second])
     joined = np.empty(len(first) + len(second), dtype=object)
     joined[:] = id_list(first) + id_list(second)

@@ -12,15 +12,19 @@ from contextvars import copy_context
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal, qr
+from scipy.linalg import qr
 
 # Up to this number of rows, one call of LAPACK ends within a fraction of a second.
 _ONE_CALL = 500
 # Products of numbers in one step: about a second where one processor has other work.
 _STEP = 2e9
 _WIDEST = 128
-# Steps of Lanczos' method between two looks at what has been found.
-_LOOK = 10
+# Vectors that the method of Lanczos keeps at least, and restarts that it takes at most.
+_FEWEST, _MOST_RESTARTS = 20, 1000
+# What is left of a vector, relative to its length, that may be nothing but rounding.
+_ROUNDING = 1e-14
+# Eigenvalues that differ by less of the largest one are the same.
+_SAME = 1e-12
 # Seconds between two looks for signals on systems where waiting answers none.
 _PATIENCE = 0.2
 _alone = threading.Lock()
@@ -152,8 +156,7 @@ def _block_of(reflections, scale) -> tuple[np.ndarray, np.ndarray]:
 def first_eigenvector(matrix: np.ndarray) -> np.ndarray:
     """Return an eigenvector of the largest eigenvalue of a matrix.
 
-    Beyond 500 rows it is found by the method of Lanczos with full orthogonalization,
-    until the residual is a rounding error of the eigenvalue.
+    Beyond 500 rows it is found by `leading_eigenvectors`.
 
     Parameters
     ----------
@@ -163,42 +166,95 @@ def first_eigenvector(matrix: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (m,)
-        Vector of length 1, of either sign. Complexity: O(m²) for each of at most m
-        steps, of which there are about a hundred where the first eigenvalues differ.
+        Vector of length 1, of either sign. Complexity: O(m²) for each of the steps, of
+        which there are about a hundred where the first eigenvalues differ.
     """
     m = len(matrix)
     if m <= _ONE_CALL:
         return np.linalg.eigh(matrix)[1][:, -1]
     # A fixed direction, to which no eigenvector happens to be orthogonal.
-    vector = np.random.RandomState(0).standard_normal(m)
-    vector /= np.linalg.norm(vector)
-    basis, diagonal, beside = np.empty((_LOOK, m)), [], []
-    while True:
-        step = len(diagonal)
-        if step == len(basis):
-            basis = np.concatenate([basis, np.empty_like(basis)])
-        basis[step], known = vector, basis[: step + 1]
-        vector = matrix @ vector
-        diagonal.append(float(vector @ basis[step]))
-        for _ in range(2):
-            vector -= (known @ vector) @ known
-        length = float(np.linalg.norm(vector))
-        is_last = length <= _EPSILON * max(diagonal) or step == m - 1
-        if is_last or step % _LOOK == _LOOK - 1:
-            value, weight = _largest(diagonal, beside)
-            if is_last or length * abs(weight[-1]) <= _EPSILON * value:
-                found = weight @ known
-                return found / np.linalg.norm(found)
-        beside.append(length)
-        vector /= length
+    rng = np.random.RandomState(0)
+    return leading_eigenvectors(matrix.__matmul__, m, 1, rng.standard_normal)[:, 0]
 
 
-def _largest(diagonal, beside) -> tuple[float, np.ndarray]:
-    """Return the largest eigenvalue of a tridiagonal matrix, and its eigenvector."""
-    last = len(diagonal) - 1
-    if last == 0:  # Old versions of SciPy refuse a matrix of one number.
-        return diagonal[0], np.ones(1)
-    values, vectors = eigh_tridiagonal(
-        diagonal, beside, select="i", select_range=(last, last)
-    )
-    return float(values[0]), vectors[:, 0]
+def leading_eigenvectors(
+    times: Callable[[np.ndarray], np.ndarray], m: int, k: int, draw: Callable
+) -> np.ndarray:
+    """Return eigenvectors of the largest eigenvalues of a matrix that is multiplied.
+
+    The method of Lanczos with full orthogonalization and thick restarts [Wu2000]_,
+    until the residuals are rounding errors of the largest eigenvalue. One start can
+    miss copies of eigenvalues that are equal, so that it goes on in a new direction
+    until this brings nothing larger.
+
+    ARPACK, where it has exhausted a space, as that of equal eigenvalues, goes on with
+    numbers drawn from a state of the process; here they depend on the arguments alone.
+
+    Parameters
+    ----------
+    times : callable
+        Returns the product of the matrix and a vector of shape (m,). The matrix is
+        symmetric without negative eigenvalues.
+    m : int
+        Number of rows.
+    k : int
+        Number of eigenvectors, less than m.
+    draw : callable
+        Returns a number of random numbers, the directions to start with.
+
+    Returns
+    -------
+    ndarray of shape (m, k)
+        Orthonormal vectors by ascending eigenvalue, of either sign. Complexity: O(m s)
+        for each step besides the products, with s = max(2 k + 1, 20) vectors in memory.
+    """
+    size = min(m, max(2 * k + 1, _FEWEST))
+    basis, projected = np.zeros((size + 1, m)), np.zeros((size, size))
+    basis[0] = draw(m)
+    basis[0] /= np.linalg.norm(basis[0])
+    first, settled = 0, np.zeros(k)
+    for _ in range(_MOST_RESTARTS):
+        left = 0.0
+        for step in range(first, size):
+            known = basis[: step + 1]
+            product = times(basis[step])
+            along = projected[step, : step + 1] = known @ product
+            basis[step + 1], left = _beside(known, product, along, draw)
+        values, weights = np.linalg.eigh(projected)  # reads the lower triangle
+        # Go on with half of what is not needed, too.
+        first = k + (size - k) // 2
+        kept = weights[:, -first:].T @ basis[:size]
+        if left * np.abs(weights[-1, -k:]).max() > _EPSILON * values[-1]:
+            basis[first] = basis[size]
+        else:
+            risen = (values[-k:] - settled).max() > _SAME * values[-1]
+            if size == m or not risen:
+                return kept[-k:].T
+            settled, start = values[-k:], draw(m)
+            basis[first] = _beside(kept, start, kept @ start, draw)[0]
+        basis[:first], projected[:] = kept, 0.0
+        np.fill_diagonal(projected[:first, :first], values[-first:])
+    return kept[-k:].T
+
+
+def _beside(known, vector, along, draw) -> tuple[np.ndarray, float]:
+    """Return the direction of a vector beside known ones, and its length there.
+
+    ``along`` holds its components along these. Where nothing but rounding is left, it
+    is another direction, and the length is 0.
+    """
+    rest = _without(known, vector, along)
+    left = float(np.linalg.norm(rest))
+    if left > _ROUNDING * float(np.linalg.norm(vector)):
+        return rest / left, left
+    if len(known) == vector.size:  # they span the whole space
+        return np.zeros_like(vector), 0.0
+    other = draw(vector.size)
+    rest = _without(known, other, known @ other)
+    return rest / np.linalg.norm(rest), 0.0
+
+
+def _without(known, vector, along) -> np.ndarray:
+    """Return a vector without its components, taken off twice because of rounding."""
+    rest = vector - along @ known
+    return rest - (known @ rest) @ known

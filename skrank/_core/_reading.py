@@ -53,9 +53,9 @@ _OWN = (
     else {}
 )
 
-# What the libraries raise over damaged bytes. RuntimeError comes of a flipped bit that
-# says that a member of a zip archive is encrypted.
-_DAMAGED = (
+#: What the libraries raise over damaged bytes. RuntimeError comes of a flipped bit that
+#: says that a member of a zip archive is encrypted.
+DAMAGED = (
     EOFError,
     LookupError,
     NotImplementedError,
@@ -606,7 +606,7 @@ def damage_named(
         raise
     except ImportError as error:  # of a library that unpacks
         raise ImportError(f"{name}: {error}") from None
-    except (OSError, *_DAMAGED, *more) as error:
+    except (OSError, *DAMAGED, *more) as error:
         of_system = isinstance(error, OSError) and error.errno is not None
         if of_system or (stream is not None and error is stream.failure):
             raise

@@ -20,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skrank._core._config import get_config
 from skrank._core._finite import checked_array
-from skrank._core._id_arrays import id_array
+from skrank._core._id_arrays import UnitError, id_array
 from skrank._core._messages import shown, words_of
 from skrank._core._missing import of_polars, refuse_mask, unmasked, where_missing
 from skrank._core._numbers import as_numbers
@@ -335,6 +335,8 @@ def as_ids(
     try:
         plain = _is_plain(groups)
         ids = id_array(typing.cast(list, groups)) if plain else np.asarray(groups)
+    except UnitError as error:
+        raise ValueError(f"{name}: {error}") from None
     except ValueError:  # lists of different lengths
         raise ValueError(
             f"{name} must be one-dimensional with one {what} per row, got "

@@ -4,7 +4,6 @@ import json
 import os
 import time
 import warnings
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from skrank._core._inner import fit_inner, scores_of
 from skrank._core._messages import words_of
+from skrank._core._reading import DAMAGED
 from skrank._core._threads import blas_threads
 from skrank._core._writing import atomic_write
 from skrank.datasets import LetorFold
@@ -180,7 +180,7 @@ def load_stored(
                 if values.shape != (sizes[part],) or np.isnan(values).any():
                     return None
             return Stored(scores, float(about["seconds"]), list(about["warnings"]))
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+    except (OSError, MemoryError, TypeError, *DAMAGED):
         return None
 
 

@@ -169,6 +169,7 @@ _IF_THERE: dict[str, Array | Scalar] = {
     "covariance_": Array("dd"),
     "gap_": NUMBER,
     "grades_": Array("g"),
+    "is_trained_": Array("h", flags=True),
 }
 
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from skrank._core._messages import shown
 from skrank._core._parameters import Positive
+from skrank._core._pipelines import last_step, rows_of_last_step
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_arguments,
@@ -16,7 +17,6 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.inspection._axes import axes_or_new, check_display, grade_colors
-from skrank.inspection._pipelines import last_step, rows_of_last_step
 from skrank.inspection._texts import fit_title
 
 _LIGHTEST = 0.9  # place of the lowest grade on the colour map

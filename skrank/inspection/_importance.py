@@ -7,9 +7,9 @@ import numpy as np
 
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
+from skrank._core._pipelines import fitted_last_step
 from skrank._core._validation import as_ids, check_options
 from skrank.inspection._axes import axes_or_new, check_display
-from skrank.inspection._pipelines import fitted_last_step
 from skrank.inspection._texts import fit_title, name_ticks
 
 

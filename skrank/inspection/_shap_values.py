@@ -9,6 +9,11 @@ from scipy import sparse
 from skrank._core._inner import name_of
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, NThreads
+from skrank._core._pipelines import (
+    fitted_last_step,
+    last_step,
+    rows_of_last_step,
+)
 from skrank._core._queries import QueryIndex
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import check_options, n_rows, resolve_groups
@@ -18,11 +23,6 @@ from skrank.inspection._explanation import (
     Explanation,
     PreferenceExplanation,
     check_place,
-)
-from skrank.inspection._pipelines import (
-    fitted_last_step,
-    last_step,
-    rows_of_last_step,
 )
 from skrank.rankers._score_form import FormError, TreeForm, linear_form, tree_form
 from skrank.trees import _forest

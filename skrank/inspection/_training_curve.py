@@ -7,10 +7,10 @@ import numpy as np
 
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt
+from skrank._core._pipelines import fitted_last_step
 from skrank._validation_sets import TRAINING, measures_of
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
-from skrank.inspection._pipelines import fitted_last_step
 from skrank.inspection._texts import fit_title, in_legend
 
 

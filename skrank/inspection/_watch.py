@@ -17,17 +17,17 @@ import sklearn
 from sklearn.base import clone
 
 from skrank._core._messages import shown
+from skrank._core._pipelines import (
+    check_is_estimator,
+    last_step,
+    rows_of_last_step,
+)
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import (
     check_grades,
     check_groups,
     naming,
     resolve_groups,
-)
-from skrank.inspection._pipelines import (
-    check_is_estimator,
-    last_step,
-    rows_of_last_step,
 )
 from skrank.rankers._iterations import callbacks_of
 

@@ -46,6 +46,8 @@ class NestedRanker(BaseQueryMetaRanker):
     ----------
     estimators_ : list of estimator
         Fitted ranker of each stage.
+    is_trained_ : ndarray of shape (n_stages,), dtype bool
+        Whether each stage has a ranker of its own, or shares that of the stage before.
 
     References
     ----------
@@ -104,20 +106,28 @@ class NestedRanker(BaseQueryMetaRanker):
 
     def _fit(self, data: GroupedRows, validation: GroupedRows | None) -> None:
         model = fit_on(self._chosen_estimator(), data, validation)
-        models = [model]
+        models, trained = [model], [True]
         for depth in self.depths:
-            if data.sizes.max() > depth:
+            trained.append(bool(data.sizes.max() > depth))
+            if trained[-1]:
                 data = self._first(model, data, depth)
                 if validation is not None:
                     validation = self._first(model, validation, depth)
                 model = fit_on(self._chosen_estimator(), data, validation)
             models.append(model)
-        self.estimators_ = models
+        self.estimators_, self.is_trained_ = models, np.array(trained)
 
     def _first(self, model, data, depth) -> GroupedRows:
         """Return the rows that a model puts on the first places of their queries."""
         scores = self._scores_by_query(model, data.X, data.ptr)
         return data.where(segment_ranks(scores, data.ptr) <= depth)
+
+    def _is_trained(self):
+        if "is_trained_" in vars(self):
+            return self.is_trained_
+        # Pickles of older versions; their model files have copies of what was shared.
+        pairs = pairwise(self.estimators_)
+        return [True, *(model is not before for before, model in pairs)]
 
     def _predict(self, X, ptr: Any = None) -> np.ndarray:
         # Other depths may be set after `fit`, but each of them needs an estimator.
@@ -128,8 +138,10 @@ class NestedRanker(BaseQueryMetaRanker):
         sizes = np.diff(ptr)
         scores = self._scores_by_query(self.estimators_[0], X, ptr)
         ranks = np.asarray(segment_ranks(scores, ptr), dtype=np.intp)
-        for depth, (before, model) in zip(self.depths, pairwise(self.estimators_)):
-            if model is before or not len(ranks):
+        for depth, model, is_trained in zip(
+            self.depths, self.estimators_[1:], self._is_trained()[1:], strict=True
+        ):
+            if not is_trained or not len(ranks):
                 continue
             rows = np.flatnonzero(ranks <= depth)
             part = np.append(0, np.cumsum(np.minimum(sizes, depth))).astype(np.intp)

@@ -72,7 +72,7 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
         takes ``LetorFeatures()``. The score of the first search, called "retrieval", is
         a feature in any case.
     depth : int, default=100
-        Number of candidates of each query.
+        Number of candidates of each query, also of a fitted ranker.
     train_on : {"candidates", "judged", "all"}, default="candidates"
         Documents that the ranker learns from: the candidates, those that were judged,
         or both. Candidates that nobody judged have grade 0.

@@ -1,18 +1,25 @@
 """Expected hypothesis change: documents whose grade would move the ranker most."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
+from skrank._core._pipelines import last_step, rows_of_last_step
 from skrank._core._queries import take_rows
 from skrank.rankers._threshold_boosting import add_weak
 from skrank.selection._active_base import BaseActiveSelector, Offers, Pool
 
 # Pairs of documents that are looked at together.
 _BLOCK = 1 << 18
+
+
+# Documents that a judge has put far down would make slopes overflow.
+_STEEPEST = np.exp(500.0)
 
 
 def _hinge(margin, m):
@@ -23,9 +30,9 @@ def _squared_hinge(margin, m):
     return 2.0 * np.maximum(margin - m, 0.0)
 
 
+@quiet()
 def _exponential(margin, m):
-    # Margins of documents that a judge has put far down would overflow.
-    return np.exp(np.minimum(-m, 500.0))
+    return np.minimum(np.exp(-m), _STEEPEST)
 
 
 def _logistic(margin, m):
@@ -72,7 +79,8 @@ class ExpectedHypothesisChange(BaseActiveSelector):
     Parameters
     ----------
     loss : {"auto", "hinge", "squared_hinge", "exponential", "logistic"}, default="auto"
-        Loss :math:`\psi` of a pair; "auto" takes that of the ranker.
+        Loss :math:`\psi` of a pair; "auto" takes that of the ranker, with its
+        parameters. Hinges have the margin of the loss of the ranker, or 1.
     pairs : {"sum", "mean"}, default="sum"
         Whether to take the sum of the loss over pairs, as the source, or the mean.
 
@@ -111,12 +119,13 @@ class ExpectedHypothesisChange(BaseActiveSelector):
         return [*super()._variants(), *more]
 
     def _offers(self, pool):
-        features_of, model = hypothesis_of(pool.ranker)
-        slope, margin = self._slope_of(model)
+        model = last_step(pool.ranker)
+        features_of, slope = hypothesis_of(model), self._slope_of(model)
         scores = pool.scores()
         grades, posterior = grade_posterior(pool, scores)
         values = np.zeros(pool.index.n_documents)
-        rows, ptr = pool.rows(), pool.index.ptr
+        ids, ptr = pool.index.ids[pool.codes], pool.index.ptr
+        rows = rows_of_last_step(pool.ranker, pool.rows(), ids)
         for q in range(pool.index.n_queries):
             places = np.arange(ptr[q], ptr[q + 1])
             known, new = places[pool.judged[places]], places[~pool.judged[places]]
@@ -130,27 +139,30 @@ class ExpectedHypothesisChange(BaseActiveSelector):
                 gap = scores[part][:, None] - scores[known]
                 for k, grade in enumerate(grades):
                     sign = np.sign(grade - pool.y[known])
-                    step = sign * slope(margin, sign * gap)
+                    step = sign * slope(sign * gap)
                     if self.pairs == "mean":
                         step /= max(1, np.count_nonzero(sign))
                     change = _norms(phi, known_phi, step)
                     values[part] += posterior[part, k] * change
         return Offers(pool.open[:, None], values[pool.open])
 
-    def _slope_of(self, model) -> tuple[Callable, float]:
-        """Return the slope of the loss of a pair, and the margin of hinges."""
-        loss = getattr(model, "loss_", None)
-        name = self.loss
-        if name == "auto":
-            name = getattr(loss, "short_name", "")
-            name = "logistic" if name == "log" else name
-        if name not in _SLOPES:
+    def _slope_of(self, model) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the falling slope of the loss of a pair by the difference."""
+        loss: Any = getattr(model, "loss_", None)
+        if self.loss != "auto":
+            return partial(_SLOPES[self.loss], float(getattr(loss, "margin", 1.0)))
+        if not hasattr(loss, "margin_loss") or loss.unit != "pair":
             raise ValueError(
                 "ExpectedHypothesisChange: loss='auto' takes the loss of pairs of the "
                 f"ranker, which {type(model).__name__} does not have; set loss to one "
                 f"of {', '.join(map(repr, _SLOPES))}"
             )
-        return _SLOPES[name], float(getattr(loss, "margin", 1.0))
+
+        @quiet()
+        def slope(m):
+            return np.minimum(-loss.margin_loss(m)[1], _STEEPEST)
+
+        return slope
 
 
 def _norms(phi, known_phi, step) -> np.ndarray:
@@ -174,42 +186,32 @@ def _norms(phi, known_phi, step) -> np.ndarray:
     return np.sqrt(np.einsum("ij,ij->i", moved, moved))
 
 
-def hypothesis_of(ranker: Any) -> tuple[Callable[[Any], Any], Any]:
-    """Return the features in which the scores of a ranker are linear, and the ranker.
+def hypothesis_of(ranker: Any) -> Callable[[Any], Any]:
+    """Return the features in which the scores of a ranker are linear.
 
     Parameters
     ----------
     ranker : estimator
-        Fitted; a linear ranker, one with weighted weak rankers, or a pipeline that ends
-        in one of them.
+        Fitted; a linear ranker, or one with weighted weak rankers.
 
     Returns
     -------
-    features_of : callable
+    callable
         Maps rows to features of shape (n_rows, n_parameters).
-    model : estimator
-        The last step of a pipeline, or the ranker itself.
 
     Raises
     ------
     ValueError
         If the scores of the ranker are not linear in anything that it learned.
     """
-    steps = getattr(ranker, "steps", None)
-    if steps:
-        features_of, model = hypothesis_of(steps[-1][1])
-        if len(steps) == 1:
-            return features_of, model
-        head = ranker[:-1]
-        return (lambda X: features_of(head.transform(X))), model
     if np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
         energy = getattr(ranker, "energy_", None)
         if energy is None:
-            return _numbers, ranker
-        return (lambda X: energy.transform(_numbers(X))), ranker
+            return _numbers
+        return lambda X: energy.transform(_numbers(X))
     arrays = getattr(ranker, "_weak_arrays", None)
     if arrays is not None:
-        return (lambda X: _weak_ranks(_numbers(X), arrays())), ranker
+        return lambda X: _weak_ranks(_numbers(X), arrays())
     raise ValueError(
         "ExpectedHypothesisChange: ranker must be linear, such as RankSVM(), or add up "
         f"weak rankers, as RankBoost() does; got {shown(ranker)}"

@@ -1,10 +1,11 @@
 """Elimination of the features that a ranker needs least, measured query by query."""
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import check_random_state
@@ -18,6 +19,7 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._permutations import falls_by_permutation, shuffled_within
+from skrank._core._pipelines import last_step, rows_of_last_step
 from skrank._core._validation import naming
 from skrank._meta import fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
@@ -49,7 +51,8 @@ class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
         measure falls if the values of the feature change places within each query, so
         that a feature of the query alone is worth nothing. "model" is what the ranker
         has learned: ``feature_importances_``, or the absolute values of ``coef_`` times
-        the standard deviation of the feature within queries.
+        the standard deviation of the feature within queries, as the last step of a
+        pipeline sees it.
     measure : measure, str or callable, default="ndcg@10"
         Measure of a ranking.
     n_repeats : int, default=5
@@ -400,14 +403,15 @@ def permutation_importances(
 
 def _learned_importances(model, rows) -> np.ndarray:
     """Return what a model says of the importance of its features."""
-    steps = getattr(model, "steps", None)
-    last = steps[-1][1] if steps else model
-    n_features = rows.X.shape[1]
+    last, n_features = last_step(model), rows.X.shape[1]
     learned = getattr(last, "feature_importances_", ())
     if not len(learned) and hasattr(last, "coef_"):
         learned = np.abs(np.ravel(last.coef_))
-        if len(learned) == n_features and not steps:
-            learned = learned * spreads(rows)
+        if len(learned) == n_features:
+            given = named_rows(rows.X, rows.feature_names)
+            X = rows_of_last_step(model, given, rows.groups)
+            X = X if sparse.issparse(X) else np.asarray(X)
+            learned = learned * spreads(replace(rows, X=X))
     if np.shape(learned) != (n_features,):
         raise ValueError(
             "importance='model' needs an estimator that learns one number of "

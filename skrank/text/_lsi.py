@@ -4,10 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import svds
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from skrank._core._in_steps import leading_eigenvectors
 from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._threads import blas_threads, n_threads_for
 from skrank._core._validation import n_rows
@@ -219,21 +219,28 @@ def _normalised(rows: np.ndarray) -> np.ndarray:
     return rows * inverse[:, None]
 
 
+def _leading(X: sparse.csc_array, k: int, draw) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest singular values, and the right singular vectors as rows."""
+    shape: Any = X.shape
+    is_high = shape[0] >= shape[1]
+    A: Any = X if is_high else X.T
+    space = leading_eigenvectors(lambda v: A.T @ (A @ v), min(shape), k, draw)
+    left, values, right = linalg.svd(A @ space, full_matrices=False)
+    return values, right @ space.T if is_high else left.T
+
+
 def _components(X: sparse.csc_array, k: int, random_state) -> np.ndarray:
     """Return the first right singular vectors as columns."""
     shape: Any = X.shape
     if not X.count_nonzero():  # the weight of a term in all documents is stored as 0
         return np.zeros((shape[1], 0))
     least = min(shape)
-    decomposed: Any
     with blas_threads(1):  # whose results depend on their number
         if k < least:
-            v0 = check_random_state(random_state).uniform(-1, 1, least)
-            only_right: Any = "vh"
-            decomposed = svds(X, k, v0=v0, return_singular_vectors=only_right)
+            draw = check_random_state(random_state).standard_normal
+            values, vectors = _leading(X, k, draw)
         else:
-            decomposed = linalg.svd(X.toarray(), full_matrices=False)
-    _, values, vectors = decomposed
+            _, values, vectors = linalg.svd(X.toarray(), full_matrices=False)
     order = np.argsort(-values, kind="stable")
     order = order[values[order] > _RANK * values.max()][:k]
     U = vectors[order].T

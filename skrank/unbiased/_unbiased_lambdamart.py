@@ -124,7 +124,8 @@ class _DebiasedBoosting(Boosting):
             float(ranker.regularization),
             ranker.clip,
         )
-        self.ratios: list[tuple[np.ndarray, np.ndarray]] = []
+        self.ratios: list[tuple[np.ndarray, ...]] = []  # before and in each round
+        self._note_ratios()
 
     def resume(self):
         super().resume()
@@ -136,12 +137,17 @@ class _DebiasedBoosting(Boosting):
     def add_round(self, iteration):
         if iteration > 0:  # there is no tree before that to find ratios by
             self.prepared.update(self.scores[:, 0])
-        self.ratios.append(tuple(ratio.copy() for ratio in self.prepared.ratios))
+        self._note_ratios()
         return super().add_round(iteration)
+
+    def _note_ratios(self):
+        self.ratios.append(tuple(ratio.copy() for ratio in self.prepared.ratios))
 
     def keep(self, n_rounds):
         super().keep(n_rounds)
-        kept = self.ratios[n_rounds - 1] if n_rounds else self.prepared.ratios
+        if not n_rounds and self.n_done:
+            return  # an earlier fit has found the ratios that belong to its trees
+        kept = self.ratios[n_rounds]
         self.ranker.propensities_ = self.places.curve(kept[0])
         self.ranker.unclicked_ratios_ = self.places.curve(kept[1])
 

@@ -6,7 +6,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from skrank._core._id_arrays import id_array, in_order, joined_ids, where_among
+from skrank._core._id_arrays import (
+    id_array,
+    id_keys,
+    id_list,
+    in_order,
+    joined_ids,
+    where_among,
+)
 from skrank._core._validation import as_ids
 from skrank.datasets import Qrels, Run, dump_run, judge_run, load_qrels, load_run
 from skrank.metrics import compare, ndcg_score
@@ -183,6 +190,57 @@ def test_document_ids_that_are_lists():
 def test_document_ids_in_two_dimensions(tmp_path):
     with pytest.raises(ValueError, match=r"docids must be .* one document id per row"):
         dump_run([1, 1], [["a", "b"], ["c", "d"]], [1, 2], tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint64, type("Own", (int,), {})])
+def test_whole_numbers_of_any_type_beside_floats(kind):
+    whole = [kind(2**60), kind(2**60 + 1)]
+    array = id_array([*whole, 0.5])
+    assert array.dtype == object
+    assert len(set(array)) == 3
+    groups = [i for i in [*whole, 0.5] for _ in range(2)]
+    assert len(ndcg_score([1, 0] * 3, [1, 2] * 3, groups=groups, per_query=True)) == 3
+    assert id_array([kind(3), 0.5]).dtype == np.float64
+    assert id_array([1e17, 0.5]).dtype == np.float64
+    numbers = [np.uint64(2**63), np.int64(-1), np.uint64(2**63 + 1)]
+    assert len(set(id_array(numbers))) == 3
+
+
+def test_dates_that_do_not_fit_the_unit_of_others():
+    far, near = np.datetime64("2600-01-01"), np.datetime64("2015-06-13T00:25", "ns")
+    days, moments = np.array([far, near], "M8[D]"), np.array([near], "M8[ns]")
+    message = r"datetime64\[D\] does not fit into datetime64\[ns\], the type of others"
+    with pytest.raises(ValueError, match=f"^groups: an id of type {message}"):
+        as_ids([far, near], "groups")
+    with pytest.raises(ValueError, match=message):
+        joined_ids(days, moments)
+    joined = joined_ids(days[1:], moments)
+    assert (joined == np.array(["2015-06-13", near], "M8[ns]")).all()
+    assert as_ids([near, near.astype("M8[D]")]).dtype == "M8[ns]"
+    assert as_ids([far, far]).dtype == "M8[D]"
+    # 2600-01-01 in nanoseconds would be this very moment.
+    wrapped = days[:1].astype("M8[ns]")
+    assert not where_among(days[:1], wrapped).any()
+    assert not where_among(wrapped, days[:1]).any()
+    midnight = np.array(["2015-06-13"], "M8[ns]")
+    assert where_among(days, midnight).tolist() == [False, True]
+    assert where_among(midnight, days).tolist() == [True]
+    lengths = np.array([5], "m8[D]"), np.array([5 * 86400], "m8[s]")
+    assert where_among(*lengths).tolist() == [True]
+    with pytest.raises(ValueError, match="does not fit into timedelta64"):
+        joined_ids(np.array([2**62], "m8[s]"), np.array([5], "m8[ms]"))
+
+
+def test_durations_are_no_numbers():
+    five = np.timedelta64(5, "ns")
+    durations, objects = np.array([5], "m8[ns]"), as_objects([five, 5])
+    assert type(id_list(durations)[0]) is np.timedelta64
+    key = np.timedelta64, five
+    assert id_keys(durations) == [key]
+    assert id_keys(objects) == [key, 5]
+    assert type(id_keys(durations)[0]) is tuple
+    assert where_among(objects, durations).tolist() == [True, False]
+    assert not where_among(as_objects([5]), as_objects([five])).any()
 
 
 def test_what_is_repeated_counts_as_often_as_it_is_repeated():

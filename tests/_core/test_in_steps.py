@@ -14,6 +14,7 @@ from skrank._core._in_steps import (
     coordinates_of,
     first_eigenvector,
     gram_of,
+    leading_eigenvectors,
 )
 
 
@@ -128,3 +129,36 @@ def test_a_call_that_was_left_alone_ends_before_the_next_one():
     threading.Timer(0.1, may_end.set).start()
     answering_signals(order.append, "next")
     assert order == ["slow", "next"]
+
+
+@pytest.mark.parametrize(
+    ("m", "k"),
+    [(m, k) for m in (2, 7, 21, 60, 300) for k in (1, 3, 19, 59) if k < m],
+)
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        lambda m: np.arange(m),
+        lambda m: np.exp(-np.arange(m)),
+        lambda m: np.ones(m),
+        lambda m: np.append(np.zeros(m - m // 2), np.ones(m // 2)),
+        lambda m: np.zeros(m),
+        lambda m: np.minimum(np.arange(m), m // 3),
+    ],
+)
+def test_leading_eigenvectors(spectrum, m, k):
+    rng = np.random.default_rng(m)
+    directions = np.linalg.qr(rng.normal(size=(m, m)))[0]
+    values = spectrum(m)
+    matrix = (directions * values) @ directions.T
+    calls = []
+    for _ in range(2):
+        draw = np.random.RandomState(5).standard_normal
+        calls.append(leading_eigenvectors(matrix.__matmul__, m, k, draw))
+    found = calls[0]
+    np.testing.assert_array_equal(found, calls[1])
+    np.testing.assert_allclose(found.T @ found, np.eye(k), atol=1e-13)
+    expected = np.sort(values)[-k:]
+    scale = max(values.max(), 1.0)
+    products = matrix @ found
+    np.testing.assert_allclose(products, found * expected, atol=1e-12 * scale)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import dump_letor, load_letor_folds, load_qrels, load_run
 from skrank.experiments import Experiment, RankerGrid, make_folds
+from skrank.experiments._training import load_stored
 from skrank.metrics import NDCG, compare, evaluate_measure, get_measure
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import LambdaMART, LambdaRank, RankSVM, SubsetRegression
@@ -291,6 +292,26 @@ def test_a_damaged_file_is_trained_again(folds, tmp_path):
     second = Experiment(rankers).run(folds, tmp_path)
     assert (second.n_trained, second.n_stored) == (2, 1)
     assert str(second) == str(first)
+
+
+def test_any_damaged_byte_is_that_of_a_damaged_file(folds, tmp_path):
+    Experiment({"s": SubsetRegression()}).run(folds, tmp_path)
+    path = min((tmp_path / "trainings").iterdir())
+    content = path.read_bytes()
+    with np.load(path) as file:
+        scores = {part: file[part] for part in ("vali", "test")}
+    stored = path.parent, path.stem, {part: len(s) for part, s in scores.items()}
+    assert load_stored(*stored) is not None
+    for i in range(len(content)):
+        path.write_bytes(content[:i])
+        assert load_stored(*stored) is None
+        for mask in (1, 32, 255):  # 1 says that a member is encrypted
+            path.write_bytes(
+                content[:i] + bytes([content[i] ^ mask]) + content[i + 1 :]
+            )
+            if (found := load_stored(*stored)) is not None:
+                for part, values in scores.items():
+                    np.testing.assert_array_equal(found.scores[part], values)
 
 
 @pytest.mark.parametrize("part", ["vali", "test"])

@@ -1,5 +1,6 @@
 """Nested rankers and multiple hyperplanes, step by step from their definitions."""
 
+import pickle
 import re
 from itertools import pairwise
 
@@ -83,6 +84,22 @@ def test_stages_that_change_nothing_share_a_ranker(data):
     none = NestedRanker(RankSVM(), depths=()).fit(X, y, groups)
     plain = RankSVM().fit(X, y, groups)
     np.testing.assert_array_equal(none.rank(X, groups), plain.rank(X, groups))
+
+
+def test_stages_that_share_a_ranker_still_do_in_a_model_file(tmp_path):
+    # A base whose scores depend on which documents the query has.
+    base = MultipleHyperplaneRanker(SubsetRegression())
+    ranker = NestedRanker(base, depths=(20, 10, 5))
+    ranker.fit(*make_ranking(n_queries=20, docs_per_query=8, random_state=0))
+    assert ranker.is_trained_.tolist() == [True, False, False, True]
+    X, _, groups = make_ranking(n_queries=10, docs_per_query=30, random_state=1)
+    expected = ranker.predict(X, groups)
+    save_model(ranker, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X, groups), expected)
+    del ranker.is_trained_  # as in a pickle of an older version
+    again = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(again.predict(X, groups), expected)
 
 
 @pytest.mark.parametrize("depths", [(3, 3), (3, 5), (0,), (2.5,), (True,)])

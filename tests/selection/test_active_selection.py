@@ -15,9 +15,25 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import make_ranking
-from skrank.losses import LogLoss
+from skrank.energies import LinearEnergy
+from skrank.losses import (
+    ExponentialLoss,
+    FidelityLoss,
+    HingeLoss,
+    LogLoss,
+    SquaredHingeLoss,
+)
 from skrank.metrics import evaluate_measure
-from skrank.rankers import MART, ListNet, RankBoost, RankNet, RankSVM
+from skrank.preprocessing import QueryStandardScaler
+from skrank.rankers import (
+    MART,
+    EnergyRanker,
+    ListNet,
+    LogisticRanker,
+    RankBoost,
+    RankNet,
+    RankSVM,
+)
 from skrank.selection import (
     ActiveExploration,
     ExpectedHypothesisChange,
@@ -307,6 +323,53 @@ def test_expected_change_is_the_gradient_of_the_added_loss(loss, mean):
     assert values[0] > 2 * values[len(values) // 2]
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        LogLoss(sigma=10.0),
+        HingeLoss(margin=0.7, width=5.0),
+        SquaredHingeLoss(margin=3.0),
+        ExponentialLoss(),
+        FidelityLoss(),
+    ],
+    ids=str,
+)
+def test_the_loss_of_the_ranker_is_taken_with_its_parameters(loss):
+    X, groups, y, _ = pool(n_queries=6)
+    given = X[~y.mask], y.data[~y.mask], groups[~y.mask]
+    ranker = EnergyRanker(LinearEnergy(), loss, alpha=0.1, max_iter=20).fit(*given)
+
+    def added(w, phi, known, grades, grade, _):
+        sign = np.sign(grade - grades)
+        m = sign[sign != 0] * ((phi - known[sign != 0]) @ w)
+        return loss.pair_loss(m, np.zeros(len(m)))[0].sum()
+
+    grades, posterior = normal_posterior(ranker.predict(X), y, groups)
+    expected = np.zeros(len(y))
+    for i in np.flatnonzero(y.mask):
+        known = np.flatnonzero((groups == groups[i]) & ~y.mask)
+        for grade, p in zip(grades, posterior[i]):
+            given = X[i], X[known], y.data[known], grade, None
+            expected[i] += p * np.linalg.norm(slope(added, ranker.coef_, given))
+    found = ExpectedHypothesisChange().select(ranker, X, groups, y.mask.sum(), y=y)
+    values = expected[found]
+    assert (np.diff(values) <= 1e-5 * values[0]).all()
+
+
+def test_scalers_that_need_the_queries_hand_rows_on():
+    X, groups, y, _ = pool()
+    judged = ~y.mask
+    pipe = make_pipeline(QueryStandardScaler(), RankSVM())
+    scaled = QueryStandardScaler().fit_transform(X, groups=groups)
+    pipe[0].fit(X, groups=groups)
+    pipe[-1].fit(scaled[judged], y.data[judged], groups[judged])
+    selector = ExpectedHypothesisChange()
+    np.testing.assert_array_equal(
+        selector.select(pipe, X, groups, 30, y=y),
+        selector.select(pipe[-1], scaled, groups, 30, y=y),
+    )
+
+
 def test_expected_change_of_boosting():
     X, groups, y, _ = pool(n_queries=6)
     judged = ~y.mask
@@ -379,6 +442,9 @@ def test_rankers_without_a_hypothesis():
         selector.select(trees, X, groups, 1, y=y)
     with pytest.raises(ValueError, match="loss='auto' takes the loss of pairs"):
         selector.select(ListNet().fit(*given), X, groups, 1, y=y)
+    # The loss of documents has the name of one of pairs.
+    with pytest.raises(ValueError, match="which LogisticRanker does not have; set"):
+        selector.select(LogisticRanker().fit(*given), X, groups, 1, y=y)
     net = RankNet().fit(*given)
     assert net.loss_.short_name == LogLoss.short_name
     rows = selector.select(net, X, groups, 10, y=y)

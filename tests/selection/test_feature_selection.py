@@ -8,7 +8,8 @@ import pytest
 import sklearn
 from scipy import sparse
 from scipy.stats import kendalltau, spearmanr
-from sklearn.linear_model import Ridge
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +24,7 @@ from skrank.export import load_model, save_model
 from skrank.losses import LogLoss
 from skrank.metrics import evaluate_measure, get_measure
 from skrank.model_selection import QueryKFold
+from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
     MART,
     RankBoost,
@@ -468,6 +470,30 @@ def test_permutations_stay_within_queries():
     selector = QueryRFE(Ridge(), n_features_to_select=6, importance="model")
     selector.fit(X, y, groups)
     assert selector.ranking_.tolist() == [1] * 6 + [2]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        ["passthrough"],
+        [SimpleImputer()],
+        [QueryStandardScaler()],
+        [StandardScaler()],
+    ],
+    ids=str,
+)
+def test_what_a_pipeline_has_learned_counts_within_queries(steps):
+    X, y, groups = rows()
+    X = X * 10.0 ** np.arange(X.shape[1])  # units are of no account
+    options = {"n_features_to_select": 1, "importance": "model"}
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = QueryRFE(make_pipeline(*steps, LinearRegression()), **options)
+        found.fit(X, y, groups)
+    if any(isinstance(step, QueryStandardScaler) for step in steps):
+        X = QueryStandardScaler().fit_transform(X, groups=groups)
+    alone = QueryRFE(LinearRegression(), **options).fit(X, y, groups)
+    assert found.ranking_.tolist() == alone.ranking_.tolist()
 
 
 @pytest.mark.parametrize("cv", [None, 3, QueryKFold(3)])

@@ -83,6 +83,16 @@ def test_collections_without_terms_score_zero():
     np.testing.assert_array_equal(LSI().fit(["x", "x"]).score(["x"]), 0)
 
 
+def test_fits_do_not_depend_on_what_was_computed_before():
+    # Of singular values that are equal, and of fewer than a Krylov space holds.
+    texts = ["sort an array", "sorted arrays of sort", "matrix inverse", "word " * 200]
+    texts += ["foo bar", "dont us", "singular values of a matrix", "unique terms here"]
+    index = InvertedIndex().fit(texts)
+    models = [LSI(n_components=3).fit(index) for _ in range(10)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.components_, models[0].components_)
+
+
 @pytest.mark.parametrize("k", [1, 2, 100])
 def test_terms_that_are_in_all_documents_make_no_component(k):
     # The logarithm of 1 is 0, and so is that of (2 - 1 + 0.5) / (1 + 0.5).

@@ -87,6 +87,20 @@ def test_a_warm_start_goes_on_as_if_training_had_never_stopped():
     assert_array_equal(parts.propensities_, whole.propensities_)
 
 
+def test_a_warm_start_of_which_no_round_is_kept_leaves_the_ratios():
+    held = {"X_val": X[:300], "y_val": Y[:300], "groups_val": GROUPS[:300]}
+    options = {"n_estimators": 12, "early_stopping": True, "warm_start": True}
+    ranker = UnbiasedLambdaMART(**SMALL | options, n_iter_no_change=3)
+    ranker.fit(X, CLICKS, GROUPS, positions=POSITIONS, **held)
+    ranker.set_params(n_estimators=ranker.best_iteration_ + 20, learning_rate=50.0)
+    before = ranker.propensities_, ranker.unclicked_ratios_, ranker.predict(X)
+    # Other places are seen, of which the ratios that are kept say nothing.
+    ranker.fit(X, CLICKS, GROUPS, positions=POSITIONS + 1, **held)
+    after = ranker.propensities_, ranker.unclicked_ratios_, ranker.predict(X)
+    for old, new in zip(before, after, strict=True):
+        assert_array_equal(new, old)
+
+
 def test_threads_and_the_order_of_queries_do_not_change_a_bit():
     order = np.concatenate([np.flatnonzero(q == GROUPS) for q in range(999, -1, -1)])
     one = _fit(n_jobs=1)

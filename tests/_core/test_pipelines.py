@@ -6,8 +6,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank._core._pipelines import last_step, rows_of_last_step
 from skrank.datasets import make_ranking
-from skrank.inspection._pipelines import last_step, rows_of_last_step
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import QueryStandardScaler
