@@ -654,6 +654,8 @@ def test_lines_have_limits(tmp_path):
     assert len(list(open_lines(text, 61, longest=50))) == 2
     with pytest.raises(ValueError, match="a line is longer than 49 bytes"):
         list(open_lines(text, longest=49))
+    with pytest.raises(ValueError, match="a line is longer than 49 bytes"):
+        list(open_lines(text[:50], longest=49))  # which has no end yet
     with pytest.raises(ValueError, match="holds more than 60 bytes"):
         list(open_lines(gzip.compress(text), 60))
     with pytest.raises(ValueError, match="<text> is empty"):

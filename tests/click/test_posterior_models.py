@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from _click_models import all_clicks, random_sessions, rows
 from scipy import integrate, stats
+from sklearn.exceptions import NotFittedError
 
 from skrank.click import (
     BayesianBrowsingModel,
@@ -413,10 +414,32 @@ def test_wrong_parameters_are_told(rng):
     with pytest.raises(ValueError, match="prior_clicks must be a number >= 1"):
         BayesianBrowsingModel(prior_clicks=0.5).fit(sessions)
     model = BayesianBrowsingModel().fit(sessions)
-    with pytest.raises(ValueError, match="n_points must be"):
-        model.relevance_density("q0", "d0", 2)
+    for n_points in (0, 2, 3, 4, 5.5):
+        with pytest.raises(ValueError, match="n_points must be"):
+            model.relevance_density("q0", "d0", n_points)
+    assert model.relevance_density("q0", "d0", 5)[2].shape == (1, 5)
+    assert type(model.preference("q0", "d0", "d1")) is float
     with pytest.raises(ValueError, match="document and other must hold one id each"):
         model.preference("q0", ["d0", "d1"], ["d0"])
+
+
+@pytest.mark.parametrize("cls", [BayesianBrowsingModel, ClickChainModel])
+def test_posteriors_need_a_fitted_model(cls):
+    for call in (
+        lambda model: model.preference("q", "a", "b"),
+        lambda model: model.relevance_density("q", "a"),
+        lambda model: model._tables_of_ids(["q"], ["a"]),
+    ):
+        with pytest.raises(NotFittedError):
+            call(cls())
+
+
+def test_densities_are_those_of_their_tails():
+    lists = ["q"] * 400, [["a"]] * 400, [[i % 2] for i in range(400)]
+    model = BayesianBrowsingModel().fit(Sessions.from_lists(*lists))
+    density = model.relevance_density("q", "a")[2][0]
+    # The points reach beyond where e^-40 of the peak is left.
+    assert (np.log(density[[0, -1]] / density.max()) <= -39.0).all()
 
 
 def test_a_session_of_one_document():

@@ -112,6 +112,15 @@ def test_the_digest_is_that_of_the_content(ranking, folds):
     assert len(set(digests)) == len(digests)
 
 
+def test_the_digest_of_sparse_rows_sees_the_columns():
+    y, groups, eye = np.ones(6), np.arange(6), sparse.csr_matrix(np.eye(6))
+    others = [eye[:, ::-1].tocsr(), 2.0 * eye, eye[::-1].tocsr()]
+    digests = {
+        digest_of(make_folds(X, y, groups, n_splits=3)[0]) for X in (eye, *others)
+    }
+    assert len(digests) == 3  # rows and columns upside down are one matrix
+
+
 def test_the_digest_of_frames_sees_levels_and_text():
     X, y, groups = make_ranking(9, n_features=3, n_informative=2, random_state=0)
     frames = [pd.DataFrame(X, columns=list("abc")) for _ in range(3)]

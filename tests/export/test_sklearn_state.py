@@ -218,3 +218,31 @@ def test_one_intercept_may_be_an_array(model, tmp_path):
     model.intercept_ = np.array([model.intercept_])
     save_model(model, tmp_path / "m")
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("intercept_", 2),
+        ("intercept_", np.float32(0.5)),
+        ("intercept_", np.float64(0.5)),
+        ("coef_", np.array([1, 2, 3, 4])),
+        ("coef_", np.array([1, 2, 3, 4], dtype=np.uint8)),
+        ("coef_", np.array([1, 2, 3, 4], dtype=np.float32)),
+    ],
+    ids=repr,
+)
+def test_numbers_of_any_type_are_coefficients(attribute, value, tmp_path):
+    model = Ridge().fit(X, GRADES)
+    setattr(model, attribute, value)
+    check_learned_shapes(model)
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model").predict(X)
+    np.testing.assert_array_equal(found, model.predict(X))
+
+
+def test_models_of_single_precision_are_saved(tmp_path):
+    model = Ridge().fit(X.astype(np.float32), GRADES.astype(np.float32))
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model").predict(X)
+    np.testing.assert_array_equal(found, model.predict(X))

@@ -494,3 +494,32 @@ def test_statistics_equal_but_for_rounding_are_as_extreme():
     a, b = [0.3, 1e6, 1e6], [0.0, 1e6 + 0.1, 1e6 + 0.2]
     found = fisher_randomization_test(a, b, alternative="greater")
     assert found.pvalue == 5 / 8
+
+
+def test_the_p_value_of_two_sides_is_at_most_one():
+    # Both ends of the distribution hold the observation, which lies in its middle.
+    assert wilcoxon_test([1.0, 0.0], [0.0, 1.0]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        # The rounding of the larger number counts, whichever side it is on.
+        ([0.1 + 0.2, 0.3, 0.0, 0.0, 0.4], [0.0, 0.0, 0.1, 0.2, 0.0], "pvalue"),
+        ([0.0, 0.0, 0.1, 0.2, 0.0], [0.1 + 0.2, 0.3, 0.0, 0.0, 0.4], "pvalue"),
+        ([100000.2, 0.0, 3.0], [100000.1, 0.1, 0.0], 3.0),
+        ([0.3 * (1 + 1e-13), 0.3], [0.3, 0.1], 1.0),
+    ],
+)
+def test_rounding_is_that_of_both_numbers(a, b, expected):
+    found = wilcoxon_test(a, b)
+    if expected == "pvalue":
+        assert found.pvalue == 0.25
+    else:
+        assert found.statistic == expected
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-60, 1.0, 1e60, 1e200])
+def test_the_t_test_has_no_unit(scale):
+    a, b = scale * np.array([3.0, 5.0, 4.0]), scale * np.array([1.0, 2.0, 2.0])
+    assert paired_t_test(a, b).statistic == pytest.approx(7.0, rel=1e-9)

@@ -16,6 +16,7 @@ from skrank.model_selection import (
     StratifiedQueryKFold,
     train_test_query_split,
 )
+from skrank.model_selection._kfold import _strata
 
 SPLITTERS = [
     QueryKFold(3),
@@ -384,3 +385,44 @@ def test_too_few_queries_are_told_in_one_line():
 def test_numbers_of_folds_may_have_any_type():
     splitter = RepeatedQueryKFold(np.uint8(16), n_repeats=np.uint8(16))
     assert splitter.get_n_splits() == 256
+
+
+def test_strata_of_few_grades_are_the_grades():
+    # Beyond so many, quantiles are taken in their place.
+    y = np.append(np.zeros(1000), np.arange(32.0))
+    assert len(np.unique(_strata(y, "grades"))) == 32
+    assert _strata(np.array([0.0, 0.5, 1.0]), "relevant").tolist() == [0, 1, 1]
+
+
+def test_which_fold_is_larger_is_drawn():
+    sizes = set()
+    for seed in range(20):
+        splitter = StratifiedQueryKFold(2, shuffle=True, random_state=seed)
+        _, first = next(splitter.split(np.zeros((3, 1)), np.ones(3), np.arange(3)))
+        sizes.add(len(first))
+    assert sizes == {1, 2}
+
+
+def test_queries_of_one_block_are_shuffled():
+    groups, found = np.repeat(np.arange(4), [9, 8, 2, 1]), set()
+    for seed in range(60):
+        splitter = StratifiedQueryKFold(2, by="size", shuffle=True, random_state=seed)
+        _, first = next(splitter.split(np.zeros((20, 1)), groups=groups))
+        found.add(tuple(np.unique(groups[first])))
+    assert len(found) == 4
+
+
+def test_equal_queries_are_dealt_in_their_order():
+    groups = np.repeat(np.arange(60), np.where(np.arange(60) % 2, 3, 2))
+    splitter = StratifiedQueryKFold(30, by="size")
+    folds = splitter.split(np.zeros((len(groups), 1)), groups=groups)
+    found = [np.unique(groups[test]).tolist() for _, test in folds]
+    assert found == [[2 * i, 2 * i + 1] for i in range(30)]
+
+
+@pytest.mark.parametrize("parts", [[1, 2, 3, 4, 5, 5], [1, 2, 3, 4]])
+def test_there_is_a_part_for_each_row(parts):
+    splitter = LetorFolds(parts=parts)
+    message = f"parts must hold one number for each of 5 rows, got {len(parts)}"
+    with pytest.raises(ValueError, match=message):
+        next(splitter.split(np.zeros((5, 1)), groups=np.arange(5)))

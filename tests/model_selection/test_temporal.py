@@ -75,7 +75,10 @@ def test_rows_are_those_of_a_loop_over_users(splitter, sizes, seed):
 
 @pytest.mark.parametrize(
     ("share", "size", "n_test"),
-    [(0.07, 100, 7), (0.28, 25, 7), (0.55, 20, 11), (0.07, 101, 8), (0.5, 3, 2)],
+    [
+        *((0.07, 100, 7), (0.28, 25, 7), (0.55, 20, 11), (0.07, 101, 8), (0.5, 3, 2)),
+        (0.1000005, 10, 2),
+    ],
 )
 def test_a_share_of_rows_is_rounded_up_from_its_decimal(share, size, n_test):
     splitter = TemporalQuerySplit(1, test_size=share)
