@@ -6,15 +6,16 @@ at instead, which are few, and only where one is not finite is the cause searche
 """
 
 import re
-from collections.abc import Iterator, Set
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Set
+from contextlib import ContextDecorator
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from skrank._core._messages import shown
+from skrank._core._quiet import Quiet
 from skrank._core._sparse import is_mapping
 
 # How NumPy, SciPy and scikit-learn complain about numbers that are not finite.
@@ -40,15 +41,14 @@ class NotFiniteError(ValueError):
     """
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
+class quiet(Quiet, ContextDecorator):  # noqa: N801, as numpy.errstate
     """Compute without NumPy's warnings, and errors: a context, and a decorator.
 
-    Functions that `numpy.errstate` decorates share what it restores before NumPy 2.0:
-    one thread would set the state of another.
+    Unlike `numpy.errstate` it puts the state back after Ctrl-C, too.
     """
-    with np.errstate(all="ignore"):
-        yield
+
+    def _recreate_cm(self) -> Self:
+        return type(self)()  # each call of a function keeps a state of its own
 
 
 def checked_array(array: Any, **options: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.optimize import brentq
 
+from skrank._core._finite import quiet
 from skrank._core._parameters import InvalidParameterError
 from skrank.aggregation._joined import JoinedRuns
 from skrank.aggregation._judgements import Judgements
@@ -144,7 +145,7 @@ def _expected(theta: float, n: np.ndarray) -> np.ndarray:
     # The series avoids the difference of two numbers of the size 1 / theta.
     if theta * n.max(initial=1.0) < 1e-4:
         return (n - 1) / 2.0 - theta * (n**2 - 1) / 12.0
-    with np.errstate(over="ignore"):
+    with quiet():
         return 1.0 / np.expm1(theta) - n / np.expm1(np.minimum(theta * n, _MOST))
 
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._segments import segment_order
 from skrank.aggregation._joined import JoinedRuns
 
@@ -82,7 +83,7 @@ def _reduce(ufunc: np.ufunc, values: np.ndarray, ptr: np.ndarray) -> np.ndarray:
 
 def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     # A difference that is positive may still be too small to divide by.
-    with np.errstate(over="ignore"):
+    with quiet():
         return numerator / np.where(denominator > 0, denominator, 1.0)
 
 
@@ -227,6 +228,6 @@ def _fill(normalization, missing, scores, ptr, n_candidates) -> np.ndarray | Non
     if not isinstance(missing, str):
         return np.full(len(n_candidates), float(missing))
     if normalization == "borda":  # the points that are left are shared
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with quiet():
             return 0.5 - (np.diff(ptr) - 1.0) / (2.0 * n_candidates)
     return None

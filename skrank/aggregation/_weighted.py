@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
+from skrank._core._finite import quiet
 from skrank._core._parameters import NonNegative, PositiveInt, invalid_parameter
 from skrank.aggregation._base import BaseAggregator
 from skrank.aggregation._borda import Borda
@@ -119,7 +120,7 @@ class WeightedFusion(BaseAggregator):
     def _powers(self, values: np.ndarray) -> np.ndarray:
         if not values.any():  # all runs are equally bad
             return np.ones(len(values))
-        with np.errstate(over="ignore"):
+        with quiet():
             weights = values**self.power
         if 0.0 < weights.sum() < np.inf:
             return weights

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import quiet
 from skrank._core._id_arrays import id_array, id_list
 from skrank._core._parameters import NThreads, Parameters, Seed
 from skrank._core._segments import segment_sum
@@ -172,7 +173,7 @@ class BaseClickModel(Parameters, BaseEstimator):
         log = self._log_of(sessions)
         check_arguments(self.log_likelihood, per_session=per_session)
         events = log.probabilities_of_events(self._conditional(log))
-        with np.errstate(divide="ignore"):
+        with quiet():
             values = segment_sum(np.log(events), log.ptr)
         return values if per_session else float(values.sum())
 
@@ -233,10 +234,10 @@ class BaseClickModel(Parameters, BaseEstimator):
         _check_some(sessions)
         marginal = kind == "marginal"
         probability = self._marginal(log) if marginal else self._conditional(log)
-        with np.errstate(divide="ignore"):
+        with quiet():
             bits = np.log2(log.probabilities_of_events(probability))
         counts = np.bincount(log.rank)[1:]
-        with np.errstate(over="ignore"):
+        with quiet():
             values = np.exp2(-np.bincount(log.rank, weights=bits)[1:] / counts)
         return values if per_rank else float(values.mean())
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._levels import is_frame, names_of_columns
 from skrank._core._messages import shown
 from skrank._core._paths import checked_path
@@ -134,7 +135,7 @@ def _one_of(is_qrels: bool, is_run: bool) -> _Kind | None:
 
 def refuse_swapped_numbers(grades: np.ndarray, scores: np.ndarray, caller: str) -> None:
     """Raise an error if grades have fractions and scores do not: they are swapped."""
-    with np.errstate(invalid="ignore"):  # infinite scores have no remainder
+    with quiet():  # infinite scores have no remainder
         has_fractions = np.isfinite(grades).all() and (grades % 1).any()
         looks_swapped = has_fractions and len(scores) and not (scores % 1).any()
     if looks_swapped:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._finite import quiet
 from skrank._core._id_arrays import id_array
 from skrank._core._levels import FROM_DTYPE, columns_of_names, levels_of
 from skrank._core._messages import on_one_line, shortened, shown
@@ -420,7 +421,7 @@ def _check_types(
 
 
 def _features(frame: Any, name: str, columns: list, dtype: np.dtype) -> np.ndarray:
-    with np.errstate(over="ignore"):
+    with quiet():
         X = frame[columns].to_numpy(dtype=dtype, na_value=np.nan)
     for j, column in enumerate(columns):
         rows = np.flatnonzero(np.isinf(X[:, j]))

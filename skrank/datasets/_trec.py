@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._best_first import best_first
+from skrank._core._finite import quiet
 from skrank._core._id_arrays import id_array
 from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._messages import has_control, shown
@@ -421,5 +422,5 @@ def trec_order(codes: np.ndarray, scores: np.ndarray, docids: np.ndarray) -> np.
 
 def in_single_precision(scores: np.ndarray) -> np.ndarray:
     """Round scores to what trec_eval keeps of them; those out of range are infinite."""
-    with np.errstate(over="ignore"):
+    with quiet():
         return scores.astype(np.float32).astype(np.float64)

@@ -78,7 +78,8 @@ class KernelEnergy(LinearEnergy):
         Parameters of the kernel, such as ``{"gamma": 0.1}``.
     n_components : int or None, default=200
         Number of landmarks; at most the number of training rows is used. None takes
-        all of them, which makes the kernel exact and costs O(n³) once.
+        all of them, which makes a kernel exact that is positive semidefinite, and costs
+        O(n³) once.
 
     Attributes
     ----------
@@ -157,8 +158,6 @@ class KernelEnergy(LinearEnergy):
             # The factorisation of BLAS rounds as the number of its threads has it.
             with quiet(), others_after_fork(), blas_threads(1):
                 finite = self._fit_map(nystroem, rows)
-        except np.linalg.LinAlgError:
-            finite = False
         except (TypeError, ValueError, OverflowError) as error:
             if not callable(self.kernel) or isinstance(error, NotFiniteError):
                 raise
@@ -187,7 +186,10 @@ class KernelEnergy(LinearEnergy):
         if not np.isfinite(values).all():
             return False
         nystroem.components_, nystroem.component_indices_ = landmarks, own
-        nystroem.normalization_ = answering_signals(_whitening_of, values)
+        try:
+            nystroem.normalization_ = answering_signals(_whitening_of, values)
+        except np.linalg.LinAlgError:
+            return False
         nystroem.n_features_in_, nystroem._n_features_out = X.shape[1], len(own)
         self.map_ = nystroem
         return bool(np.isfinite(nystroem.normalization_).all())
@@ -265,7 +267,7 @@ class KernelEnergy(LinearEnergy):
             return mapped[: rows.shape[0], :n_landmarks]
 
         if callable(self.kernel):  # nobody said that it may run on several threads
-            parts = map(features, blocks)
+            parts = (features(block) for block in blocks)
         else:
             parts = map_blocks(features, blocks, n_threads=n_threads)
         out = np.empty((0, n_landmarks))

@@ -23,7 +23,7 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
-from skrank._core._finite import is_complaint
+from skrank._core._finite import is_complaint, quiet
 from skrank._core._messages import problem_in
 from skrank._core._parameters import Parameters
 from skrank.aggregation import BaseAggregator
@@ -481,7 +481,7 @@ def _score_with(energy, n_features: int) -> None:
 def _tried(estimator, what: str, passed: Callable[[Exception], bool] | None = None):
     """Turn errors into one that says what does not work, and pass over some."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), quiet():
             warnings.simplefilter("ignore")
             # Whatever n_jobs says, loading starts no processes.
             with parallel_config(backend="sequential"):

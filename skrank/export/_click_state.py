@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import problem_in
 from skrank.click import BaseClickModel, ClickChainModel, DependentClickModel, Sessions
 from skrank.click._browsing import PlacesMixin
@@ -175,7 +176,7 @@ def _try(model: Any) -> None:
         query[:1],
         document,
     )
-    with np.errstate(all="ignore"):
+    with quiet():
         for kind in ("conditional", "marginal"):
             found = model.predict_proba(sessions, kind=kind)
             if not ((found >= 0) & (found <= 1)).all():

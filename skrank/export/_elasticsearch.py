@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank.export._ranklib import score_ranklib, to_ranklib
 from skrank.export._scoring import required_feature_names, scoring_function
@@ -161,7 +162,7 @@ def _tree(tree, names):
 
 
 def _next_above(number):
-    with np.errstate(over="ignore"):  # the number may be minus infinity
+    with quiet():  # the number may be minus infinity
         return np.nextafter(number, np.float32(np.inf))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._validation import check_options
 from skrank.export._scoring import formula_function, required_feature_names
@@ -169,7 +170,7 @@ def _number(number):
 
 
 def _single_number(number):
-    with np.errstate(over="ignore"):
+    with quiet():
         if not np.isfinite(np.float32(number)):
             raise ValueError(
                 f"the formula has the constant {number!r}, which is beyond the single "

@@ -37,6 +37,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shortened, shown, words_of
 from skrank._core._parameters import NThreads, Parameters
 from skrank._core._threads import effective_n_threads
@@ -420,7 +421,7 @@ def _read_categories(found, n_features, dtype):
             raise ValueError(f"{where}: there is no such feature")
         numbers = [_number(v, where) for v in _list(values, None, where)]
         # Values that the precision cannot hold would never equal a feature.
-        with np.errstate(over="ignore"):
+        with quiet():
             values = np.array(numbers, dtype=dtype)
         if values.tolist() != numbers or not are_categories(values, [len(values)]):
             raise ValueError(

@@ -12,6 +12,7 @@ from typing import Any, Literal, SupportsFloat, get_args
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank.export._scoring import TreeFunction, as_names
 from skrank.export._texts import FeatureError
@@ -70,7 +71,7 @@ class ServerTree:
 
 def round_down(thresholds: npt.ArrayLike) -> np.ndarray:
     """Return the largest single precision numbers that are not above the given ones."""
-    with np.errstate(over="ignore"):
+    with quiet():
         rounded = np.asarray(thresholds).astype(np.float32)
     # The conversion rounds to the nearest number, which may lie above.
     above = rounded.astype(np.float64) > np.asarray(thresholds)
@@ -80,7 +81,7 @@ def round_down(thresholds: npt.ArrayLike) -> np.ndarray:
 
 def single(values: npt.ArrayLike, what: str) -> np.ndarray:
     """Convert to single precision; raise an error if a value does not fit into it."""
-    with np.errstate(over="ignore"):
+    with quiet():
         rounded = np.asarray(values, dtype=np.float64).astype(np.float32)
     if not np.all(np.isfinite(rounded)):
         raise ValueError(f"{what} is not finite in single precision; scale the grades")
@@ -154,7 +155,7 @@ def single_rows(X: npt.ArrayLike) -> np.ndarray:
     if X.ndim != 2:
         raise FeatureError(f"X must have two dimensions, got shape {X.shape}")
     try:
-        with np.errstate(over="ignore"):
+        with quiet():
             return np.ascontiguousarray(X, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise FeatureError(f"X must hold numbers: {error}") from None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._validation import check_options
 from skrank.export._ranklib import java_float
@@ -193,7 +194,7 @@ def _shifted(threshold, power):
     them.
     """
     above = np.where(np.asarray(power) == 0, LARGEST, np.float32(np.inf))
-    with np.errstate(over="ignore"):
+    with quiet():
         moved = np.ldexp(threshold, power)
     return np.where(threshold < LARGEST, np.minimum(moved, LARGEST), above)
 
@@ -215,7 +216,7 @@ def before_slack(wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     start = (wanted.astype(np.float64) - np.float64(_SLACK)).astype(np.float32)
     before, exact = start, start + _SLACK == wanted
-    with np.errstate(over="ignore"):
+    with quiet():
         for direction in (np.float32(np.inf), np.float32(-np.inf)):
             candidate = start
             for _ in range(_STEPS):
@@ -305,7 +306,7 @@ def _normalized(rows, features):
     for j, feature in enumerate(features):
         if "norm" in feature:
             params = feature["norm"]["params"]
-            with np.errstate(over="ignore"):
+            with quiet():
                 rows[:, j] -= np.float32(params["avg"])
                 rows[:, j] /= np.float32(params["std"])
     return rows

@@ -45,7 +45,7 @@ def finite_single(number: SupportsFloat | str, what: str) -> np.float32:
     ValueError
         If it is no finite number of single precision.
     """
-    with np.errstate(over="ignore"):
+    with quiet():
         value = np.float32(float(number))
     if not np.isfinite(value):
         raise ValueError(f"{what} must be a finite number, got {shown(number)}")

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import erfcx, expit, log_ndtr
 
 from skrank._core import _pair_losses, _segments
+from skrank._core._finite import quiet
 from skrank._core._parameters import Interval
 from skrank.losses._base import BaseLoss, PreparedLoss, has_preference, weighted
 from skrank.losses._pairs import PairIndex
@@ -298,7 +299,7 @@ class _GlennDavid(_PreparedTies):
 
 def _ratio(z):
     """Density over distribution function of the normal distribution."""
-    with np.errstate(over="ignore"):  # far above 0, where the ratio is 0
+    with quiet():  # far above 0, where the ratio is 0
         return _ROOT / erfcx(-z / np.sqrt(2.0))
 
 

@@ -456,7 +456,7 @@ class BaseMeasure(Parameters, BaseEstimator):
         if total == 0:
             self._warn_undefined(stacklevel=3)
             return float("nan")
-        with np.errstate(over="ignore"):
+        with quiet():
             mean = np.dot(values, weights) / total
         if np.isinf(mean):
             mean = np.dot(values, weights / total)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from skrank._core import _measures
+from skrank._core._finite import quiet
 from skrank._core._parameters import Fraction, invalid_parameter
 from skrank._core._validation import as_numbers, calling
 from skrank.metrics._base import BaseMeasure, Needed
@@ -402,7 +403,7 @@ class MeanSquaredError(_TieAwareMeasure):
     has_swap_deltas: ClassVar[bool] = False
 
     def _values(self, documents):
-        with np.errstate(over="ignore"):
+        with quiet():
             difference = documents.y - documents.y_score
         largest = np.abs(difference).max(initial=0.0)
         if not np.isfinite(documents.y_score).all():

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._parameters import Interval
 from skrank._core._validation import check_options
@@ -159,7 +160,7 @@ class ComparisonTable:
         Entry (m, i, j) is True if system i is significantly better than j by measure m.
         """
         gains = self._gains.T
-        with np.errstate(invalid="ignore"):
+        with quiet():
             return (self.pvalues < self.level) & (gains[:, :, None] > gains[:, None, :])
 
     @property

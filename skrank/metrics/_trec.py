@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._validation import (
@@ -278,7 +279,7 @@ def _numbers_of(documents, what, name, qid):
 def _ranked_documents(scores, qid, *, last_id_first=True):
     """Documents by decreasing score; equal scores by decreasing or increasing id."""
     # trec_eval keeps scores in single precision: what it cannot tell apart is a tie.
-    with np.errstate(over="ignore"):
+    with quiet():
         single = _numbers_of(scores, "run", "score", qid).astype(np.float32)
     # Ids that are no text are compared as the text that files would hold.
     documents = list(scores)

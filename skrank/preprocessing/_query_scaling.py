@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import checked_rows
+from skrank._core._finite import checked_rows, quiet
 from skrank._core._informative import warn_of_data
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Parameters, invalid_parameter
@@ -223,7 +223,7 @@ class _BaseQueryScaler(
                 unit = np.ldexp(1.0, shift)
             location, scale = self._location_scale(block, starts, sizes, bounds, unit)
             np.subtract(block, np.repeat(location, sizes, axis=0), out=scaled[rows])
-            with np.errstate(over="ignore", under="ignore"):  # where there are units
+            with quiet():  # where there are units
                 scaled[rows] *= np.repeat(scale, sizes, axis=0)
             self._finish(scaled[rows])
             if unit is not None and np.isinf(scaled[rows]).any():

@@ -87,7 +87,8 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         Whether the solver met its own criterion or was stopped early.
     gap_ : float
         How far the objective is above its minimum at most, set only where the solver
-        knows it, as `CuttingPlane` does.
+        knows it, as `CuttingPlane` does of its last parameters; not where those of an
+        earlier iteration are kept because validation queries prefer them.
     loss_curve_ : ndarray of shape (n_iterations,)
         Objective after each iteration. Of stochastic solvers it is the mean over the
         batches of each epoch, each taken before its own step, with the noise that
@@ -231,7 +232,7 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
         self.params_ = result.params if kept is None else kept
         self.converged_ = result.converged
         vars(self).pop("gap_", None)
-        if result.gap is not None:
+        if result.gap is not None and np.array_equal(self.params_, result.params):
             self.gap_ = result.gap
         self._store_progress(monitor, result.n_iter, result.history)
         if energy.linear:

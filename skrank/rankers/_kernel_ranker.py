@@ -19,9 +19,9 @@ class BaseKernelRanker(BaseEnergyRanker):
         Parameters of the kernel, such as ``{"gamma": 0.1}``.
     n_components : int or None, default=200
         Number of training rows that are drawn as landmarks of the kernel, by which it
-        is approximated. None takes all n rows, which makes the kernel exact, and costs
-        O(n³) once and O(n²) memory and time per evaluation: some thousands of rows are
-        the limit.
+        is approximated. None takes all n rows, which makes a kernel exact that is
+        positive semidefinite, and costs O(n³) once and O(n²) memory and time per
+        evaluation: some thousands of rows are the limit.
 
     Attributes
     ----------

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._validation import called
@@ -28,7 +29,7 @@ def squares_to_hessian(gradient, hessian) -> float:
     weight = 1.0 if hessian is None else float(np.mean(hessian))
     if not weight > 0.0:
         return 0.0
-    with np.errstate(over="ignore"):
+    with quiet():
         return float(np.divide(np.mean(np.square(gradient)), weight))
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank.trees import BinMapper, TreeEnsemble, _forest
 
 
@@ -110,7 +111,7 @@ class LinearLeaves:
 def _spreads(X) -> np.ndarray:
     """Return the standard deviation of each column, 0 where there is none."""
     found = np.zeros(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
+    with quiet():
         for j in range(X.shape[1]):
             column = X[:, j].astype(np.float64)
             column = column[np.isfinite(column)]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._choices import kept_pairs, picks_by_pairs, sums_over_kept
+from skrank._core._finite import quiet
 from skrank._core._in_steps import coordinates_of, first_eigenvector, gram_of
 from skrank._core._parameters import NonNegative, NonNegativeInt
 from skrank._core._threads import blas_threads, n_threads_for
@@ -221,7 +222,7 @@ class _Consistency:
         more = _exponent(X)
         np.ldexp(X, -more, out=X)
         self.exponent = exponent + more
-        with np.errstate(over="ignore", under="ignore"):
+        with quiet():
             self.mu = float(np.ldexp(mu, -self.exponent))
         self.mu = min(self.mu, _LARGEST_MU)
 

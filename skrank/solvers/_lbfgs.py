@@ -186,6 +186,7 @@ class LbfgsRun:
         self.start = start
         self.history: list[float] = []
         self.stopped = False
+        self.failure: StopIteration | None = None
         self.evaluated = False
         self.starts_flat = False
         self.steepness: Any = None  # largest slope at the start
@@ -285,6 +286,8 @@ class LbfgsRun:
         try:
             self.after_iteration(result)
         except StopIteration:
+            if not self.stopped:  # it is one of the user's functions
+                raise
             return result
         if result.nit == limits.max_iter:
             return result
@@ -297,7 +300,7 @@ class LbfgsRun:
         return value, gradient
 
     def _minimised(self, start, bounds, limits, n_steps):
-        return minimize(
+        result = minimize(
             self._evaluate,
             start,
             jac=True,
@@ -313,6 +316,9 @@ class LbfgsRun:
                 "ftol": 10 * np.finfo(float).eps,
             },
         )
+        if self.failure is not None:
+            raise self.failure
+        return result
 
     def after_iteration(self, intermediate_result):
         self.history.append(float(intermediate_result.fun))
@@ -320,7 +326,12 @@ class LbfgsRun:
             return
         v = np.array(intermediate_result.x)
         params = v if self.frame is None else self.frame.to_params(v)
-        if self.monitor(params, len(self.history), self.history[-1]):
+        try:
+            stop = self.monitor(params, len(self.history), self.history[-1])
+        except StopIteration as error:  # which SciPy takes for an end of our own
+            self.failure = error
+            raise
+        if stop:
             self.stopped = True
             raise StopIteration
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from skrank._core._finite import quiet
 from skrank._core._parameters import Parameters, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank._core._validation import check_arguments, n_rows
@@ -110,7 +111,7 @@ class BaseTextModel(Parameters, FittedToIndex, metaclass=ABCMeta):
 
     def _weighed(self, postings: Postings) -> tuple[np.ndarray, np.ndarray | None]:
         """Return weights of postings and offsets of documents that are numbers."""
-        with np.errstate(all="ignore"):
+        with quiet():
             weighed = self._weigh_documents(postings)
         for weights in weighed:
             if weights is not None and not np.isfinite(weights).all():

@@ -1,5 +1,6 @@
 """What is said of numbers that are too large or too small, and of which."""
 
+import signal
 import sys
 import threading
 
@@ -139,3 +140,39 @@ def test_a_quiet_function_leaves_the_state_of_other_threads():
     finally:
         sys.setswitchinterval(interval)
     assert [state["over"] for state in states] == ["warn"] * 5
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_numpy_warns_again_after_an_interrupt(is_nested):
+    """Signals come in a product of matrices, which ends the block."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def compute():
+        with quiet():
+            return matrix @ matrix
+
+    if is_nested:
+        compute = quiet()(compute)
+
+    matrix, before = np.ones((300, 300)), np.geterr()
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    try:
+        for _ in range(50):
+            signal.setitimer(signal.ITIMER_REAL, 2e-4)
+            try:
+                compute()
+                while True:
+                    pass
+            except KeyboardInterrupt as error:
+                # In a notebook, the frames of an error stay.
+                kept = error
+            interrupted += 1
+            assert np.geterr() == before, kept
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+        np.seterr(**before)
+    assert interrupted == 50

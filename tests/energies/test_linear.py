@@ -137,6 +137,26 @@ def test_a_function_is_a_kernel_of_finite_values(value, X):
         energy.setup(X, np.random.RandomState(0))
 
 
+@pytest.mark.parametrize("n_calls", [1, 30, 100, 560])
+@pytest.mark.parametrize("kind", [np.linalg.LinAlgError, ValueError, StopIteration])
+def test_what_a_kernel_raises_is_told(kind, n_calls, X):
+    calls = []
+
+    def kernel(a, b):
+        calls.append(1)
+        if len(calls) >= n_calls:
+            raise kind("my own words")
+        return float(a @ b)
+
+    energy = KernelEnergy(kernel=kernel, n_components=10)
+    with pytest.raises((ValueError, RuntimeError, StopIteration)) as caught:
+        energy.setup(X, np.random.RandomState(0)).transform(X)
+    error: BaseException | None = caught.value
+    while error is not None and type(error) is not kind:
+        error = error.__cause__
+    assert "my own words" in str(error)
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("n_components", [1, 10, None])
 @pytest.mark.parametrize("kernel", [rbf_kernel_of_two, "rbf", "linear", "sigmoid"])

@@ -105,6 +105,24 @@ def test_gaps_are_told_by_solvers_that_know_them(data):
     assert not hasattr(ranker, "gap_")
 
 
+def test_a_gap_is_that_of_the_parameters(data):
+    X, y, groups = data
+    held = {"X_val": X, "y_val": y[::-1].copy(), "groups_val": groups}
+    ranker = SVMMAP(n_iter_no_change=2, random_state=0).fit(*data, **held)
+    assert ranker.best_iteration_ < ranker.n_iter_
+    assert not hasattr(ranker, "gap_")
+    ranker.set_params(n_iter_no_change=None, early_stopping=False).fit(*data)
+    gap, params = ranker.gap_, ranker.params_
+    # Of a warm start of which nothing is kept.
+    held["y_val"] = np.minimum(ranker.rank(X, groups).max() - ranker.rank(X, groups), 9)
+    ranker.set_params(warm_start=True, early_stopping=True, alpha=1.0)
+    ranker.fit(*data, **held)
+    assert ranker.best_iteration_ == 0
+    assert np.array_equal(ranker.params_, params)
+    assert not hasattr(ranker, "gap_")
+    assert gap > 0
+
+
 def test_kernels_lower_the_bound(data):
     linear, kernel = (
         SVMMAP(alpha=1e-3, kernel=k, n_components=60, random_state=0).fit(*data)

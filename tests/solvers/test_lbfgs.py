@@ -401,3 +401,14 @@ def test_a_kink_at_the_start_is_tried_once():
         LBFGS().solve(kink, np.zeros(1), None)
     # The start, and then no more than one line search.
     assert kink.n_calls <= 22
+
+
+@pytest.mark.parametrize("n_calls", [0, 1, 3])
+@pytest.mark.parametrize("loss", [LogLoss(), HingeLoss()], ids=str)
+def test_an_exhausted_iterator_of_a_callback_is_no_end(loss, n_calls):
+    """SciPy takes what the iterator raises for the wish to stop."""
+    calls = iter(range(n_calls + 1))
+    ranker = EnergyRanker(LinearEnergy(), loss, callback=lambda _: next(calls) * 0)
+    with pytest.raises(StopIteration):
+        ranker.fit(*make_ranking(n_queries=12, random_state=1))
+    assert not hasattr(ranker, "params_")
