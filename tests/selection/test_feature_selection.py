@@ -8,6 +8,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from scipy.stats import kendalltau, spearmanr
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -594,3 +595,61 @@ def test_features_whose_squares_overflow_are_named(selector, as_rows):
     X = as_rows(np.random.default_rng(0).normal(size=(30, 3)) * 1e160)
     with pytest.raises(NotFiniteError, match="X must hold numbers of at most"):
         selector.fit(X, np.arange(30) % 3, groups=np.arange(30) // 5)
+
+
+class Indifferent(BaseEstimator):
+    """A ranker to which all features are of one importance."""
+
+    def fit(self, X, y):
+        self.feature_importances_ = np.ones(X.shape[1])
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+@pytest.mark.parametrize("step", [0.01, np.float32(0.01), np.float64(0.3)])
+def test_a_small_share_is_one_feature(step):
+    X, y, groups = rows()
+    options = {"n_features_to_select": 1, "importance": "model"}
+    found = QueryRFE(Indifferent(), step=step, **options).fit(X, y, groups)
+    # Of equally important features, the last ones go first.
+    assert found.ranking_.tolist() == list(range(1, X.shape[1] + 1))
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_of_some_measures_less_is_better(cv):
+    rng = np.random.default_rng(0)
+    y, groups = rng.integers(0, 3, 120).astype(float), np.repeat(np.arange(12), 10)
+    X = np.column_stack([rng.normal(size=(120, 3)), y + 0.1 * rng.normal(size=120)])
+    options = {"measure": "mse", "random_state": 0}
+    found = QueryRFE(Ridge(), n_features_to_select=1, cv=cv, **options)
+    assert found.fit(X, y, groups).ranking_[3] == 1
+    chosen = QueryRFECV(Ridge(), cv=3, **options).fit(X, y, groups)
+    assert chosen.ranking_[3] == 1
+    assert (chosen.validation_values_ < 0.0).all()
+
+
+def test_features_are_judged_by_rankers_that_have_not_seen_the_queries():
+    X, y, groups = rows()
+    seen = []
+
+    class Recorder(Ridge):
+        def fit(self, X, y):
+            seen.append(len(X))
+            return super().fit(X, y)
+
+    QueryRFE(Recorder(), n_features_to_select=5, cv=3).fit(X, y, groups)
+    # All rows, those of each fold, and all rows with the features that are left.
+    assert [n == len(X) for n in seen] == [True, False, False, False, True]
+
+
+def test_folds_do_not_depend_on_the_ids_of_queries():
+    X, y, groups = rows()
+    options = {"n_features_to_select": 2, "cv": 3, "random_state": 0}
+    names = np.array([f"q{(7 * q) % 31:02d}" for q in range(31)])
+    found = [
+        QueryRFE(Ridge(), **options).fit(X, y, g).ranking_.tolist()
+        for g in (groups, names[groups])
+    ]
+    assert found[0] == found[1]
