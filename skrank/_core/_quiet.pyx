@@ -1,9 +1,10 @@
 # cython: language_level=3
 """NumPy without warnings, whose error state is put back whatever happens.
 
-Python answers a signal where a function of Python begins, at the end of a long product
-of matrices the method ``__exit__`` of `numpy.errstate`: Ctrl-C then left NumPy silent for
-good. Compiled methods begin without looking for signals.
+Python answers a signal where a function of Python begins. Behind a long product of
+matrices at the end of a block this is the method ``__exit__`` of `numpy.errstate`, which
+then does nothing, so that Ctrl-C left NumPy silent for good. Compiled methods begin
+without looking for signals.
 """
 
 import numpy as np
