@@ -25,6 +25,7 @@ _FEWEST, _MOST_RESTARTS = 20, 1000
 _ROUNDING = 1e-14
 # Eigenvalues that differ by less of the largest one are the same.
 _SAME = 1e-12
+_EPSILON = float(np.finfo(np.float64).eps)
 # Seconds between two looks for signals on systems where waiting answers none.
 _PATIENCE = 0.2
 _alone = threading.Lock()
@@ -38,7 +39,6 @@ def _renew_lock() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
-_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def answering_signals(function: Callable, *arguments: Any, **options: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._core._finite import NotFiniteError, quiet
+from skrank._core._finite import NotFiniteError
 from skrank._core._messages import shown
 from skrank._core._parameters import (
     Interval,
@@ -183,7 +183,7 @@ class _Run:
         rate = self.solver.learning_rate * self._schedule(epoch)
         total = 0.0
         # Overflow is reported below, in terms of what the user can change.
-        with quiet():
+        with np.errstate(over="ignore", invalid="ignore"):
             for queries in self._batches():
                 batch = self.objective.batch(queries, self.rng)
                 value, gradient = self._evaluate(batch, epoch)
