@@ -830,7 +830,7 @@ def functions():
 
 FUNCTIONS = functions()
 # These hold what a parser found, and take no arrays.
-NO_ARRAYS = {"_letor.ParseError", "_letor.ParsedText"}
+NO_ARRAYS = {"_letor.ParseError", "_letor.ParsedText", "_quiet.Quiet"}
 
 
 def other_lengths(array):
