@@ -46,7 +46,10 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
     """
     kinds = set(map(type, ids))
     if not any(issubclass(kind, (str, bytes, tuple, frozenset)) for kind in kinds):
-        array = np.asarray(ids)
+        try:
+            array = np.asarray(ids)
+        except OverflowError as error:  # since NumPy 2.5
+            raise UnitError(f"ids do not fit into one type: {error}") from None
         whole = any(issubclass(kind, (int, np.integer)) for kind in kinds)
         if whole and array.dtype.kind == "f" and beyond_floats(array):
             array = _as_objects(ids)
@@ -118,8 +121,19 @@ def _check_unit(unit: np.dtype, arrays: Iterable[np.ndarray]) -> None:
 
 def _in_unit(ids: np.ndarray, unit: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Return dates or durations in another unit, and which of them it can hold."""
-    found = ids.astype(unit)
+    try:
+        found = ids.astype(unit)
+    except OverflowError:  # since NumPy 2.5
+        found = np.array([_one_in_unit(one, unit) for one in ids], dtype=unit)
     return found, (found.astype(ids.dtype) == ids) | np.isnat(ids)
+
+
+def _one_in_unit(one: Any, unit: np.dtype) -> Any:
+    """Return a date or duration in another unit; NaT if that cannot hold it."""
+    try:
+        return one.astype(unit)
+    except OverflowError:
+        return np.array("NaT", dtype=unit)[()]
 
 
 def where_among(ids: np.ndarray, others: np.ndarray) -> np.ndarray:

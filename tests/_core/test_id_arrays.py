@@ -210,7 +210,9 @@ def test_dates_that_do_not_fit_the_unit_of_others():
     far, near = np.datetime64("2600-01-01"), np.datetime64("2015-06-13T00:25", "ns")
     days, moments = np.array([far, near], "M8[D]"), np.array([near], "M8[ns]")
     message = r"datetime64\[D\] does not fit into datetime64\[ns\], the type of others"
-    with pytest.raises(ValueError, match=f"^groups: an id of type {message}"):
+    # NumPy itself refuses them since version 2.5.
+    told = f"^groups: (an id of type {message}|ids do not fit into one type: Overflow)"
+    with pytest.raises(ValueError, match=told):
         as_ids([far, near], "groups")
     with pytest.raises(ValueError, match=message):
         joined_ids(days, moments)
@@ -219,7 +221,7 @@ def test_dates_that_do_not_fit_the_unit_of_others():
     assert as_ids([near, near.astype("M8[D]")]).dtype == "M8[ns]"
     assert as_ids([far, far]).dtype == "M8[D]"
     # 2600-01-01 in nanoseconds would be this very moment.
-    wrapped = days[:1].astype("M8[ns]")
+    wrapped = np.array(["2015-06-13T00:25:26.290448384"], "M8[ns]")
     assert not where_among(days[:1], wrapped).any()
     assert not where_among(wrapped, days[:1]).any()
     midnight = np.array(["2015-06-13"], "M8[ns]")
