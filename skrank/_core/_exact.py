@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._finite import quiet
 from skrank._core._missing import unmasked, where_missing
-from skrank._core._quiet import Quiet
 
 _FIRST_LOST = 2**53  # is the same float as the next whole number
 _WHOLE = "iu"
@@ -19,7 +19,7 @@ def beyond_floats(values: np.ndarray) -> bool:
     small = 4 if values.dtype.kind == "f" else 8  # bytes of a type that reaches as far
     if values.dtype.kind not in "iuf" or values.dtype.itemsize < small:
         return False
-    with Quiet():
+    with quiet():
         low = values.dtype.kind != "u" and bool((values <= -_FIRST_LOST).any())
         return low or bool((values >= _FIRST_LOST).any())
 

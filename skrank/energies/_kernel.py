@@ -44,7 +44,7 @@ _LEAST = 1e-12
 _OF_HISTOGRAMS = ("chi2", "additive_chi2")
 
 
-@quiet()
+@quiet()  # rows may be huge; what comes of them is checked
 def _kernel_values(nystroem: Any, X, landmarks=None) -> np.ndarray:
     """Return the kernel of a map between rows and landmarks, or among the rows."""
     parameters = nystroem._get_kernel_params()
@@ -153,10 +153,9 @@ class KernelEnergy(LinearEnergy):
         )
         self._check_histograms(X)
         rows = self._writeable(X)
-        # The kernel is evaluated between rows that may be huge; the map is checked.
         try:
             # The factorisation of BLAS rounds as the number of its threads has it.
-            with quiet(), others_after_fork(), blas_threads(1):
+            with others_after_fork(), blas_threads(1):
                 finite = self._fit_map(nystroem, rows)
         except (TypeError, ValueError, OverflowError) as error:
             if not callable(self.kernel) or isinstance(error, NotFiniteError):
