@@ -64,10 +64,12 @@ def answering_signals(function: Callable, *arguments: Any, **options: Any) -> An
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments, **options)  # signals are answered by the main one
     found, failed, context = [], [], copy_context()
+    # Before NumPy 2.0, every thread has an error state of its own.
+    error_state = {**np.geterr(), "call": np.geterrcall()}
 
     def run():
         try:
-            with _alone:
+            with _alone, np.errstate(**error_state):
                 found.append(context.run(function, *arguments, **options))
         except BaseException as error:
             failed.append(error)

@@ -104,6 +104,9 @@ def test_another_thread_computes_for_the_main_one():
     variable = ContextVar("variable")
     variable.set("of the caller")
     assert answering_signals(variable.get) == "of the caller"
+    with np.errstate(over="ignore", divide="raise", call=threads.append):
+        assert answering_signals(np.geterr) == np.geterr()
+        assert answering_signals(np.geterrcall) == threads.append
     # Others need not wait for a thread, for signals are no business of theirs.
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(answering_signals, add, 1, 2).result() == 3
