@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 
 from skrank._core._exact import beyond_floats
+from skrank._core._messages import shown
+from skrank._core._missing import where_missing
 
 # Strings of fixed width may take this many bytes, or this many times as many as their
 # objects would: so many for each beside its characters, which take one byte at least.
 _FIXED_WIDTH, _WASTE, _OBJECT = 1 << 22, 3, 57
+_DATES = np.datetime64, np.timedelta64
 
 
 class UnitError(ValueError):
-    """Dates or durations do not fit into the unit of others."""
+    """Dates or durations of NumPy stand beside what has no unit in common with them."""
 
 
 def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
@@ -41,25 +44,61 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
     Raises
     ------
     UnitError
-        If dates or durations have different units, the finest of which does not hold
-        all of them.
+        If dates or durations of NumPy have units of which none holds all of them, or
+        stand beside ids of another type.
     """
     kinds = set(map(type, ids))
-    if not any(issubclass(kind, (str, bytes, tuple, frozenset)) for kind in kinds):
-        try:
-            array = np.asarray(ids)
-        except OverflowError as error:  # since NumPy 2.5
-            raise UnitError(f"ids do not fit into one type: {error}") from None
+    if any(issubclass(kind, _DATES) for kind in kinds):
+        array = _dates(ids, kinds)
+    elif not any(issubclass(kind, (str, bytes, tuple, frozenset)) for kind in kinds):
+        array = np.asarray(ids)
         whole = any(issubclass(kind, (int, np.integer)) for kind in kinds)
-        if whole and array.dtype.kind == "f" and beyond_floats(array):
+        if whole and array.dtype.kind in "fc" and beyond_floats(array.real):
             array = _as_objects(ids)
-        elif array.dtype.kind in "mM":
-            _check_unit(array.dtype, _by_type(ids))
     else:
         array = _fixed_width(ids, kinds, sizes)
         if array is None:
             array = _as_objects(ids)
     return array if sizes is None else np.repeat(array, sizes)
+
+
+def dates_alone(ids: np.ndarray) -> np.ndarray:
+    """Return dates or durations among objects as an array of them; others as they are.
+
+    Raises
+    ------
+    UnitError
+        As `id_array` does.
+    """
+    if ids.dtype != object or ids.ndim != 1:
+        return ids
+    kinds = set(map(type, ids))
+    return _dates(ids, kinds) if any(issubclass(k, _DATES) for k in kinds) else ids
+
+
+def _dates(ids: Sequence | np.ndarray, kinds: set[type]) -> np.ndarray:
+    """Return dates, or durations, in one unit; objects if some are missing.
+
+    They may not stand beside others: some versions of NumPy compare durations with
+    numbers, and take a duration beside a date for a date.
+    """
+    first = next(one for one in ids if isinstance(one, _DATES))
+    objects = _as_objects(ids)
+    for one in objects[~where_missing(objects)]:
+        if type(one) is not type(first):
+            raise UnitError(
+                "dates and durations of NumPy must not stand beside ids of another "
+                f"type, got {shown(first)} and {shown(one)}"
+            )
+    try:
+        array = np.asarray(list(ids))
+    except OverflowError as error:  # since NumPy 2.5
+        raise UnitError(f"ids do not fit into one type: {error}") from None
+    if array.dtype != object:
+        _check_unit(array.dtype, _by_type(ids))
+    elif len(kinds) == 1:
+        raise UnitError("ids in days and in months have no unit in common")
+    return array
 
 
 def _as_objects(ids: Sequence) -> np.ndarray:
@@ -95,11 +134,8 @@ def id_list(ids: np.ndarray) -> list:
 def id_keys(ids: np.ndarray) -> list:
     """Return ids as keys, of which no date or duration is equal to a number."""
     keys = id_list(ids)
-    if ids.dtype.kind not in "mMO":
-        return keys
     # Some versions of NumPy compare durations with numbers.
-    kinds = (np.datetime64, np.timedelta64)
-    return [(type(k), k) if isinstance(k, kinds) else k for k in keys]
+    return [(type(k), k) for k in keys] if ids.dtype.kind in "mM" else keys
 
 
 def _by_type(ids: Sequence) -> Iterator[np.ndarray]:
@@ -141,7 +177,10 @@ def where_among(ids: np.ndarray, others: np.ndarray) -> np.ndarray:
     if ids.dtype.kind == others.dtype.kind != "O":
         if ids.dtype.kind not in "mM" or ids.dtype == others.dtype:
             return np.isin(ids, others)
-        unit = np.promote_types(ids.dtype, others.dtype)
+        try:
+            unit = np.promote_types(ids.dtype, others.dtype)
+        except TypeError:  # durations in days and in months
+            return np.zeros(len(ids), dtype=bool)
         (own, held), (known, known_held) = (_in_unit(a, unit) for a in (ids, others))
         return held & np.isin(own, known[known_held])
     # NumPy would first turn both into one type, in which 1 is the same as "1".
@@ -155,14 +194,15 @@ def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Raises
     ------
     UnitError
-        If dates or durations have different units, the finer of which does not hold
-        all of them.
+        As `id_array` does.
     """
     if not len(second):
         return first
-    if first.dtype.kind == second.dtype.kind:
-        if first.dtype.kind in "mM" and first.dtype != second.dtype:
-            _check_unit(np.promote_types(first.dtype, second.dtype), (first, second))
+    if first.dtype.kind in "mM" and first.dtype == second.dtype:
+        return np.concatenate([first, second])
+    if "m" in (kinds := first.dtype.kind + second.dtype.kind).lower():
+        return id_array(id_list(first) + id_list(second))
+    if kinds[0] == kinds[1]:
         return np.concatenate([first, second])
     joined = np.empty(len(first) + len(second), dtype=object)
     joined[:] = id_list(first) + id_list(second)
@@ -174,5 +214,5 @@ def in_order(ids: Iterable) -> list:
     ids = list(ids)
     try:
         return sorted(ids)
-    except TypeError:
+    except (TypeError, ValueError, OverflowError):
         return sorted(ids, key=lambda value: (type(value).__name__, repr(value)))

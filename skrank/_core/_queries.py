@@ -6,39 +6,39 @@ array: the documents of query ``q`` are the rows from ``ptr[q]`` up to, not incl
 rows were moved, so that input whose queries are already adjacent is never copied.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skrank._core import _segments
+from skrank._core._finite import quiet
 
 _FEW = 10_000
+# Of 1 and "a"; of a tuple and a number of NumPy; of False in NumPy and 2**63.
+_DO_NOT_COMPARE = TypeError, ValueError, OverflowError
 
 
-def _factorize_objects(ids):
+def _numbered(ids):
     """Number ids of any hashable type in the order of their first appearance."""
-    codes = np.empty(len(ids), dtype=np.intp)
-    seen: dict = {}
-    for i, value in enumerate(ids):
-        codes[i] = seen.setdefault(value, len(seen))
+    seen: defaultdict = defaultdict(count().__next__)
+    codes = np.fromiter(map(seen.__getitem__, ids), np.intp, len(ids))
     uniques = np.empty(len(seen), dtype=object)
     uniques[:] = list(seen)
     return uniques, codes
 
 
-def _factorize(ids):
-    """Return the distinct ids, sorted if they can be, and the number of each row's."""
-    if ids.dtype != object:
-        return np.unique(ids, return_inverse=True)
-    # np.unique sorts objects by comparing all of them; here only distinct ids are.
-    uniques, codes = _factorize_objects(ids)
+@quiet()
+def _in_order(uniques, codes):
+    """Return distinct objects in their order, if they have one, and its numbers."""
     try:
         rank_to_code = np.array(
             sorted(range(len(uniques)), key=uniques.__getitem__), dtype=np.intp
         )
-    except TypeError:  # ids that do not compare, such as 1 and "a"
+    except _DO_NOT_COMPARE:
         return uniques, codes
     code_to_rank = np.empty_like(rank_to_code)
     code_to_rank[rank_to_code] = np.arange(len(rank_to_code))
@@ -124,14 +124,22 @@ class QueryIndex(Grouped):
             Index of the queries, made in O(n) if the rows of every query are adjacent
             and in O(n log n) otherwise.
         """
-        starts = _run_starts(groups)
+        # Which objects are the same is asked in one way, so that no order of the rows
+        # makes other queries: 1 == np.array([1]) holds, and as keys they differ.
+        of_objects = groups.dtype == object
+        uniques, codes = _numbered(groups) if of_objects else (None, groups)
+        starts = _run_starts(codes)
         ids = groups[starts]
         n = len(groups)
-        if distinct(ids):
+        adjacent = len(ids) == len(uniques) if of_objects else distinct(ids)
+        if adjacent:
             ascending = len(ids) < 2 or _is_ascending(ids)
             if ascending or not canonical:
                 return cls(_frozen(np.append(starts, n)), None, ids)
-        uniques, codes = _factorize(groups)
+        if of_objects:  # np.unique would compare all of them
+            uniques, codes = _in_order(uniques, codes)
+        else:
+            uniques, codes = np.unique(groups, return_inverse=True)
         order = _stable_order(codes, len(uniques))
         sizes = np.bincount(codes, minlength=len(uniques))
         ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
@@ -173,10 +181,11 @@ def _stable_order(codes: np.ndarray, n_codes: int) -> np.ndarray:
     return one_each.tocsr().data
 
 
+@quiet()
 def _is_ascending(ids) -> bool:
     try:
         return bool(np.all(ids[1:] > ids[:-1]))
-    except TypeError:  # ids that do not compare keep their order of appearance
+    except _DO_NOT_COMPARE:  # they keep their order of appearance
         return True
 
 

@@ -1,12 +1,15 @@
 """Ids stay apart, and take no more memory than they have characters."""
 
+import datetime
 import gzip
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank._core._id_arrays import (
+    UnitError,
     id_array,
     id_keys,
     id_list,
@@ -14,7 +17,7 @@ from skrank._core._id_arrays import (
     joined_ids,
     where_among,
 )
-from skrank._core._validation import as_ids
+from skrank._core._validation import as_ids, check_groups
 from skrank.datasets import Qrels, Run, dump_run, judge_run, load_qrels, load_run
 from skrank.metrics import compare, ndcg_score
 from skrank.model_selection import QueryKFold
@@ -235,14 +238,55 @@ def test_dates_that_do_not_fit_the_unit_of_others():
 
 def test_durations_are_no_numbers():
     five = np.timedelta64(5, "ns")
-    durations, objects = np.array([5], "m8[ns]"), as_objects([five, 5])
+    durations = np.array([5], "m8[ns]")
     assert type(id_list(durations)[0]) is np.timedelta64
-    key = np.timedelta64, five
-    assert id_keys(durations) == [key]
-    assert id_keys(objects) == [key, 5]
+    assert id_keys(durations) == [(np.timedelta64, five)]
     assert type(id_keys(durations)[0]) is tuple
-    assert where_among(objects, durations).tolist() == [True, False]
-    assert not where_among(as_objects([5]), as_objects([five])).any()
+    for ids in (np.array([5]), as_objects([5, "a"])):
+        assert not where_among(ids, durations).any()
+        assert not where_among(durations, ids).any()
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [np.timedelta64(1, "D"), 1],
+        [True, np.timedelta64(1, "D")],
+        [np.timedelta64(1, "s"), np.datetime64("1970-01-01T00:00:01")],
+        [("a",), np.datetime64("2020-01-01")],
+        [np.datetime64("2020-01-01"), datetime.date(2020, 1, 1)],
+    ],
+    ids=repr,
+)
+def test_dates_stand_beside_nothing_else(ids):
+    told = "^groups: dates and durations of NumPy must not stand beside ids of another"
+    for given in (ids, as_objects(ids), pd.Series(as_objects(ids), dtype=object)):
+        with pytest.raises(ValueError, match=told):
+            as_ids(given)
+    with pytest.raises(UnitError, match="must not stand beside"):
+        joined_ids(*(id_array([one]) for one in ids))
+    missing = [ids[0] if isinstance(ids[0], np.generic) else ids[1], None]
+    with pytest.raises(ValueError, match=r"groups must .* row 1 has none"):
+        check_groups(missing, 2)
+
+
+def test_days_and_months_have_no_unit_in_common():
+    ids = [np.timedelta64(1, "D"), np.timedelta64(1, "M")]
+    for given in (ids, as_objects(ids)):
+        with pytest.raises(ValueError, match=r"^groups: ids in days and in months"):
+            as_ids(given)
+    days, months = (np.array([one]) for one in ids)
+    with pytest.raises(UnitError, match="no unit in common"):
+        joined_ids(days, months)
+    assert not where_among(days, months).any()
+    of_dates = as_objects([np.datetime64("2020-01-01"), np.datetime64("2020-01", "M")])
+    assert as_ids(of_dates).dtype == "M8[D]"
+    assert len(set(as_ids(of_dates))) == 1
+
+
+def test_whole_numbers_beside_complex_ones():
+    assert len(set(id_array([2**53, 2**53 + 1, 1j]))) == 3
+    assert id_array([3, 1j]).dtype == complex
 
 
 def test_what_is_repeated_counts_as_often_as_it_is_repeated():

@@ -1,5 +1,8 @@
 """Grouping rows by query."""
 
+from fractions import Fraction
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,6 +72,32 @@ def test_any_hashable_id(values):
     assert index.n_queries == 2
     order = index.order
     assert order[index.ptr[np.argmax(index.sizes)]] == 0
+
+
+@pytest.mark.parametrize("canonical", [True, False])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [(1,), np.int8(1)],
+        [(1,), np.int8(1), "a", (1,)],
+        [(1, 2), np.int8(1), (1, 2)],
+        [0.1, np.float32(0.1), "a", np.float32(0.1), 0.1],
+        [np.uint64(2**64 - 1), 2.0**64, "a"],
+        [np.float16(0.1), 2.0**64, "a", np.float16(0.1)],
+        [np.False_, 2**63, (1,), np.False_],
+        [Fraction(1, 2), np.uint64(2**64 - 1), np.int16(1)],
+    ],
+    ids=repr,
+)
+def test_objects_are_the_same_in_any_order(values, canonical):
+    for rows in permutations(range(len(values))):
+        groups = np.empty(len(rows), dtype=object)
+        groups[:] = [values[row] for row in rows]
+        index = QueryIndex.from_groups(groups, canonical=canonical)
+        found = index.restore(index.codes)
+        number_of = {name: number for number, name in enumerate(dict.fromkeys(groups))}
+        pairs = {(number_of[name], code) for name, code in zip(groups, found)}
+        assert len(pairs) == len(number_of) == index.n_queries
 
 
 def test_index_is_frozen():
