@@ -73,10 +73,11 @@ def dates_alone(ids: np.ndarray) -> np.ndarray:
     if ids.dtype != object or ids.ndim != 1:
         return ids
     kinds = set(map(type, ids))
-    return _dates(ids, kinds) if any(issubclass(k, _DATES) for k in kinds) else ids
+    dated = any(issubclass(kind, _DATES) for kind in kinds)
+    return _dates(ids.tolist(), kinds) if dated else ids
 
 
-def _dates(ids: Sequence | np.ndarray, kinds: set[type]) -> np.ndarray:
+def _dates(ids: Sequence, kinds: set[type]) -> np.ndarray:
     """Return dates, or durations, in one unit; objects if some are missing.
 
     They may not stand beside others: some versions of NumPy compare durations with
@@ -91,7 +92,7 @@ def _dates(ids: Sequence | np.ndarray, kinds: set[type]) -> np.ndarray:
                 f"type, got {shown(first)} and {shown(one)}"
             )
     try:
-        array = np.asarray(list(ids))
+        array = np.asarray(ids)
     except OverflowError as error:  # since NumPy 2.5
         raise UnitError(f"ids do not fit into one type: {error}") from None
     if array.dtype != object:

@@ -126,20 +126,18 @@ class QueryIndex(Grouped):
         """
         # Which objects are the same is asked in one way, so that no order of the rows
         # makes other queries: 1 == np.array([1]) holds, and as keys they differ.
-        of_objects = groups.dtype == object
-        uniques, codes = _numbered(groups) if of_objects else (None, groups)
+        uniques, codes = _numbered(groups) if groups.dtype == object else (None, groups)
         starts = _run_starts(codes)
         ids = groups[starts]
         n = len(groups)
-        adjacent = len(ids) == len(uniques) if of_objects else distinct(ids)
-        if adjacent:
+        if distinct(ids) if uniques is None else len(ids) == len(uniques):
             ascending = len(ids) < 2 or _is_ascending(ids)
             if ascending or not canonical:
                 return cls(_frozen(np.append(starts, n)), None, ids)
-        if of_objects:  # np.unique would compare all of them
-            uniques, codes = _in_order(uniques, codes)
-        else:
+        if uniques is None:
             uniques, codes = np.unique(groups, return_inverse=True)
+        else:  # np.unique would compare all of them
+            uniques, codes = _in_order(uniques, codes)
         order = _stable_order(codes, len(uniques))
         sizes = np.bincount(codes, minlength=len(uniques))
         ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
