@@ -1,5 +1,6 @@
 """``python -m skrank`` and ``skrank``: the command line."""
 
+import os
 import signal
 import sys
 
@@ -10,11 +11,17 @@ def run() -> int:
     if handler is signal.default_int_handler:
         # Before a command is known, Ctrl-C has nothing to tell and nothing to undo.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from skrank.cli import main
+    from skrank.cli import INTERRUPTED, main
 
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, handler)
-    return main()
+    code = main()
+    if code == INTERRUPTED:
+        from skrank._core._in_steps import still_computes
+
+        if still_computes():  # for minutes perhaps, and the exit would wait for it
+            os._exit(code)
+    return code
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ looks for no signals. Small problems are solved by one call; what has no steps i
 to another thread.
 """
 
+import atexit
 import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -29,16 +32,42 @@ _EPSILON = float(np.finfo(np.float64).eps)
 # Seconds between two looks for signals on systems where waiting answers none.
 _PATIENCE = 0.2
 _alone = threading.Lock()
+# Of threads that compute: each is set where its thread ends.
+_computing: set[threading.Event] = set()
 
 
-def _renew_lock() -> None:
-    """Forget a thread that does not live on in a forked process."""
+def _forget_threads() -> None:
+    """Forget threads that do not live on in a forked process."""
     global _alone
     _alone = threading.Lock()
+    _computing.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def still_computes() -> bool:
+    """Return whether a function computes for `answering_signals`."""
+    return bool(_computing)
+
+
+@atexit.register
+def _wait_at_exit() -> None:
+    """Wait for threads that compute, unless the process does not get to its exit.
+
+    OpenBLAS frees its memory there, so that a product of matrices on another thread
+    would crash, or hang. After a KeyboardInterrupt that nobody caught, Python ends by
+    the signal instead.
+    """
+    at_prompt = hasattr(sys, "ps1")
+    if getattr(sys, "last_type", None) is KeyboardInterrupt and not at_prompt:
+        return
+    left = list(_computing)
+    if left and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the next Ctrl-C ends it at once
+    for ended in left:
+        ended.wait()
 
 
 def answering_signals(function: Callable, *arguments: Any, **options: Any) -> Any:
@@ -46,8 +75,8 @@ def answering_signals(function: Callable, *arguments: Any, **options: Any) -> An
 
     The function runs on a thread of its own, which goes on to its end after Ctrl-C, and
     whose result is lost then. The next call waits for it, because libraries such as
-    liblinear have one state for all threads. Only what leaves Python's lock to others
-    can be interrupted, as the functions of NumPy do.
+    liblinear have one state for all threads, and so does the end of the process. Only
+    what leaves Python's lock to others can be interrupted, as NumPy's functions do.
 
     Parameters
     ----------
@@ -63,21 +92,30 @@ def answering_signals(function: Callable, *arguments: Any, **options: Any) -> An
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments, **options)  # signals are answered by the main one
-    found, failed, context = [], [], copy_context()
+    found, failed, context, wanted = [], [], copy_context(), True
     # Before NumPy 2.0, every thread has an error state of its own.
     error_state = {**np.geterr(), "call": np.geterrcall()}
+    ended = threading.Event()  # an interrupted join takes a thread for ended
 
     def run():
+        _computing.add(ended)
         try:
             with _alone, np.errstate(**error_state):
-                found.append(context.run(function, *arguments, **options))
+                if wanted:
+                    found.append(context.run(function, *arguments, **options))
         except BaseException as error:
             failed.append(error)
+        finally:
+            _computing.discard(ended)
+            ended.set()
 
-    thread = threading.Thread(target=run, name="skrank", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(_PATIENCE)
+    try:
+        threading.Thread(target=run, name="skrank", daemon=True).start()
+        while not ended.wait(_PATIENCE):
+            pass
+    except BaseException:
+        wanted = False
+        raise
     if failed:
         raise failed[0]
     return found[0]
@@ -232,6 +270,8 @@ def leading_eigenvectors(
             risen = (values[-k:] - settled).max() > _SAME * values[-1]
             if size == m or not risen:
                 return kept[-k:].T
+            # The others are no eigenvectors yet: their products leave what is kept.
+            first, kept = k, kept[-k:]
             settled, start = values[-k:], draw(m)
             basis[first] = _beside(kept, start, kept @ start, draw)[0]
         basis[:first], projected[:] = kept, 0.0

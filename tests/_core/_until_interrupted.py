@@ -231,7 +231,7 @@ def gram():
 
 def exact_kernel():
     """A factorisation that has no steps, of a kernel with as many landmarks as rows."""
-    X = np.random.default_rng(0).normal(size=(6_000, 2))
+    X = np.random.default_rng(0).normal(size=(3_000, 2))
     energy = KernelEnergy(kernel="linear", n_components=None)
     return lambda: energy.setup(X, np.random.RandomState(0))
 
@@ -278,7 +278,7 @@ CASES = {
     "clicks on a long list": lambda: clicks_on(1.0),
     "clicks on scores far apart": lambda: clicks_on(1e3),
     "warm ranker": warm_ranker,
-    "exact kernel": exact_kernel,  # the last one, for its thread goes on
+    "exact kernel": exact_kernel,  # the last one, for whose thread the program waits
 }
 
 

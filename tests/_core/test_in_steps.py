@@ -1,6 +1,9 @@
 """Linear algebra in steps against one call of LAPACK."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -134,6 +137,61 @@ def test_a_call_that_was_left_alone_ends_before_the_next_one():
     assert order == ["slow", "next"]
 
 
+INTERRUPTED = """
+import signal, sys, threading, time
+from skrank._core._in_steps import answering_signals
+
+def compute():
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    time.sleep(SECONDS)
+    print("ended")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+
+def end_of(script, seconds):
+    command = [sys.executable, "-c", INTERRUPTED.replace("SECONDS", seconds) + script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_the_end_of_the_process_waits_for_what_computes():
+    done = end_of(
+        "try:\n    answering_signals(compute)\nexcept KeyboardInterrupt:\n    print(1)",
+        seconds="1.0",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\nended\n", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals of this kind")
+@pytest.mark.parametrize("again", [False, True])
+def test_an_interrupt_that_nobody_catches_ends_the_process(again):
+    script = "answering_signals(compute)"
+    if again:  # the second one comes while the process waits at its exit
+        script = (
+            "again = threading.Timer(3.0, signal.raise_signal, [signal.SIGINT])\n"
+            "again.daemon = True\nagain.start()\n"
+            f"try:\n    {script}\nexcept KeyboardInterrupt:\n    pass"
+        )
+    done = end_of(script, seconds="300")
+    assert (done.returncode, done.stdout) == (-signal.SIGINT, "")
+
+
+def test_an_interrupted_command_ends_at_once(tmp_path):
+    script = f"""
+from sklearn.svm import LinearSVC
+from skrank.__main__ import run
+LinearSVC.fit = lambda *arguments, **options: compute()
+open({str(tmp_path / "train")!r}, "w").write("1 qid:1 1:1\\n0 qid:1 1:0\\n" * 3)
+sys.argv = ["skrank", "fit", {str(tmp_path / "train")!r}, "--ranker",
+            "SVMClassifierRanker", "--save", {str(tmp_path / "model")!r}]
+sys.exit(run())
+"""
+    done = end_of(script, seconds="300")
+    assert (done.returncode, done.stderr) == (130, "skrank: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["train"]
+
+
 @pytest.mark.parametrize(
     ("m", "k"),
     [(m, k) for m in (2, 7, 21, 60, 300) for k in (1, 3, 19, 59) if k < m],
@@ -164,4 +222,15 @@ def test_leading_eigenvectors(spectrum, m, k):
     expected = np.sort(values)[-k:]
     scale = max(values.max(), 1.0)
     products = matrix @ found
-    np.testing.assert_allclose(products, found * expected, atol=1e-12 * scale)
+    limit = 1e-12 * scale
+    np.testing.assert_allclose(products, found * expected, rtol=0.0, atol=limit)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_eigenvector_of_a_large_space_holds_nothing_that_leaves_it(seed):
+    m = 60
+    directions = np.linalg.qr(np.random.default_rng(seed).normal(size=(m, m)))[0]
+    matrix = (directions * np.minimum(np.arange(m), 20.0)) @ directions.T
+    draw = np.random.RandomState(seed).standard_normal
+    found = leading_eigenvectors(matrix.__matmul__, m, 1, draw)
+    np.testing.assert_allclose(matrix @ found, 20.0 * found, rtol=0.0, atol=2e-11)
