@@ -62,15 +62,20 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
     return array if sizes is None else np.repeat(array, sizes)
 
 
-def dates_alone(ids: np.ndarray) -> np.ndarray:
-    """Return dates or durations among objects as an array of them; others as they are.
+def unmixed(ids: np.ndarray) -> np.ndarray:
+    """Return an array of ids as `id_array` would have it where its own type misleads.
+
+    Dates or durations among objects become an array of them, and records, which do not
+    compare, become objects; others stay as they are.
 
     Raises
     ------
     UnitError
         As `id_array` does.
     """
-    if ids.dtype != object or ids.ndim != 1:
+    if ids.ndim == 1 and ids.dtype.kind == "V":
+        return _as_objects(ids.tolist())
+    if ids.ndim != 1 or ids.dtype != object:
         return ids
     kinds = set(map(type, ids))
     dated = any(issubclass(kind, _DATES) for kind in kinds)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skrank._core._config import get_config
 from skrank._core._finite import checked_array
-from skrank._core._id_arrays import UnitError, dates_alone, id_array
+from skrank._core._id_arrays import UnitError, id_array, unmixed
 from skrank._core._messages import shown, words_of
 from skrank._core._missing import of_polars, refuse_mask, unmasked, where_missing
 from skrank._core._numbers import as_numbers
@@ -334,10 +334,8 @@ def as_ids(
         groups = [row[0] for row in typing.cast(list, groups)]
     try:
         plain = _is_plain(groups)
-        if plain:
-            ids = id_array(typing.cast(list, groups))
-        else:
-            ids = dates_alone(np.asarray(groups))
+        ids = id_array(typing.cast(list, groups)) if plain else np.asarray(groups)
+        ids = unmixed(ids)
     except UnitError as error:
         raise ValueError(f"{name}: {error}") from None
     except ValueError:  # lists of different lengths

@@ -6,7 +6,7 @@ click, and how clicks are drawn. Likelihood, perplexity and simulation follow.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableSequence, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import quiet
 from skrank._core._id_arrays import id_array, id_list
+from skrank._core._missing import is_polars
 from skrank._core._parameters import NThreads, Parameters, Seed
 from skrank._core._segments import segment_sum
 from skrank._core._validation import check_arguments
@@ -398,7 +399,9 @@ class BaseClickModel(Parameters, BaseEstimator):
 
 def _is_list(ids: Any) -> bool:
     """Return whether these are several ids; a tuple may be one."""
-    return np.ndim(ids) > 0 if hasattr(ids, "__array__") else isinstance(ids, list)
+    if is_polars(ids) or isinstance(ids, (MutableSequence, memoryview, range)):
+        return True
+    return hasattr(ids, "__array__") and np.ndim(ids) > 0
 
 
 def _listed(ids: Any) -> Any:

@@ -1,7 +1,7 @@
 """The container that readers return: features, grades, queries, names and comments."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._validation import QID_LEVEL, as_ids
@@ -210,10 +211,26 @@ def entries_of(values: Any, name: str, n_rows: int, what: str = "entry") -> list
     """Return an argument that must hold one entry per row as a list."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must hold one entry per row, got {shown(values)}")
-    entries = as_ids(values, name, what).tolist()
+    entries = id_list(as_ids(values, name, what))
     if len(entries) != n_rows:
         raise ValueError(f"{name} has {len(entries)} entries for {n_rows} rows")
     return entries
+
+
+def texts_of_ids(ids: Sequence, name: str) -> list[str]:
+    """Return ids as texts that are equal where the ids are, and nowhere else.
+
+    Raises
+    ------
+    ValueError
+        If two ids, such as 1 and "1", have the same text.
+    """
+    if all(type(one) is str for one in ids):
+        return list(ids)
+    text_of = {one: str(one) for one in reversed(ids)}  # True beside 1 is the first
+    if len(set(text_of.values())) < len(text_of):
+        raise ValueError(f"{name}: two ids have the same text, such as 1 and '1'")
+    return [text_of[one] for one in ids]
 
 
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:

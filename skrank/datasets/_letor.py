@@ -26,6 +26,7 @@ from skrank._core._letor import (
     largest_index,
     parse_letor,
 )
+from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import NBytes, NonNegativeInt
 from skrank._core._reading import Source, open_text, source_name
@@ -44,6 +45,7 @@ from skrank.datasets._container import (
     as_text_list,
     entries_of,
     float_dtype,
+    texts_of_ids,
 )
 
 _BLOCK_ROWS = 2048  # number of rows whose text is in memory at once
@@ -425,12 +427,16 @@ def _check_labels(y: npt.ArrayLike, n_rows: int) -> np.ndarray:
 
 def _check_query_ids(groups: npt.ArrayLike, n_rows: int) -> list[bytes]:
     groups = check_groups(groups, n_rows)
-    if groups.dtype.kind not in "iuUOT":
+    values, wrong = groups.tolist(), []
+    if groups.dtype.kind not in "iuUT":
+        kinds = str, int, np.integer
+        wrong = [v for v in values if isinstance(v, bool) or not isinstance(v, kinds)]
+    if wrong:
         raise TypeError(
-            "groups must hold integers or strings to be written as text, got dtype "
-            f"{groups.dtype}"
+            "groups must hold integers or strings to be written as text, got "
+            f"{shown(wrong[0])}"
         )
-    ids = as_text_list(groups.tolist(), "groups", r"[\s#]")
+    ids = as_text_list(texts_of_ids(values, "groups"), "groups", r"[\s#]")
     if b"" in ids:
         raise ValueError(f"groups must not be empty; row {ids.index(b'')} is ''")
     return ids
@@ -515,8 +521,9 @@ def dump_letor(
     Raises
     ------
     ValueError
-        If lengths differ, a feature is infinite, a grade is not finite, or an id or a
-        comment contains what separates fields or lines.
+        If lengths differ, a feature is infinite, a grade is not finite, an id or a
+        comment contains what separates fields or lines, or two query ids have the same
+        text.
     TypeError
         If ``groups`` holds neither integers nor strings, or ``path`` is no path.
     OSError

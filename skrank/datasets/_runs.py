@@ -18,7 +18,7 @@ from skrank._core._validation import (
     check_hashable,
     check_no_missing_id,
 )
-from skrank.datasets._container import import_pandas
+from skrank.datasets._container import import_pandas, texts_of_ids
 
 Names = Literal["ir_measures", "pyterrier", "ranx"]
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -50,6 +50,14 @@ class _Table:
     _field: ClassVar[str]
     _what: ClassVar[str]
     _column: ClassVar[int]
+
+    def __post_init__(self):
+        columns = self.groups, self.docids, self._numbers
+        if all(isinstance(column, np.ndarray) for column in columns):
+            return  # of a reader, which has checked them
+        checked = self._checked(type(self).__name__, *columns, distinct=False)
+        for name, column in zip(("groups", "docids", self._field), checked):
+            object.__setattr__(self, name, column)
 
     @property
     def _numbers(self) -> np.ndarray:
@@ -123,7 +131,7 @@ class _Table:
         ImportError
             If ir_measures is not installed.
         ValueError
-            If two ids of a query have the same text.
+            If two ids have the same text.
         """
         ir_measures = _imported("ir_measures", f"{type(self).__name__}.to_ir_measures")
         make = ir_measures.ScoredDoc if self._field == "scores" else ir_measures.Qrel
@@ -144,7 +152,7 @@ class _Table:
         ImportError
             If ranx is not installed.
         ValueError
-            If grades are not whole numbers, two ids of a query have the same text, or
+            If grades are not whole numbers, two ids have the same text, or
             an id ends in a character NUL, none of which ranx can hold.
         """
         caller = f"{type(self).__name__}.to_ranx"
@@ -178,16 +186,8 @@ class _Table:
     def _text_ids(self, method: str) -> tuple[list[str], list[str]]:
         """Return the ids as text, as libraries hold them that know no other ids."""
         groups, docids = id_list(self.groups), id_list(self.docids)
-        if all(type(value) is str for value in itertools.chain(groups, docids)):
-            return groups, docids
-        texts = [str(q) for q in groups], [str(docid) for docid in docids]
-        pairs = set(zip(groups, docids))
-        if len(set(zip(*texts))) < len(pairs) or len(set(texts[0])) < len(set(groups)):
-            raise ValueError(
-                f"{type(self).__name__}.{method}: two ids have the same text, such as "
-                "1 and '1'"
-            )
-        return texts
+        name = f"{type(self).__name__}.{method}"
+        return texts_of_ids(groups, name), texts_of_ids(docids, name)
 
     @classmethod
     def _checked(

@@ -30,7 +30,7 @@ from skrank._core._validation import (
     naming,
 )
 from skrank._core._writing import check_writable, packed_write
-from skrank.datasets._container import as_text_list, entries_of
+from skrank.datasets._container import as_text_list, entries_of, texts_of_ids
 from skrank.datasets._letor import line_of
 from skrank.datasets._runs import Qrels, Run, first_duplicate
 
@@ -267,7 +267,7 @@ def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
         entries = entries_of(values, name, n_rows, what)
         check_no_missing_id(as_ids(values, name), name, what)
         as_text_list(entries, name, r"\s|^$|^#")
-        columns.append([str(value) for value in entries])
+        columns.append(texts_of_ids(entries, name))
     return columns
 
 
@@ -299,8 +299,8 @@ def dump_qrels(
     Raises
     ------
     ValueError
-        If lengths differ, a grade is not finite, or an id is empty, contains blanks or
-        begins with ``#``.
+        If lengths differ, a grade is not finite, an id is empty, contains blanks or
+        begins with ``#``, or two ids have the same text.
     OSError
         If the file cannot be written.
 
@@ -355,8 +355,8 @@ def dump_run(
     Raises
     ------
     ValueError
-        If lengths differ, a score is not finite, or an id or the tag is empty or
-        contains blanks.
+        If lengths differ, a score is not finite, an id or the tag is empty or contains
+        blanks, or two ids have the same text.
     OSError
         If the file cannot be written.
 

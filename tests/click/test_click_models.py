@@ -1,6 +1,7 @@
 """Models of clicks: probabilities by enumeration, counts by loops, and contracts."""
 
-from collections import defaultdict
+from array import array
+from collections import defaultdict, deque
 from itertools import product
 
 import numpy as np
@@ -779,3 +780,36 @@ def test_models_that_cannot_be_merged(sessions):
     with pytest.raises(ValueError, match="max_rank or max_distance differ"):
         model.set_params(max_distance=2).partial_fit(sessions)
     assert_same_state(state(model), before)
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        deque([3, 5, 4]),
+        array("i", [3, 5, 4]),
+        memoryview(array("q", [3, 5, 4])),
+        range(3, 6),
+        np.array([(3, 1), (5, 1), (4, 1)], dtype="i4,i4"),
+        np.array([b"abc", b"abe", b"abd"], dtype="V3"),
+    ],
+    ids=lambda documents: type(documents).__name__,
+)
+def test_columns_of_ids_of_any_kind(documents):
+    columns = {"query": ["q"] * 3, "position": None, "click": [1, 0, 1]}
+    sessions = Sessions.from_arrays(session=[0, 1, 2], document=documents, **columns)
+    model = CascadeModel().fit(sessions)
+    assert model.relevance(["q"] * 3, documents).shape == (3,)
+    same = model.relevance(["q"] * 3, np.array(documents).tolist())
+    np.testing.assert_array_equal(model.relevance(["q"] * 3, documents), same)
+    assert same[0] == same[2] > same[1]
+
+
+def test_columns_of_polars():
+    pl = pytest.importorskip("polars")
+    if not hasattr(pl, "Int128"):
+        pytest.skip("polars has no whole numbers of 128 bits")
+    documents = pl.Series([2**70, 3, 2**70], dtype=pl.Int128)
+    columns = {"query": ["q"] * 3, "position": None, "click": [1, 0, 1]}
+    sessions = Sessions.from_arrays(session=[0, 1, 2], document=documents, **columns)
+    found = CascadeModel().fit(sessions).relevance(["q"] * 3, documents)
+    assert found[0] == found[2] > found[1]

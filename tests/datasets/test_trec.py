@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from skrank.datasets import (
     Qrels,
     Run,
+    dump_letor,
     dump_qrels,
     dump_run,
     judge_run,
@@ -455,3 +456,42 @@ def test_ids_that_are_no_text_come_back_as_they_are(tmp_path):
         b"d\xfe",
         b"d\xfd",
     ]
+
+
+@pytest.mark.parametrize("dump", [dump_run, dump_qrels, dump_letor])
+def test_ids_of_the_same_text_are_not_written(dump, tmp_path):
+    def written(groups, docids):
+        path = tmp_path / "file"
+        if dump is dump_letor:
+            dump(np.eye(3), [1, 0, 2], groups, path, docids=docids)
+        else:
+            dump(groups, docids, [1, 0, 2], path)
+        return path.read_text()
+
+    a, b = ["a", "b", "c"], ["q", "q", "q"]
+    with pytest.raises(ValueError, match=r"^groups: two ids have the same text"):
+        written([1, "1", 2], a)
+    objects = np.array([1, 1.0, 2], dtype=object)
+    if dump is dump_letor:
+        for wrong in (objects, np.array([True, 1, 2], dtype=object), [0.5, 1.0, 2.0]):
+            with pytest.raises(
+                TypeError, match=r"^groups must hold .* strings .* got "
+            ):
+                written(wrong, a)
+        return
+    with pytest.raises(ValueError, match=r"^docids: two ids have the same text"):
+        written(b, [1, "1", 2])
+    assert written(objects, a).count("1.0 ") == 0
+    moments = np.array(["2020-01-01T00:00:00.5"] * 3, "M8[ns]")
+    assert written(moments, a).startswith("2020-01-01T00:00:00.500000000 ")
+
+
+@pytest.mark.parametrize("kind", [Run, Qrels])
+def test_tables_of_lists(kind):
+    tag = ["x"] if kind is Run else []
+    table = kind(["q", "q"], ["a", "b"], [2, 0], *tag)
+    assert table.to_dict() == {"q": {"a": 2.0, "b": 0.0}}
+    assert table.docids.dtype == object
+    assert len(table.to_pandas()) == 2
+    with pytest.raises(ValueError, match=f"^{kind.__name__} must hold as many"):
+        kind(["q"], ["a", "b"], [2, 0], *tag)
