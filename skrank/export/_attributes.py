@@ -26,7 +26,8 @@ def attribute(owner: Any, name: str, kind: Any, accepted: str) -> Any:
     value = vars(owner)[name]
     kinds = kind if isinstance(kind, tuple) else (kind,)
     # Python counts True and False among the whole numbers.
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+    is_wrong_flag = isinstance(value, bool) and {bool, object}.isdisjoint(kinds)
+    if not isinstance(value, kinds) or is_wrong_flag:
         raise error_of(owner, name, accepted, value)
     return value
 

@@ -25,6 +25,7 @@ from skrank.rankers import (
     EnergyRanker,
     GBRank,
     GERank,
+    NestedRanker,
     RankBoost,
     RankSVM,
     Rocchio,
@@ -334,3 +335,14 @@ def test_linear_rankers_have_a_number_beside_their_coefficients(ranker, data, tm
             ValueError, match=r"coef_ must be .* float64 of shape \(4\)"
         ):
             load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("flags", [True, [1.0, 0.0], "yes"], ids=repr)
+def test_the_words_of_what_stands_for_an_array_of_flags(flags, data, tmp_path):
+    model = NestedRanker().fit(*data)
+    model.is_trained_ = np.array(flags) if isinstance(flags, list) else flags
+    save_model(model, tmp_path / "m")
+    with pytest.raises(
+        ValueError, match=r"is_trained_ must be an array of bool.*, got"
+    ):
+        load_model(tmp_path / "m")
