@@ -314,6 +314,9 @@ def _frame_of(
     table = _without_decimals(pa, table, as_text)
     # Without a type of pandas, True beside a missing value becomes an object.
     frame = table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    for i, kind in enumerate(frame.dtypes):
+        if kind == np.float16:  # which pandas takes for no index and no categories
+            frame.isetitem(i, frame.iloc[:, i].astype(np.float32))
     for column in {*of_names, docid}:
         if names.count(column) != 1 or column not in frame:
             continue
@@ -549,7 +552,7 @@ def load_table(
         None if qid is None else _groups(frame, name, qid),
         np.array([c for c in features if c not in of_names], dtype=object),
         None,
-        None if docid is None else _document_ids(frame[docid]),
+        None if docid is None else _document_ids(frame, name, docid),
     )
     if not as_frame:
         return data
@@ -605,9 +608,15 @@ def _grades(frame: Any, name: str, label: str) -> np.ndarray:
     return y
 
 
-def _document_ids(column: Any) -> np.ndarray:
+def _document_ids(frame: Any, name: str, docid: str) -> np.ndarray:
     """Return ids as strings, ``""`` where a row has none."""
-    ids = column.astype(str).to_numpy(dtype=object)
+    column = frame[docid]
+    try:
+        ids = column.astype(str).to_numpy(dtype=object)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name}: column {shown(docid)} holds bytes that are no UTF-8: {error}"
+        ) from None
     ids[column.isna().to_numpy()] = ""
     return ids
 

@@ -436,3 +436,29 @@ def test_no_descriptor_stays_open(way, tmp_path):
         for _ in ("new", "old"):
             work(path)
             assert next_descriptor() == before
+
+
+def test_a_number_is_the_name_of_a_file_like_others(tmp_path):
+    path = tmp_path / "2"  # also the number of a descriptor
+    path.write_text("old")
+    write(path)
+    assert path.read_text() == "new\n"
+
+
+def test_what_was_printed_before_comes_first(tmp_path):
+    script = (
+        "print('first')\n"
+        "with packed_write('/dev/stdout', 'w') as file:\n    file.write('second\\n')"
+    )
+    plain = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    with open(tmp_path / "out", "w") as out:
+        assert run(script, stdout=out, env=plain).wait(60) == 0
+    assert (tmp_path / "out").read_text() == "first\nsecond\n"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no list of descriptors")
+def test_no_descriptor_is_left_open(way, tmp_path):
+    before = len(os.listdir("/proc/self/fd"))
+    for name in "abc":
+        write(tmp_path / name)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -669,3 +669,27 @@ def test_grades_that_are_all_missing_in_a_column_of_text(tmp_path):
     pd.DataFrame({"y": grades, "f": 0.5}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="'y' has no finite grade in row 0"):
         load_table(tmp_path / "t.parquet", label="y", qid=None)
+
+
+def test_half_floats_of_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    halves = pa.array(np.array([1, 1, 2.5], dtype=np.float16))
+    columns = {"q": halves, "y": halves, "a": halves, "c": halves}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    named = {"label": "y", "qid": "q", "categorical_features": ["c"], "as_frame": True}
+    data = load_table(tmp_path / "t.parquet", **named)
+    assert data.X["a"].tolist() == data.y.tolist() == [1.0, 1.0, 2.5]
+    assert data.X["c"].cat.codes.tolist() == [0, 0, 1]
+    assert data.X.index.get_level_values("qid").tolist() == [1.0, 1.0, 2.5]
+
+
+def test_document_ids_of_parquet_that_are_no_text(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"d": pa.array([b"a", b"\xff"]), "y": pa.array([1, 0])}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with pytest.raises(
+        ValueError, match=r"t\.parquet: column 'd' holds bytes that are"
+    ):
+        load_table(tmp_path / "t.parquet", label="y", qid=None, docid="d")

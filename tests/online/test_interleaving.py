@@ -374,3 +374,15 @@ def test_a_list_is_judged_by_what_drew_it():
     assert credits[0] != credits[1]
     method.set_params(tau=0.0)
     np.testing.assert_array_equal(mixed.credit([1, 0, 0]), credits)
+
+
+def test_rankings_as_one_array():
+    for method in (TeamDraftInterleaving(), BalancedInterleaving()):
+        lists = [[1, 2, 3], [3, 1, 2]]
+        found, expected = (
+            method.interleave(rankings, random_state=0)
+            for rankings in (np.array(lists), lists)
+        )
+        assert list(found.documents) == list(expected.documents)
+    with pytest.raises(TypeError, match="rankings must be a sequence of rankings"):
+        TeamDraftInterleaving().interleave(np.array(3))

@@ -323,6 +323,17 @@ def test_expected_change_is_the_gradient_of_the_added_loss(loss, mean):
     assert values[0] > 2 * values[len(values) // 2]
 
 
+def test_a_loss_of_pairs_beside_a_ranker_that_has_none():
+    X, groups, y, _ = pool(n_queries=6)
+    ranker = ListNet().fit(X[~y.mask], y.data[~y.mask], groups[~y.mask])
+    expected = expected_changes(ranker, X, ranker.coef_, "hinge", X, groups, y)
+    selector = ExpectedHypothesisChange(loss="hinge")
+    found = selector.select(ranker, X, groups, y.mask.sum(), y=y)
+    values = np.array([expected[i] for i in found])
+    assert (np.diff(values) <= 1e-6 * values[0]).all()
+    assert values[0] > 2 * values[len(values) // 2]
+
+
 @pytest.mark.parametrize(
     "loss",
     [

@@ -62,6 +62,23 @@ def test_ratios_are_found_anew_from_the_scores_after_each_tree():
     assert_allclose(ranker.unclicked_ratios_, pairs.ratios[1], rtol=1e-9)
 
 
+def test_a_warm_start_takes_places_that_it_has_not_seen_for_equal_ones():
+    start = np.random.RandomState(0).standard_normal(len(X))
+    options = {"random_state": 0, "regularization": 0.5, "warm_start": True}
+    ranker = UnbiasedLambdaMART(n_estimators=2, **options)
+    given = X, CLICKS, GROUPS
+    ranker.fit(*given, positions=np.minimum(POSITIONS, 3), init_score=start)
+    loss = LambdaLoss("ndcg@30", normalize=True, damping=0.1)
+    pairs = DebiasedPairs(loss.prepare(CLICKS, _ptr()), POSITIONS - 1, 0.5, None)
+    for own, old in zip(pairs.ratios, (ranker.propensities_, ranker.unclicked_ratios_)):
+        own[:] = 1.0
+        own[:3] = old
+    pairs.update(ranker.predict(X) + start)
+    ranker.set_params(n_estimators=3).fit(*given, positions=POSITIONS, init_score=start)
+    assert_allclose(ranker.propensities_, pairs.ratios[0], rtol=1e-9)
+    assert_allclose(ranker.unclicked_ratios_, pairs.ratios[1], rtol=1e-9)
+
+
 def _ptr():
     return np.arange(1001) * 6
 
