@@ -11,16 +11,14 @@ def run() -> int:
     if handler is signal.default_int_handler:
         # Before a command is known, Ctrl-C has nothing to tell and nothing to undo.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from skrank.cli import INTERRUPTED, main
+    from skrank.cli import main
 
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, handler)
     code = main()
-    if code == INTERRUPTED:
-        from skrank._core._in_steps import still_computes
-
-        if still_computes():  # for minutes perhaps, and the exit would wait for it
-            os._exit(code)
+    steps = sys.modules.get("skrank._core._in_steps")
+    if steps is not None and steps.still_computes():
+        os._exit(code)  # interrupted; the exit would wait, for minutes perhaps
     return code
 
 

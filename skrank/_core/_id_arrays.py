@@ -141,7 +141,11 @@ def id_keys(ids: np.ndarray) -> list:
     """Return ids as keys, of which no date or duration is equal to a number."""
     keys = id_list(ids)
     # Some versions of NumPy compare durations with numbers.
-    return [(type(k), k) for k in keys] if ids.dtype.kind in "mM" else keys
+    if ids.dtype.kind in "mM":
+        return [(type(k), k) for k in keys]
+    if ids.dtype == object and any(issubclass(k, _DATES) for k in set(map(type, keys))):
+        return [(type(k), k) if isinstance(k, _DATES) else k for k in keys]
+    return keys
 
 
 def _by_type(ids: Sequence) -> Iterator[np.ndarray]:
@@ -200,15 +204,13 @@ def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Raises
     ------
     UnitError
-        As `id_array` does.
+        If dates or durations have units of which none holds all of them.
     """
     if not len(second):
         return first
-    if first.dtype.kind in "mM" and first.dtype == second.dtype:
-        return np.concatenate([first, second])
-    if "m" in (kinds := first.dtype.kind + second.dtype.kind).lower():
-        return id_array(id_list(first) + id_list(second))
-    if kinds[0] == kinds[1]:
+    if first.dtype.kind == second.dtype.kind:
+        if first.dtype.kind in "mM" and first.dtype != second.dtype:
+            return id_array(id_list(first) + id_list(second))
         return np.concatenate([first, second])
     joined = np.empty(len(first) + len(second), dtype=object)
     joined[:] = id_list(first) + id_list(second)

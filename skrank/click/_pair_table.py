@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank._core._id_arrays import id_keys, id_list, in_order, joined_ids
+from skrank._core._id_arrays import id_keys, id_list, in_order, joined_ids, unmixed
 from skrank.click._sessions import Sessions
 
 
@@ -93,8 +93,8 @@ class PairTable:
 
     def union(self, other: "PairTable") -> tuple["PairTable", np.ndarray, np.ndarray]:
         """Return the pairs of two tables, and the places of either one's pairs."""
-        query_ids = joined_ids(self.query_ids, other.query_ids)
-        document_ids = joined_ids(self.document_ids, other.document_ids)
+        query_ids = unmixed(joined_ids(self.query_ids, other.query_ids))
+        document_ids = unmixed(joined_ids(self.document_ids, other.document_ids))
         query_ids, queries = _in_order(query_ids)
         document_ids, documents = _in_order(document_ids)
         query = np.concatenate([self.query, other.query + len(self.query_ids)])

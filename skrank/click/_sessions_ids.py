@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core._id_arrays import id_array, id_list, joined_ids
+from skrank._core._id_arrays import id_array, id_list, joined_ids, unmixed
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, distinct, rows_of_queries
 from skrank._core._validation import (
@@ -113,7 +113,7 @@ def united(lists: Sequence[Coded]) -> Coded:
     """Return numbers of several lists of ids as numbers of the ids of all of them."""
     if all(ids is lists[0][1] for _, ids in lists):
         return np.concatenate([codes for codes, _ in lists]), lists[0][1]
-    places, ids = coded(reduce(joined_ids, [ids for _, ids in lists]))
+    places, ids = coded(unmixed(reduce(joined_ids, [ids for _, ids in lists])))
     start, parts = 0, []
     for codes, own in lists:
         parts.append(places[start : start + len(own)][codes])

@@ -15,6 +15,7 @@ from skrank._core._id_arrays import (
     id_list,
     in_order,
     joined_ids,
+    unmixed,
     where_among,
 )
 from skrank._core._validation import as_ids, check_groups
@@ -263,8 +264,10 @@ def test_dates_stand_beside_nothing_else(ids):
     for given in (ids, as_objects(ids), pd.Series(as_objects(ids), dtype=object)):
         with pytest.raises(ValueError, match=told):
             as_ids(given)
+    joined = joined_ids(*(id_array([one]) for one in ids))  # of two calls
+    assert len(set(id_keys(joined))) == 2
     with pytest.raises(UnitError, match="must not stand beside"):
-        joined_ids(*(id_array([one]) for one in ids))
+        unmixed(joined)
     missing = [ids[0] if isinstance(ids[0], np.generic) else ids[1], None]
     with pytest.raises(ValueError, match=r"groups must .* row 1 has none"):
         check_groups(missing, 2)

@@ -813,3 +813,15 @@ def test_columns_of_polars():
     sessions = Sessions.from_arrays(session=[0, 1, 2], document=documents, **columns)
     found = CascadeModel().fit(sessions).relevance(["q"] * 3, documents)
     assert found[0] == found[2] > found[1]
+
+
+def test_dates_and_numbers_are_ids_of_different_logs():
+    logs = [
+        Sessions.from_lists(queries, [["a"]], [[1]])
+        for queries in ([1], np.array([1], "m8[D]"))
+    ]
+    with pytest.raises(ValueError, match="durations of NumPy must not stand beside"):
+        Sessions.concat(logs)
+    with pytest.raises(ValueError, match="durations of NumPy must not stand beside"):
+        CascadeModel().fit(logs[0]).partial_fit(logs[1])
+    assert CascadeModel().fit(logs[0]).relevance(logs[1].query_ids, ["a"]) == [0.5]
