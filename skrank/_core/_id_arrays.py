@@ -13,6 +13,7 @@ from skrank._core._missing import where_missing
 # objects would: so many for each beside its characters, which take one byte at least.
 _FIXED_WIDTH, _WASTE, _OBJECT = 1 << 22, 3, 57
 _DATES = np.datetime64, np.timedelta64
+_NO_COMMON_UNIT = "ids in days and in months have no unit in common"
 
 
 class UnitError(ValueError):
@@ -103,7 +104,7 @@ def _dates(ids: Sequence, kinds: set[type]) -> np.ndarray:
     if array.dtype != object:
         _check_unit(array.dtype, _by_type(ids))
     elif len(kinds) == 1:
-        raise UnitError("ids in days and in months have no unit in common")
+        raise UnitError(_NO_COMMON_UNIT)
     return array
 
 
@@ -165,6 +166,14 @@ def _check_unit(unit: np.dtype, arrays: Iterable[np.ndarray]) -> None:
             )
 
 
+def _common_unit(first: np.ndarray, second: np.ndarray) -> np.dtype | None:
+    """Return the coarsest unit of both; None for durations in days and in months."""
+    try:
+        return np.promote_types(first.dtype, second.dtype)
+    except TypeError:
+        return None
+
+
 def _in_unit(ids: np.ndarray, unit: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Return dates or durations in another unit, and which of them it can hold."""
     try:
@@ -187,9 +196,8 @@ def where_among(ids: np.ndarray, others: np.ndarray) -> np.ndarray:
     if ids.dtype.kind == others.dtype.kind != "O":
         if ids.dtype.kind not in "mM" or ids.dtype == others.dtype:
             return np.isin(ids, others)
-        try:
-            unit = np.promote_types(ids.dtype, others.dtype)
-        except TypeError:  # durations in days and in months
+        unit = _common_unit(ids, others)
+        if unit is None:
             return np.zeros(len(ids), dtype=bool)
         (own, held), (known, known_held) = (_in_unit(a, unit) for a in (ids, others))
         return held & np.isin(own, known[known_held])
@@ -210,7 +218,10 @@ def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return first
     if first.dtype.kind == second.dtype.kind:
         if first.dtype.kind in "mM" and first.dtype != second.dtype:
-            return id_array(id_list(first) + id_list(second))
+            unit = _common_unit(first, second)
+            if unit is None:
+                raise UnitError(_NO_COMMON_UNIT)
+            _check_unit(unit, (first, second))
         return np.concatenate([first, second])
     joined = np.empty(len(first) + len(second), dtype=object)
     joined[:] = id_list(first) + id_list(second)
