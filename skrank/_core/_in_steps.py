@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from skrank._core._threads import is_forked
+
 # Up to this number of rows, one call of LAPACK ends within a fraction of a second.
 _ONE_CALL = 500
 # Products of numbers in one step: about a second where one processor has other work.
@@ -36,15 +38,9 @@ _alone = threading.Lock()
 _computing: set[threading.Event] = set()
 
 
-def _forget_threads() -> None:
-    """Forget threads that do not live on in a forked process."""
-    global _alone
-    _alone = threading.Lock()
-    _computing.clear()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    # The threads do not live on in a forked process.
+    os.register_at_fork(after_in_child=_computing.clear)
 
 
 def still_computes() -> bool:
@@ -76,7 +72,8 @@ def answering_signals(function: Callable, *arguments: Any, **options: Any) -> An
     The function runs on a thread of its own, which goes on to its end after Ctrl-C, and
     whose result is lost then. The next call waits for it, because libraries such as
     liblinear have one state for all threads, and so does the end of the process. Only
-    what leaves Python's lock to others can be interrupted, as NumPy's functions do.
+    what leaves Python's lock to others can be interrupted, as NumPy's functions do. A
+    forked process has no thread to spare, and answers at the end.
 
     Parameters
     ----------
@@ -90,8 +87,9 @@ def answering_signals(function: Callable, *arguments: Any, **options: Any) -> An
     object
         What it returns; errors are raised as they are.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return function(*arguments, **options)  # signals are answered by the main one
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if is_forked() or not in_main_thread:  # which alone answers signals
+        return function(*arguments, **options)
     found, failed, context, wanted = [], [], copy_context(), True
     # Before NumPy 2.0, every thread has an error state of its own.
     error_state = {**np.geterr(), "call": np.geterrcall()}

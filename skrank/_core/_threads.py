@@ -36,6 +36,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
 
 
+def is_forked() -> bool:
+    """Return whether this process was forked after skrank was imported."""
+    return _forked
+
+
 @cache
 def _cpu_count() -> int:
     """Return the CPUs of this process; joblib takes a tenth of a millisecond."""
