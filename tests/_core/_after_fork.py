@@ -25,7 +25,7 @@ from skrank.rankers import MART, BoltzRank, RankNet, RankSVM
 from skrank.solvers import Adam
 
 N_QUERIES, N_DOCUMENTS = 110, 40
-PATIENCE = 20.0  # seconds, for what takes some tenths of one
+PATIENCE = 60.0  # seconds, for what takes some tenths of one
 
 rng = np.random.default_rng(0)
 GROUPS = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
@@ -114,8 +114,11 @@ def in_child(function):
     while time.monotonic() < end:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
+            if status:
+                print(f"a child ended with status {status}", file=sys.stderr)
             return status == 0
         time.sleep(0.005)
+    print(f"a child did not end within {PATIENCE} seconds", file=sys.stderr)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return False
