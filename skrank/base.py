@@ -227,10 +227,10 @@ class BaseRanker(EqualScoresMixin, Parameters, CallbackSupportMixin, BaseEstimat
         for side in self._side_data:
             if side.for_validation:
                 held_out[side.name] = given.pop(f"{side.name}_val", None)
-        before, told = self._state(), n_warnings()
+        told = n_warnings()
+        # The features must be those of a model that goes on.
+        goes_on = getattr(self, "warm_start", False) and "query_ids_" in vars(self)
         try:
-            # The features must be those of a model that goes on.
-            goes_on = getattr(self, "warm_start", False) and "query_ids_" in before
             data, index = self._training_rows(
                 X, y, groups, given, reset and not goes_on, in_order
             )
@@ -250,24 +250,10 @@ class BaseRanker(EqualScoresMixin, Parameters, CallbackSupportMixin, BaseEstimat
             self._note_times(times, index)
             if not in_order and n_warnings() == told:
                 warn_of_equal_scores(self, data)
-        except BaseException:
-            # A fit that fails, or that is interrupted, leaves the ranker as it was.
-            vars(self).clear()
-            vars(self).update(before)
-            raise
         finally:
             # The context holds on to the fit, and would be pickled with the ranker.
             vars(self).pop("_callback_context", None)
         return self
-
-    def _state(self) -> dict[str, Any]:
-        """Return the attributes, with arrays that learning in place cannot change."""
-        return {
-            name: value.copy()
-            if name.endswith("_") and isinstance(value, np.ndarray)
-            else value
-            for name, value in vars(self).items()
-        }
 
     def _train(self, method: _FitMethod, data, validation) -> None:
         """Call a method that learns, and make sure that it learned finite numbers.

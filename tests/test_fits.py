@@ -35,7 +35,7 @@ from skrank.losses import (
     SquareExponentialLoss,
     SquareSquareLoss,
 )
-from skrank.metrics import NDCG
+from skrank.metrics import NDCG, FunctionMeasure
 from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
@@ -947,6 +947,52 @@ def test_functions_that_take_other_arguments_are_named(data):
             ranker.fit(X, y, groups)
     with pytest.raises(TypeError, match="the function tokenizer failed"):
         BM25(tokenizer=lambda: 1).fit(["a b", "c"])
+
+
+class Broken:
+    """A kernel that fails from one of its calls on."""
+
+    def __init__(self, error, n_calls):
+        self.error, self.n_left = error, n_calls
+
+    def __call__(self, a, b):
+        self.n_left -= 1
+        if self.n_left < 0:
+            raise self.error
+        return float(a @ b)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("no"), ValueError),
+        (TypeError("no"), TypeError),
+        (np.linalg.LinAlgError("no"), ValueError),
+        (StopIteration("no"), ValueError),
+        (KeyError("no"), KeyError),
+    ],
+)
+def test_a_kernel_that_fails_is_named_whenever_it_fails(error, kind, data):
+    X, y, groups = data
+    message = (
+        "'no'" if kind is KeyError else "KernelEnergy: the function kernel, .*: no"
+    )
+    for n_calls in (0, 30):  # among the landmarks, and between them and rows
+        ranker = RankSVM(kernel=Broken(error, n_calls), n_components=3)
+        with pytest.raises(kind, match=message) as raised:
+            ranker.fit(X, y, groups)
+        assert type(raised.value.__cause__ or raised.value) is type(error)
+
+
+def test_what_a_measure_raises_stays_as_it_is(data):
+    X, y, groups = data
+
+    def measure(y_true, y_score):
+        raise StopIteration("no")
+
+    ranker = LambdaMART(measure=FunctionMeasure(measure), n_estimators=2)
+    with pytest.raises(StopIteration, match="no"):
+        ranker.fit(X, y, groups)
 
 
 def test_a_power_that_overflows_is_named(data):

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._messages import shown
+from skrank._core._unchanged import LEARNING, is_whole, whole
 
 __all__ = [
     "Fraction",
@@ -217,11 +218,15 @@ class Parameters:
 
     The description of the module says how parameters are declared. One that may also be
     given by its place is declared as ``field(default=..., kw_only=False)``.
+
+    Classes of this package learn wholly or not at all: where ``fit`` and the other
+    methods of `LEARNING` fail, the object is as it was.
     """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         _own_inherited_methods(cls)
+        _learn_wholly(cls)
         _declare_new_defaults(cls)
         # A constructor written by hand, here or in the nearest base, is kept.
         made = "__init__" not in vars(cls) and _is_made(super(cls, cls).__init__)
@@ -385,6 +390,8 @@ def _own_inherited_methods(cls) -> None:
             if name.startswith("_") or name in seen:
                 continue
             seen.add(name)
+            if is_whole(method):
+                method = method.__wrapped__
             # What scikit-learn wrapped must not be wrapped again.
             if isinstance(method, types.FunctionType) and "__wrapped__" not in vars(
                 method
@@ -400,6 +407,16 @@ def _own_inherited_methods(cls) -> None:
                 _same_function(own, method)
                 own.__qualname__ = f"{cls.__qualname__}.{name}"
                 setattr(cls, name, own)
+
+
+def _learn_wholly(cls) -> None:
+    """Let the methods of a class that learn do so wholly or not at all."""
+    if not cls.__module__.startswith("skrank."):
+        return
+    for name in LEARNING:
+        method = vars(cls).get(name)
+        if isinstance(method, types.FunctionType):
+            setattr(cls, name, whole(method))
 
 
 def _plain(hint):

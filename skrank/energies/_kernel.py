@@ -153,14 +153,9 @@ class KernelEnergy(LinearEnergy):
         )
         self._check_histograms(X)
         rows = self._writeable(X)
-        try:
-            # The factorisation of BLAS rounds as the number of its threads has it.
-            with others_after_fork(), blas_threads(1):
-                finite = self._fit_map(nystroem, rows)
-        except (TypeError, ValueError, OverflowError) as error:
-            if not callable(self.kernel) or isinstance(error, NotFiniteError):
-                raise
-            raise self._failure_of_function(error) from error
+        # The factorisation of BLAS rounds as the number of its threads has it.
+        with others_after_fork(), blas_threads(1):
+            finite = self._fit_map(nystroem, rows)
         if not finite:
             raise self._not_finite(X)
         return self
@@ -178,7 +173,7 @@ class KernelEnergy(LinearEnergy):
         landmarks = X[own]
         if callable(self.kernel):  # each call may take long, so that it is checked
             nystroem.kernel = self._checked_kernel(X)
-            values = _kernel_values(nystroem, landmarks)
+            values = self._values(nystroem, landmarks)
             nystroem.kernel = self.kernel
         else:
             values = answering_signals(_kernel_values, nystroem, landmarks)
@@ -192,6 +187,19 @@ class KernelEnergy(LinearEnergy):
         nystroem.n_features_in_, nystroem._n_features_out = X.shape[1], len(own)
         self.map_ = nystroem
         return bool(np.isfinite(nystroem.normalization_).all())
+
+    def _values(self, nystroem: Nystroem, X, landmarks=None) -> np.ndarray:
+        """Return values of the kernel; name a function of the user's that fails."""
+        try:
+            return _kernel_values(nystroem, X, landmarks)
+        except (TypeError, ValueError, OverflowError, StopIteration) as error:
+            if not callable(self.kernel) or isinstance(error, NotFiniteError):
+                raise
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"{type(self).__name__}: the function kernel, which is called with two "
+                f"rows and must return a number, failed: {words_of(error)}"
+            ) from error
 
     def _checked_kernel(self, X) -> Callable:
         """Return the function of the user, with an error for values not finite."""
@@ -213,9 +221,14 @@ class KernelEnergy(LinearEnergy):
         )
 
     def _check_histograms(self, X) -> None:
-        """Refuse negative numbers where the kernel compares histograms."""
-        if not self._compares_histograms or sparse.issparse(X):
-            return  # scikit-learn takes no sparse ones
+        """Refuse negative numbers, and sparse rows, of kernels between histograms."""
+        if not self._compares_histograms:
+            return
+        if sparse.issparse(X):
+            raise TypeError(
+                f"X: kernel={self.kernel!r} takes no sparse rows, got {shown(X)}; pass "
+                "X.toarray(), or choose another kernel"
+            )
         negative = np.flatnonzero((X < 0).any(axis=1))
         if len(negative):
             row = int(negative[0])
@@ -231,17 +244,9 @@ class KernelEnergy(LinearEnergy):
 
     def _writeable(self, X):
         """Return rows as compiled kernels of scikit-learn ask for them."""
-        if not self._compares_histograms or sparse.issparse(X) or X.flags.writeable:
+        if not self._compares_histograms or X.flags.writeable:
             return X
         return X.copy()
-
-    def _failure_of_function(self, error: Exception) -> Exception:
-        """Return the error that tells of one in a function of the user's."""
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        return kind(
-            f"{type(self).__name__}: the function kernel, which is called with two "
-            f"rows and must return a number, failed: {words_of(error)}"
-        )
 
     def transform(self, X):
         """Return features of the kernel, shape (n_documents, n_components)."""
@@ -261,7 +266,7 @@ class KernelEnergy(LinearEnergy):
         def features(block):
             rows = self._writeable(X[block])
             with quiet():
-                values = _kernel_values(self.map_, filled(rows), landmarks)
+                values = self._values(self.map_, filled(rows), landmarks)
                 mapped = in_full_tiles(values[:, :n_landmarks]) @ whitening
             return mapped[: rows.shape[0], :n_landmarks]
 

@@ -186,8 +186,8 @@ class _LambdaPairs(PreparedLoss):
         """Whether a swap of two documents changes the measure in any query."""
         # Training starts from equal scores. There success, for one, may be 1 after any
         # single swap; from the worst ranking, some swap changes it if any ever does.
-        starts = (np.zeros(self.n_documents), -np.asarray(self.y))
-        return any(self._has_loss(raw) for raw in starts)
+        at_first, worst = np.zeros(self.n_documents), -np.asarray(self.y)
+        return self._has_loss(at_first) or self._has_loss(worst)
 
     def _has_loss(self, raw):
         """Whether a pair has a weight in the ranking by these scores."""
@@ -272,20 +272,24 @@ class _PreparedSwaps(_LambdaPairs):
         raw = self._scores(raw)
         values = np.zeros(self.n_queries)
         gradient, hessian = np.zeros_like(raw), np.zeros_like(raw)
-        for q, rows, found in self._queries(raw):
-            values[q], gradient[rows], hessian[rows] = found
+        for q, *of_query in self._queries(raw):
+            rows = of_query[0]
+            values[q], gradient[rows], hessian[rows] = self._one_query(*of_query)
         return values, gradient, hessian
 
     def _has_loss(self, raw):
         # Swaps take long to evaluate: stop at the first query that tells.
-        return any(found[0] > 0 for _, _, found in self._queries(raw))
+        for _, *of_query in self._queries(raw):
+            if self._one_query(*of_query)[0] > 0:
+                return True
+        return False
 
     def _queries(self, raw):
-        """Number, rows and results of each query, one after the other."""
+        """Number, rows, scores and ranks of each query, one after the other."""
         ranks = _segments.segment_ranks(raw, self.ptr, self.n_threads)
         for q in np.flatnonzero(self.query_weight):
             rows = slice(self.ptr[q], self.ptr[q + 1])
-            yield q, rows, self._one_query(rows, raw[rows], ranks[rows])
+            yield q, rows, raw[rows], ranks[rows]
 
     def _one_query(self, rows, raw, ranks):
         y = np.asarray(self.y)[rows]

@@ -243,3 +243,5 @@ def test_histograms_are_not_negative(kernel, X, monkeypatch):
     for use in (energy.setup, energy.transform):
         with pytest.raises(ValueError, match=message):
             use(counts)
+        with pytest.raises(TypeError, match=f"X: kernel='{kernel}' takes no sparse ro"):
+            use(sparse.csr_array(np.abs(X)))
