@@ -472,7 +472,7 @@ def _parquet(sessions: Sessions) -> bytes:
     parquet = importlib.import_module("pyarrow.parquet")
     try:
         table = pa.table(sessions.columns())
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ValueError) and "session_ids" in str(error):
             raise
         raise ValueError(

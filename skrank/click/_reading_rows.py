@@ -292,13 +292,14 @@ class RowLog:
         self._codes: dict[str, list] = {c: [] for c in self._tables}
         self._position: list[np.ndarray] = []
         self._click: list[np.ndarray] = []
-        self._is_text = False
+        self._as_bytes: set[str] = set()
 
     def add(self, rows: Rows) -> None:
         """Add the rows of a block."""
         for column, table in self._tables.items():
             ids = getattr(rows, column)
-            self._is_text |= bool(len(ids)) and isinstance(ids[0], bytes)
+            if len(ids) and isinstance(ids[0], bytes):
+                self._as_bytes.add(column)
             self._codes[column].append(table.codes_of(ids))
         self._click.append(rows.click)
         if rows.position is not None:
@@ -326,7 +327,7 @@ class RowLog:
     def _column(self, column: str, in_order: bool) -> Coded:
         codes = np.concatenate([np.empty(0, np.intp), *self._codes[column]])
         names = self._tables[column].names()
-        if self._is_text:
+        if column in self._as_bytes:
             ids = decoded(names, self.numeric_ids, column, self.name)
         else:
             ids = id_array(names)

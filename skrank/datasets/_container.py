@@ -15,7 +15,9 @@ from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._validation import QID_LEVEL, as_ids
 
-_DOCID = re.compile(r"docid\s*=\s*(\S+)")
+# Only blanks of ASCII separate fields: ids may hold others, such as U+00A0.
+_DOCID = re.compile(r"docid\s*=\s*(\S+)", re.ASCII)
+_ONE_WORD = re.compile(r"\s*(\S+)\s*", re.ASCII)
 
 
 def import_pandas(caller: str) -> ModuleType:
@@ -64,11 +66,8 @@ class TextColumn:
 
 def _docid_of(comment: str) -> str:
     """Return the document id that a LETOR comment names, or ``""``."""
-    named = _DOCID.search(comment)
-    if named:
-        return named.group(1)
-    words = comment.split()
-    return words[0] if len(words) == 1 else ""
+    named = _DOCID.search(comment) or _ONE_WORD.fullmatch(comment)
+    return named.group(1) if named else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,15 @@
 """The trainings of an experiment: one fit each, stored in a file of its own."""
 
 import json
+import math
 import os
 import time
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,20 +171,49 @@ def load_stored(
         Key of the training.
     sizes : mapping of str to int
         Number of the documents of each part, of which every one must have a score.
+
+    Raises
+    ------
+    ValueError
+        If a folder, or a pipe, is in the place of the file.
     """
+    path = path_of(folder, key)
+    # A pipe would wait for somebody who writes, and later for somebody who reads.
+    if path.exists() and not path.is_file():
+        raise ValueError(
+            f"{path} must be a file of an earlier run, found another thing"
+        )
     try:
+        with zipfile.ZipFile(path) as archive:
+            # What is packed may unpack to any size; `train_and_store` packs nothing.
+            if any(member.compress_type for member in archive.infolist()):
+                return None
         # NumPy leaves files open that it cannot read.
-        with open(path_of(folder, key), "rb") as raw:
+        with open(path, "rb") as raw:
             file = np.load(raw, allow_pickle=False)
             about = json.loads(str(file["about"]))
             scores = {part: file[part] for part in _SCORED}
-            for part, values in scores.items():
-                # Text is a TypeError here.
-                if values.shape != (sizes[part],) or np.isnan(values).any():
-                    return None
-            return Stored(scores, float(about["seconds"]), list(about["warnings"]))
-    except (OSError, MemoryError, TypeError, *DAMAGED):
+        stored = Stored(scores, about["seconds"], about["warnings"])
+        return stored if _is_usable(stored, sizes) else None
+    except (ArithmeticError, MemoryError, OSError, TokenError, TypeError, *DAMAGED):
         return None
+
+
+def _is_usable(stored: Stored, sizes: Mapping[str, int]) -> bool:
+    """Return whether what a file holds is what a training gives."""
+    seconds = stored.seconds
+    return (
+        isinstance(seconds, float)
+        and 0.0 <= seconds < math.inf
+        and isinstance(stored.warnings, list)
+        and all(isinstance(told, str) for told in stored.warnings)
+        and all(
+            values.dtype.kind == "f"
+            and values.shape == (sizes[part],)
+            and np.isfinite(values).all()
+            for part, values in stored.scores.items()
+        )
+    )
 
 
 def run_trainings(

@@ -367,9 +367,10 @@ def test_what_cannot_be_saved(tmp_path, sessions, name, words):
     assert not list(tmp_path.iterdir())
 
 
-def test_ids_that_parquet_cannot_hold(tmp_path):
+@pytest.mark.parametrize("other", ["1", 2**70])
+def test_ids_that_parquet_cannot_hold(other, tmp_path):
     pytest.importorskip("pyarrow")
-    sessions = Sessions.from_lists(["q"], [[1, "1"]], [[0, 0]])
+    sessions = Sessions.from_lists(["q"], [[1, other]], [[0, 0]])
     with pytest.raises(ValueError, match="Parquet cannot hold ids of these types"):
         save_sessions(sessions, tmp_path / "log.parquet")
 
@@ -417,6 +418,22 @@ def test_dictionaries_of_parquet(tmp_path):
     assert as_lists(load_sessions(tmp_path / "log.parquet")) == EXPECTED
     parts = iter_sessions(tmp_path / "log.parquet", 1)
     assert [one for part in parts for one in as_lists(part)] == EXPECTED
+
+
+@pytest.mark.parametrize("binary", ["session", "query", "document"])
+def test_ids_of_one_column_may_be_binary(binary, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"session": [5, 5, 6], "query": [1, 1, 2], "document": ["a", "b", "a"]}
+    ids = [str(one) for one in columns[binary]]
+    table = columns | {binary: pa.array(ids, type=pa.binary()), "click": [0, 1, 1]}
+    path = tmp_path / "log.parquet"
+    parquet.write_table(pa.table(table), path)
+    columns |= {binary: ids, "position": None, "click": [0, 1, 1]}
+    expected = Sessions.from_arrays(**columns)
+    assert as_lists(load_sessions(path)) == as_lists(expected)
+    parts = iter_sessions(path, 1)
+    assert [one for part in parts for one in as_lists(part)] == as_lists(expected)
 
 
 def test_the_shared_sample(data_dir):

@@ -68,6 +68,15 @@ def test_other_comments(comment, docid):
     assert data.docids.tolist() == [docid]
 
 
+@pytest.mark.parametrize("blank", list("\xa0\x85\u2028\u3000\x1c\x1f"))
+def test_blanks_that_are_no_ascii_belong_to_ids(blank, tmp_path):
+    docids, path = [f"a{blank}b", f"{blank}c"], tmp_path / "rows.txt"
+    dump_letor(np.ones((2, 1)), [0, 1], [1, 1], path, docids=docids)
+    assert load_letor(path).docids.tolist() == docids
+    row = f"1 qid:1 1:1 # a{blank}b \n".encode()
+    assert load_letor(row).docids.tolist() == [f"a{blank}b"]
+
+
 def test_comment_without_a_document():
     data = load_letor(b"1 qid:1 1:1 # a few words\n")
     assert data.docids is None

@@ -1,11 +1,15 @@
 """Experiments: tuning, pooling, seeds, resuming, failures, files."""
 
+import io
 import json
+import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -314,6 +318,77 @@ def test_any_damaged_byte_is_that_of_a_damaged_file(folds, tmp_path):
                     np.testing.assert_array_equal(found.scores[part], values)
 
 
+def _header(line):
+    """Return an array of NumPy's format whose header is a line of one's own."""
+    line = line.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(line)) + line
+
+
+@pytest.mark.parametrize(
+    ("member", "content"),
+    [
+        ("about", {"seconds": 10**400, "warnings": []}),
+        ("about", {"seconds": math.nan, "warnings": []}),
+        ("about", {"seconds": -1.0, "warnings": []}),
+        ("about", {"seconds": "1", "warnings": []}),
+        ("about", {"seconds": 1.0, "warnings": [1]}),
+        ("about", {"seconds": 1.0, "warnings": "no"}),
+        ("about", {"warnings": []}),
+        ("about", []),
+        (
+            "vali",
+            _header("{'descr': '<f8', 'fortran_order': False, 'shape': (10**30,)}"),
+        ),
+        (
+            "vali",
+            _header("{'descr': '<f8', 'fortran_order': False, 'shape': (%s,)}" % 9**30),
+        ),
+        ("vali", _header("{'descr': '<f8', 'fortran_order': False, 'shape': (5L,\n")),
+        ("vali", _header("(" * 60)),
+    ],
+)
+def test_edited_files_are_trained_again(member, content, folds, tmp_path):
+    rankers = {"s": SubsetRegression()}
+    Experiment(rankers).run(folds, tmp_path)
+    path = min((tmp_path / "trainings").iterdir())
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    if member == "about":
+        buffer = io.BytesIO()
+        np.save(buffer, np.array(json.dumps(content)))
+        content = buffer.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, old in members.items():
+            archive.writestr(name, content if name == f"{member}.npy" else old)
+    second = Experiment(rankers).run(folds, tmp_path)
+    assert (second.n_trained, second.n_stored) == (1, 2)
+
+
+def test_packed_files_are_trained_again(folds, tmp_path):
+    rankers = {"s": SubsetRegression()}
+    Experiment(rankers).run(folds, tmp_path)
+    paths = sorted((tmp_path / "trainings").iterdir())
+    with np.load(paths[0]) as file:
+        members = dict(file)
+    np.savez_compressed(paths[0], **members)
+    second = Experiment(rankers).run(folds, tmp_path)
+    assert (second.n_trained, second.n_stored) == (1, 2)
+
+
+def test_what_is_no_file_is_refused(folds, tmp_path):
+    rankers = {"s": SubsetRegression()}
+    Experiment(rankers).run(folds, tmp_path)
+    path = min((tmp_path / "trainings").iterdir())
+    makers = [os.mkdir, *([os.mkfifo] if hasattr(os, "mkfifo") else [])]
+    for make, remove in zip(makers, (os.rmdir, os.unlink)):
+        path.unlink()
+        make(path)
+        with pytest.raises(ValueError, match=f"{path.name} must be a file"):
+            Experiment(rankers).run(folds, tmp_path)
+        remove(path)
+        path.touch()
+
+
 @pytest.mark.parametrize("part", ["vali", "test"])
 @pytest.mark.parametrize(
     "change",
@@ -322,9 +397,23 @@ def test_any_damaged_byte_is_that_of_a_damaged_file(folds, tmp_path):
         lambda scores: np.append(scores, 0.0),
         lambda scores: np.append(scores[:-1], np.nan),
         lambda scores: scores[:, None],
+        lambda scores: np.append(scores[:-1], np.inf),
         lambda scores: scores.astype(str),
+        lambda scores: scores.astype(complex),
+        lambda scores: scores.astype(int),
+        lambda scores: np.zeros(len(scores), dtype="M8[s]"),
     ],
-    ids=["shorter", "longer", "NaN", "column", "text"],
+    ids=[
+        "shorter",
+        "longer",
+        "NaN",
+        "column",
+        "inf",
+        "text",
+        "complex",
+        "whole",
+        "dates",
+    ],
 )
 def test_scores_of_other_documents_are_made_again(change, part, folds, tmp_path):
     rankers = {"s": SubsetRegression()}
