@@ -522,14 +522,14 @@ def _annotated(arguments) -> _Rule:
         if hasattr(limit, "__contains__") and not isinstance(limit, str | bytes)
     ]
     words = " and ".join(filter(None, map(str, limits)))
-    bound = _bound_of_size(limits) if arguments[0] is int else ""
+    bound = _bound_of_size(limits, " and" if arguments[0] is int else ", if whole")
     return (
         lambda value: accepts(value) and all(value in limit for limit in limits),
         f"{accepted} {words}".rstrip() + bound,
     )
 
 
-def _bound_of_size(limits) -> str:
+def _bound_of_size(limits, joint: str) -> str:
     """Return the words, in marks, for whole numbers that are too large to be held."""
     if any(isinstance(limit, _FitsKernels) for limit in limits):
         size = "2**31"
@@ -541,7 +541,7 @@ def _bound_of_size(limits) -> str:
         isinstance(limit, Interval) and limit.low is not None for limit in limits
     )
     bound = f"below {size}" if above else f"between -{size} and {size}"
-    return f"{_MARKS[0]} and {bound}{_MARKS[1]}"
+    return f"{_MARKS[0]}{joint} {bound}{_MARKS[1]}"
 
 
 def accepted_by(accepted: str, value) -> str:

@@ -225,8 +225,8 @@ def _simulate(args) -> None:
     if (args.model is None) == (args.qrels is None):
         raise CommandError("pass either --qrels FILE or --model FILE")
     for option, value in (("-k", args.k), ("--sessions", args.sessions)):
-        if value is not None and value < 1:
-            raise CommandError(f"{option} must be at least 1, got {value}")
+        if value is not None and not 1 <= value < 2**31:
+            raise CommandError(f"{option} must be from 1 to 2**31 - 1, got {value}")
     if not 0 <= args.seed < 2**32:
         raise CommandError(f"--seed must be from 0 to 2**32 - 1, got {args.seed}")
     path = None if args.output == STANDARD else args.output

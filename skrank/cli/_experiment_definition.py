@@ -69,6 +69,7 @@ class _NamedGrid(RankerGrid):
 
     def configurations(self) -> list[Configuration]:
         """Return the ranker with every choice of its parameters."""
+        self._check_parameters()
         return list(self.choices)
 
 

@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -15,7 +15,6 @@ from skrank._core._inner import check_scores_documents
 from skrank._core._messages import has_control, shown
 from skrank._core._parameters import (
     Fraction,
-    Interval,
     NThreads,
     Parameters,
     invalid_parameter,
@@ -26,7 +25,7 @@ from skrank._core._validation import called, check_arguments
 from skrank._version import __version__
 from skrank.experiments._choice import choose
 from skrank.experiments._folds import PARTS
-from skrank.experiments._grid import RankerGrid, plain
+from skrank.experiments._grid import RankerGrid, Seeds, plain
 from skrank.experiments._plan import Plan, Row
 from skrank.experiments._result import ExperimentResult, make_result, pooled
 from skrank.experiments._time_left import TimeLeft
@@ -34,8 +33,6 @@ from skrank.experiments._training import Outcome, TrainingProgress, run_training
 from skrank.experiments._writing import write_result
 from skrank.metrics import BaseMeasure
 from skrank.metrics._compare import Design, resolve_measures
-
-_Seeds = Annotated[int, Interval(1, 10_000)]
 
 
 class Experiment(Parameters):
@@ -65,7 +62,7 @@ class Experiment(Parameters):
         Features to use: names, and ranges of names that are numbers, as in
         ``"1-15,40"``. None uses all of them.
     seeds : int, default=1
-        Number of seeds of rankers that draw numbers: 0, 1, …
+        Number of seeds of rankers that draw numbers: 0, 1, …, at most 10,000.
     early_stopping : bool, default=False
         Whether all rankers whose ``fit`` can take validation queries are given them.
     reference : str, default=None
@@ -111,7 +108,7 @@ class Experiment(Parameters):
     preset: str | None = None
     scaler: Any = None
     features: str | Sequence[str | int] | None = None
-    seeds: _Seeds = 1
+    seeds: Seeds = 1
     early_stopping: bool = False
     reference: str | None = None
     test: Literal["fisher", "t", "wilcoxon", "tukey"] = "fisher"

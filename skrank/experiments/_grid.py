@@ -7,7 +7,7 @@ import numbers
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from sklearn.model_selection import ParameterGrid
 
 from skrank._core._inner import accepts, check_scores_documents
 from skrank._core._messages import shown
-from skrank._core._parameters import Parameters, PositiveInt, invalid_parameter
+from skrank._core._parameters import Interval, Parameters, invalid_parameter
 from skrank._version import __version__
 from skrank.metrics import BaseMeasure
 
@@ -39,6 +39,9 @@ class Configuration(NamedTuple):
     estimator: Any
 
 
+Seeds = Annotated[int, Interval(1, 10_000)]
+
+
 class RankerGrid(Parameters):
     """A ranker of an experiment, with the parameters to choose among.
 
@@ -51,7 +54,7 @@ class RankerGrid(Parameters):
         Values to try by the name of the parameter, as in
         `sklearn.model_selection.ParameterGrid`. None tries the estimator as it is.
     seeds : int, default=None
-        Number of seeds; None takes that of the experiment.
+        Number of seeds, at most 10,000; None takes that of the experiment.
     early_stopping : bool, default=False
         Whether `fit` is given the validation queries as well. A ranker whose
         ``validation_measure`` is nowhere set takes the measure of the selection.
@@ -71,7 +74,7 @@ class RankerGrid(Parameters):
     grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = field(
         default=None, kw_only=False
     )
-    seeds: PositiveInt | None = None
+    seeds: Seeds | None = None
     early_stopping: bool = False
     features: str | Sequence[str | int] | None = None
 

@@ -381,7 +381,8 @@ def test_every_parameter_is_read(cls, name):
     [10**400, np.timedelta64(1, "D"), Decimal(1), "1", None, 1j, np.bool_(True)],
 )
 def test_what_is_no_number(value):
-    with pytest.raises(ValueError, match="positive must be a number > 0, got"):
+    size = r", if whole below 2\*\*63" if isinstance(value, int) else ""
+    with pytest.raises(ValueError, match=f"positive must be a number > 0{size}, got"):
         Everything(positive=value)._check_parameters()
 
 

@@ -269,11 +269,15 @@ def test_a_log_of_yandex_on_the_standard_input(ok, monkeypatch, tmp_path):
         ),
         (
             ("simulate", "run.trec", "--qrels", "qrels", "--sessions", "0"),
-            "--sessions must be at least 1",
+            "--sessions must be from 1 to 2**31 - 1, got 0",
+        ),
+        (
+            ("simulate", "run.trec", "--qrels", "qrels", "--sessions", f"{10**22}"),
+            "--sessions must be from 1 to 2**31 - 1, got 1000",
         ),
         (
             ("simulate", "run.trec", "--qrels", "qrels", "-k", "0"),
-            "-k must be at least",
+            "-k must be from 1",
         ),
         (
             ("simulate", "run.trec", "--qrels", "qrels", "--seed", "-1"),

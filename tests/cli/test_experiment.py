@@ -547,6 +547,10 @@ def test_mistakes(fails, data, tmp_path, arguments, message):
         ("rankers = ['RankSVM']\ndtype = 'int'", "dtype must be"),
         ("rankers = ['RankSVM']\ntest = 'x'", "test must be"),
         (
+            f"rankers = {{RankSVM = {{seeds = {10**18}}}}}",
+            "seeds must be a whole number in [1, 10000] or None, got 100000000000",
+        ),
+        (
             "rankers = {'RankSVM' = {}, \"a\\nb\" = {ranker = 'RankSVM'}}",
             r"a.toml: rankers must have names on one line, got 'a\nb'",
         ),

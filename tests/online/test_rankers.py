@@ -215,6 +215,20 @@ def test_early_stopping_on_validation_queries(ranker):
     assert found == pytest.approx(ranker.validation_curve_.max())
 
 
+@pytest.mark.parametrize("update", ["mean", "best"])
+def test_steps_of_a_multileaving_lead_to_its_winners(update):
+    """[Schuth2016]_: the mean of the winners, or of the best of them."""
+    credits = np.random.default_rng(0).integers(0, 4, size=(200, 5))
+    found = MultileaveRanker(update=update)._towards(credits)
+    for (current, *others), shares in zip(credits.tolist(), found):
+        winners = [i for i, credit in enumerate(others) if credit > current]
+        if update == "best":
+            winners = [i for i in winners if others[i] == max(others)]
+        expected = np.zeros(4)
+        expected[winners] = 1 / max(len(winners), 1)
+        np.testing.assert_array_equal(shares, expected)
+
+
 def test_the_loss_of_a_pass_is_the_regret():
     """A query with one list has that list's NDCG, which its order tells."""
     X, y = np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
