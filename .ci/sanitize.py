@@ -43,8 +43,8 @@ _TESTS: tuple[str, ...] = (
     "tests/unbiased/test_debiased_pairs.py",
 )
 # Memory that runs out ends a process with ASan, which reserves terabytes of addresses;
-# compiled loops take too long to answer Ctrl-C in time; a forked process waits for ever for
-# a lock of ASan's allocator if a thread of the parent had it, as threads that end have.
+# compiled loops take too long to answer Ctrl-C in time; a forked process waits for ever
+# for a lock of ASan's allocator that an ending thread of the parent had.
 _WITHOUT = (
     "tests/_core/test_fork.py",
     "tests/_core/test_memory.py",
