@@ -22,7 +22,7 @@ class EqualScoresMixin:
     """What rankers say about themselves where they have learned no order."""
 
     _needs_groups: Any
-    _predict: Any
+    _predicted: Any
     get_params: Any
 
     #: Parameters that hold scores back, and may keep them all equal.
@@ -35,8 +35,8 @@ class EqualScoresMixin:
     def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
         """Return the scores of rows in the form in which a fit sees them."""
         if self._needs_groups:
-            return self._predict(data.X, data.ptr)
-        return self._predict(data.X)
+            return self._predicted(data.X, data.ptr)
+        return self._predicted(data.X)
 
     def _has_warned_of_its_solver(self) -> bool:
         """Return whether a ConvergenceWarning has told why little was learned."""

@@ -169,10 +169,10 @@ class BaseMetaRanker(GroupsAtPredictMixin, MetaEstimatorMixin, BaseRanker):
         if groups is None:
             groups = qid_of_index(X)
         with self._naming_itself(X=X):
-            return self._predict(self._check_rows(X, reset=False), groups)
+            return self._predicted(self._check_rows(X, reset=False), groups)
 
     def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
-        return self._predict(named_rows(data.X, data.feature_names), data.groups)
+        return self._predicted(named_rows(data.X, data.feature_names), data.groups)
 
     def _predict(self, X, groups=None) -> np.ndarray:
         raise NotImplementedError
@@ -209,7 +209,7 @@ class BaseQueryMetaRanker(BaseMetaRanker):
         """
         check_is_fitted(self)
         with self._naming_itself(X=X):
-            return self._by_query(self._predict, X, groups, "predict")
+            return self._by_query(self._predicted, X, groups, "predict")
 
     def _scores_by_query(self, model, X, ptr: Any = None) -> np.ndarray:
         """Return the scores of a fitted estimator for rows that are grouped."""
@@ -220,7 +220,7 @@ class BaseQueryMetaRanker(BaseMetaRanker):
 
     def _scores_of_rows(self, data: GroupedRows) -> np.ndarray:
         named = named_rows(data.X, data.feature_names)
-        return self._predict(named, data.ptr if self._needs_groups else None)
+        return self._predicted(named, data.ptr if self._needs_groups else None)
 
     def _predict(self, X, ptr: Any = None) -> np.ndarray:
         raise NotImplementedError

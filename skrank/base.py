@@ -24,6 +24,7 @@ from skrank._core._finite import (
     require_finite_scores,
 )
 from skrank._core._informative import n_warnings
+from skrank._core._inner import as_answer
 from skrank._core._messages import shown
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import InvalidParameterError, Parameters
@@ -491,7 +492,12 @@ class BaseRanker(EqualScoresMixin, Parameters, CallbackSupportMixin, BaseEstimat
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
         with quiet():
-            return require_finite_scores(self._predict(rows), rows)
+            return require_finite_scores(self._predicted(rows), rows)
+
+    def _predicted(self, *rows) -> np.ndarray:
+        """Return what `_predict` says of rows, which is one number of each."""
+        name = f"{type(self).__name__}._predict"
+        return as_answer(self._predict(*rows), name, n_rows(rows[0]))
 
     def rank(self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the rank of each document within its query.
@@ -780,7 +786,7 @@ class GroupsAtPredictMixin:
             rows, or a score is not finite.
         """
         check_is_fitted(self)
-        return self._by_query(self._predict, X, groups, "predict")
+        return self._by_query(self._predicted, X, groups, "predict")
 
     def _scores(self, X, groups) -> np.ndarray:
         return self.predict(X, groups)

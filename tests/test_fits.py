@@ -18,6 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from skrank._core._informative import inner_fit
 from skrank._core._inner import scores_of
 from skrank._equal_scores import _extreme_features
+from skrank.aggregation import BaseAggregator
+from skrank.base import BaseRanker, GroupsAtPredictMixin
 from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import (
@@ -993,6 +995,61 @@ def test_what_a_measure_raises_stays_as_it_is(data):
     ranker = LambdaMART(measure=FunctionMeasure(measure), n_estimators=2)
     with pytest.raises(StopIteration, match="no"):
         ranker.fit(X, y, groups)
+
+
+ODD_ANSWERS = {
+    "shorter": (lambda n: np.zeros(n - 1), r"one number for each of \d+ rows"),
+    "of two axes": (lambda n: np.zeros((n, 2)), r"one number for each of \d+ rows"),
+    "one number": (lambda n: 1.0, r"one number for each of \d+ rows"),
+    "nothing": (lambda n: None, r"one number for each of \d+ rows"),
+    "complex": (lambda n: np.zeros(n, dtype=complex), "must hold numbers, got"),
+    "dates": (lambda n: np.zeros(n, dtype="M8[s]"), "must hold numbers, got"),
+    "text": (lambda n: np.array(["a"] * n), "must hold numbers, got"),
+    "ragged": (lambda n: [[1], [1, 2]], "must hold numbers, got"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_ANSWERS)
+def test_classes_of_users_must_answer_with_numbers(kind, data):
+    X, y, groups = data
+    answer, message = ODD_ANSWERS[kind]
+
+    class Own(BaseRanker):
+        def _fit(self, data, validation):
+            pass
+
+        def _predict(self, X):
+            return answer(X.shape[0])
+
+    class OwnOfQueries(GroupsAtPredictMixin, Own):
+        def _predict(self, X, ptr):
+            return answer(X.shape[0])
+
+    class Fusion(BaseAggregator):
+        def _combine(self, joined):
+            return answer(joined.n_documents)
+
+    for ranker in (Own().fit(X, y, groups), OwnOfQueries().fit(X, y, groups)):
+        name = type(ranker).__name__
+        with pytest.raises(
+            ValueError, match=rf"what {name}._predict returns .*{message}"
+        ):
+            ranker.predict(X, groups)
+    with pytest.raises(ValueError, match=f"what Fusion._combine returns .*{message}"):
+        Fusion().predict(np.nan_to_num(X), groups)
+
+
+def test_a_list_of_numbers_is_an_answer(data):
+    X, y, groups = data
+
+    class Own(BaseRanker):
+        def _fit(self, data, validation):
+            pass
+
+        def _predict(self, X):
+            return X[:, 0].tolist()
+
+    np.testing.assert_array_equal(Own().fit(X, y, groups).predict(X), X[:, 0])
 
 
 def test_a_power_that_overflows_is_named(data):

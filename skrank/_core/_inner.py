@@ -339,6 +339,38 @@ def scores_of(
     return as_scores(response, estimator, n_rows(X), method)
 
 
+def as_answer(answer: Any, method: str, n: int) -> np.ndarray:
+    """Return what a method, of a class of the user's perhaps, says of rows.
+
+    Parameters
+    ----------
+    answer : array-like
+        What the method has returned.
+    method : str
+        Its name in error messages.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The same array where it is one of numbers.
+
+    Raises
+    ------
+    ValueError
+        If it holds anything but one number for each row.
+    """
+    if not (isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf"):
+        answer = as_numbers(answer, f"what {method} returns")
+    if answer.shape != (n,):
+        raise ValueError(
+            f"what {method} returns must hold one number for each of {n} rows, got an "
+            f"array of shape {answer.shape}"
+        )
+    return answer
+
+
 def as_scores(
     response: Any, estimator: Any, n_documents: int, method: str = "predict"
 ) -> np.ndarray:

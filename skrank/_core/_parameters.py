@@ -533,7 +533,9 @@ def _bound_of_size(limits, joint: str) -> str:
     """Return the words, in marks, for whole numbers that are too large to be held."""
     if any(isinstance(limit, _FitsKernels) for limit in limits):
         size = "2**31"
-    elif any(isinstance(limit, Interval) and limit.high is None for limit in limits):
+    elif any(isinstance(limit, Interval) for limit in limits) and all(
+        getattr(limit, "high", None) is None for limit in limits
+    ):
         size = "2**63"
     else:
         return ""

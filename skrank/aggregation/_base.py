@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import largest_safe, quiet
+from skrank._core._inner import as_answer
 from skrank._core._messages import shown
 from skrank._core._parameters import (
     NThreads,
@@ -211,7 +212,8 @@ class BaseAggregator(Parameters, BaseEstimator):
         retrieved = joined.retrieved_only()
         with quiet():
             scores = self._combine(retrieved) if retrieved.n_documents else np.empty(0)
-        fused = scores
+        name = f"{type(self).__name__}._combine"
+        fused = scores = as_answer(scores, name, retrieved.n_documents)
         if joined.n_documents > len(scores):
             fused = np.full(joined.n_documents, -np.inf)
             fused[joined.found] = scores

@@ -272,9 +272,9 @@ class _PreparedSwaps(_LambdaPairs):
         raw = self._scores(raw)
         values = np.zeros(self.n_queries)
         gradient, hessian = np.zeros_like(raw), np.zeros_like(raw)
-        for q, *of_query in self._queries(raw):
-            rows = of_query[0]
-            values[q], gradient[rows], hessian[rows] = self._one_query(*of_query)
+        for q, rows, *of_rows in self._queries(raw):
+            found = self._one_query(rows, *of_rows)
+            values[q], gradient[rows], hessian[rows] = found
         return values, gradient, hessian
 
     def _has_loss(self, raw):

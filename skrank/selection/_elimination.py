@@ -72,7 +72,7 @@ class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
     """
 
     estimator: Any = field(default=None, kw_only=False)
-    step: PositiveInt | Fraction = 1
+    step: Fraction | PositiveInt = 1
     importance: Literal["permutation", "model"] = "permutation"
     measure: MeasureLike = "ndcg@10"
     n_repeats: PositiveInt = 5

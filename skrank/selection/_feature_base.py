@@ -1,7 +1,7 @@
 """What all selectors of features share: the rows, the number of features, the mask."""
 
 from dataclasses import field, replace
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import NotFiniteError, checked_rows, quiet, unsafe_range
 from skrank._core._missing import rows_with_nan
-from skrank._core._parameters import Interval, Parameters, PositiveInt
+from skrank._core._parameters import Fraction, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
 from skrank._core._tables import naming_text, refuse_dates, refuse_series
 from skrank._core._validation import (
@@ -25,7 +25,7 @@ from skrank._core._validation import (
 from skrank._rows import GroupedRows, read_only
 
 #: A number of features, a share of them, or None for half of them.
-NumberOfFeatures = PositiveInt | Annotated[float, Interval(0, 1, "neither")] | None
+NumberOfFeatures = Fraction | PositiveInt | None
 
 
 class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
