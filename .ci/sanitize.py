@@ -94,7 +94,7 @@ def main() -> int:
         options = ("-p", "no:cacheprovider", "--capture=sys")
         chosen = args.tests or [*_TESTS, *(f"--deselect={path}" for path in _WITHOUT)]
         for command in (
-            [*python, "pytest", "-q", "-x", *options, *chosen],
+            [*python, "pytest", "-q", "-x", "-n", "2", *options, *chosen],
             [*python, "tests.fuzz", "--seconds", str(args.seconds)],
         ):
             print("+", *command, flush=True)

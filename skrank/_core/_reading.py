@@ -38,6 +38,7 @@ _SMALL_PIECE = 2**12
 # Of a pipe or a device, which may have no end. Larger data are seldom piped, and what
 # may be kept in memory unasked must leave a small machine alive.
 ENDLESS = 2**30
+_MARKS = codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _MARK_BYTES = len(codecs.BOM_UTF8)
 _LENGTH = 300  # characters of what a message quotes
 _GZIP_BITS = 31  # a window of 2**15 bytes, and the header and trailer of gzip
@@ -360,12 +361,30 @@ def _slices(raw) -> Iterator[bytes]:
         yield bytes(raw[start : start + _PIECE])
 
 
+def marked(text: str) -> str:
+    """Return text that is read as it is, under a mark if its beginning looks otherwise.
+
+    Parameters
+    ----------
+    text : str
+        Beginning of the text of a file.
+
+    Returns
+    -------
+    str
+        The text, after the mark that readers pass over if it begins with such a mark,
+        or like a packed file.
+    """
+    start = text[:6].encode(errors="surrogateescape")
+    return f"\ufeff{text}" if start.startswith((*_MARKS, *_UNPACKERS)) else text
+
+
 def _without_mark(text, name):
     """Return text without the mark that editors of Windows put at its beginning."""
-    start = bytes(text[:3])
-    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    start = bytes(text[:_MARK_BYTES])
+    if start[:2] in _MARKS:
         raise ValueError(f"{name} is UTF-16 text, expected UTF-8")
-    return text[3:] if start == codecs.BOM_UTF8 else text
+    return text[_MARK_BYTES:] if start == codecs.BOM_UTF8 else text
 
 
 def open_bytes(

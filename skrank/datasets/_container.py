@@ -232,20 +232,32 @@ def texts_of_ids(ids: Sequence, name: str) -> list[str]:
     return [text_of[one] for one in ids]
 
 
+def _encoded(text: str) -> bytes:
+    """Return text as bytes of which readers make the same text again."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        # Surrogates that stand for bytes may come together to another character.
+        encoded = text.encode(errors="surrogateescape")
+        if encoded.decode(errors="surrogateescape") != text:
+            raise
+        return encoded
+
+
 def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
     """Return one string or number per row as UTF-8, after a check for separators."""
     values = list(values)
     for row, value in enumerate(values):
         if isinstance(value, bytes):  # whose representation would be written
             raise TypeError(f"{name} must hold text; row {row} has {shown(value)}")
-    try:
-        encoded = [str(value).encode(errors="surrogateescape") for value in values]
-    except UnicodeEncodeError as error:
-        row = next(i for i, value in enumerate(values) if str(value) == error.object)
-        raise ValueError(
-            f"{name} must be text that UTF-8 can hold; row {row} has "
-            f"{shown(values[row])}"
-        ) from None
+    encoded = []
+    for row, value in enumerate(values):
+        try:
+            encoded.append(_encoded(str(value)))
+        except UnicodeError:
+            raise ValueError(
+                f"{name} must be text that UTF-8 can hold; row {row} has {shown(value)}"
+            ) from None
     pattern = re.compile(forbidden.encode())
     for row, value in enumerate(encoded):
         if pattern.search(value):

@@ -20,7 +20,7 @@ from skrank._core._letor import ParseError, parse_fields, parse_numbers
 from skrank._core._messages import has_control, shown
 from skrank._core._parameters import NBytes
 from skrank._core._queries import QueryIndex
-from skrank._core._reading import Source, open_text, source_name
+from skrank._core._reading import Source, marked, open_text, source_name
 from skrank._core._validation import (
     as_ids,
     as_numbers,
@@ -260,7 +260,7 @@ def _plain(number: float) -> str:
 
 
 def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
-    """Return query ids and document ids as strings that can be written."""
+    """Return query ids and document ids as strings that can be written and read."""
     columns = []
     for values, name in ((groups, "groups"), (docids, "docids")):
         what = "query id" if name == "groups" else "document id"
@@ -268,11 +268,19 @@ def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
         check_no_missing_id(as_ids(values, name), name, what)
         as_text_list(entries, name, r"\s|^$|^#")
         columns.append(texts_of_ids(entries, name))
+    queries, documents = (np.array(column, dtype=object) for column in columns)
+    again = first_duplicate(queries, documents)
+    if again is not None:
+        raise ValueError(
+            f"docids must name a document once for a query; row {again} has "
+            f"{shown(documents[again])} a second time for query {shown(queries[again])}"
+        )
     return columns
 
 
 def _write(path: str | os.PathLike, lines: list[str]) -> None:
     """Write a file that appears only when it is complete."""
+    lines[:1] = map(marked, lines[:1])
     with packed_write(path, "w") as file:
         file.writelines(lines)
 
@@ -300,7 +308,8 @@ def dump_qrels(
     ------
     ValueError
         If lengths differ, a grade is not finite, an id is empty, contains blanks or
-        begins with ``#``, or two ids have the same text.
+        begins with ``#``, two ids have the same text, or a document occurs twice for a
+        query.
     OSError
         If the file cannot be written.
 
@@ -356,7 +365,7 @@ def dump_run(
     ------
     ValueError
         If lengths differ, a score is not finite, an id or the tag is empty or contains
-        blanks, or two ids have the same text.
+        blanks, two ids have the same text, or a document occurs twice for a query.
     OSError
         If the file cannot be written.
 

@@ -406,6 +406,7 @@ def test_messages_about_long_ids_are_short(load, text):
     ("docid", "message"),
     [
         ("a\ud800", r"row 0 has 'a\\ud800'"),
+        ("\udcc3\udca9", r"UTF-8 can hold; row 0 has '\\udcc3\\udca9'"),  # "é" in bytes
         ("a b" * 10**6, "row 0 has 'a ba b"),
     ],
 )
@@ -414,6 +415,42 @@ def test_ids_that_cannot_be_written(tmp_path, docid, message):
         dump_qrels(["q"], [docid], [1], tmp_path / "qrels")
     assert len(str(caught.value)) < 400
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    # A mark, one before what would be a comment, and how packed files begin.
+    [
+        "\ufeffq",
+        "\ufeff",
+        "\ufeff#q",
+        "BZh9",
+        "PK\x03\x04",
+        "(\udcb5/\udcfd",
+        "\x1f\udc8b",
+    ],
+)
+@pytest.mark.parametrize("name", ["file", "file.gz"])
+def test_the_first_id_may_look_like_something_else(query, name, tmp_path):
+    groups, path = [query, "q"], tmp_path / name
+    dump_qrels(groups, ["a", "b"], [1, 0], path)
+    assert load_qrels(path).groups.tolist() == groups
+    dump_run(groups, ["a", "b"], [1, 0], path)
+    assert load_run(path).groups.tolist() == groups
+
+
+def test_files_of_plain_ids_have_no_mark(tmp_path):
+    dump_qrels(["é", "q"], ["a", "b"], [1, 0], tmp_path / "qrels")
+    assert (tmp_path / "qrels").read_bytes() == "é 0 a 1\nq 0 b 0\n".encode()
+
+
+@pytest.mark.parametrize("dump", [dump_run, dump_qrels])
+def test_a_document_is_written_once_for_a_query(dump, tmp_path):
+    groups, docids = ["p", "q", "p"], ["a", "a", "a"]
+    with pytest.raises(ValueError, match="row 2 has 'a' a second time for query 'p'"):
+        dump(groups, docids, [1, 2, 3], tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+    dump(groups[:2], docids[:2], [1, 2], tmp_path / "file")
 
 
 def test_limits_of_trec_files():
