@@ -18,7 +18,7 @@ from skrank.click import CascadeModel
 from skrank.datasets import make_ranking
 from skrank.export._allowed import class_of_name, skrank_classes
 from skrank.preprocessing import QueryTargetEncoder
-from skrank.rankers import OnlineAggregatePRank, PRank
+from skrank.rankers import OnlineAggregatePRank, PRank, RankSVM
 from skrank.text import BM25F, LetorFeatures
 from skrank.trees import TreeEnsemble
 
@@ -134,8 +134,18 @@ def test_an_interrupted_fit_and_transform_changes_nothing():
     encoder = QueryTargetEncoder([0]).fit(np.rint(X), y, groups)
     before = joblib.hash(vars(encoder))
     with pytest.raises(ValueError, match="y"):
-        encoder.fit_transform(X, None, groups)
+        encoder.fit_transform(np.column_stack([X, X]), None, groups)
     assert joblib.hash(vars(encoder)) == before
+
+
+def test_arrays_that_cannot_be_written_to_stay_as_they_are():
+    X, y, groups = make_ranking(n_queries=8, random_state=0)
+    ranker = RankSVM().fit(X, y, groups)
+    ranker.params_.setflags(write=False)  # as those of a file that is mapped
+    params = ranker.params_
+    with pytest.raises(ValueError, match="123 grades for 124 rows"):
+        ranker.fit(X, y[1:], groups)
+    assert ranker.params_ is params
 
 
 def test_a_first_fit_that_fails_leaves_nothing():

@@ -471,7 +471,11 @@ def _parquet(sessions: Sessions) -> bytes:
     pa = _pyarrow("save_sessions")
     parquet = importlib.import_module("pyarrow.parquet")
     try:
-        table = pa.table(sessions.columns())
+        # Texts of a fixed width that begin with NUL would be cut to nothing.
+        columns = sessions.columns().items()
+        table = pa.table(
+            {n: c.astype(object) if c.dtype.kind in "US" else c for n, c in columns}
+        )
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ValueError) and "session_ids" in str(error):
             raise

@@ -375,6 +375,19 @@ def test_ids_that_parquet_cannot_hold(other, tmp_path):
         save_sessions(sessions, tmp_path / "log.parquet")
 
 
+@pytest.mark.parametrize("name", ["log.parquet", "log.tsv"])
+def test_ids_that_begin_with_nul_stay_apart(name, tmp_path):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    shown = [["\0a", "\0b"], ["\0a"]]
+    ids = ["\0s", "\0t"]
+    sessions = Sessions.from_lists(["\0q", "\0r"], shown, [[1, 0], [1]], ids)
+    save_sessions(sessions, tmp_path / name)
+    loaded = load_sessions(tmp_path / name)
+    assert as_lists(loaded) == as_lists(sessions)
+    assert loaded.session_ids.tolist() == ids
+
+
 def test_damaged_parquet(tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
