@@ -25,6 +25,7 @@ from skrank._core._writing import blocks_of_lines, check_writable, packed_write
 from skrank.click._reading_rows import (
     Layout,
     RowLog,
+    as_array,
     columns_of_arrow,
     decoded,
     read_lines,
@@ -32,7 +33,7 @@ from skrank.click._reading_rows import (
 from skrank.click._reading_streams import iter_arrow, iter_lines, whole_sessions
 from skrank.click._reading_yandex import StrayClicks, YandexLog, blocks_of
 from skrank.click._sessions import COLUMNS, Sessions, check_sessions
-from skrank.click._sessions_ids import in_order_of_ids
+from skrank.click._sessions_ids import ids_of, in_order_of_ids
 from skrank.datasets._container import as_text_list
 from skrank.datasets._tables import _read_parquet, kind_of_table
 
@@ -470,21 +471,38 @@ def _is_plain(name: str) -> bool:
 def _parquet(sessions: Sessions) -> bytes:
     pa = _pyarrow("save_sessions")
     parquet = importlib.import_module("pyarrow.parquet")
+    columns: dict[str, Any] = sessions.columns()
+    for column, ids, codes in (
+        ("session", sessions.session_ids, sessions.session),
+        ("query", sessions.query_ids, sessions.query[sessions.session]),
+        ("document", sessions.document_ids, sessions.document),
+    ):
+        if ids is not None:
+            columns[column] = _arrow_ids(pa, ids, column).take(pa.array(codes))
+    out = io.BytesIO()
+    parquet.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+def _arrow_ids(pa: Any, ids: np.ndarray, column: str) -> Any:
+    """Return ids as a column of Arrow, after a check that they come back apart."""
+    if any(isinstance(one, bytes) for one in ids.tolist()):
+        raise TypeError(f"{column}_ids must hold text, got bytes among them")
+    # Arrow cuts texts of a fixed width at the first NUL.
+    given: Any = ids.astype(object) if ids.dtype.kind == "U" else ids
     try:
-        # Texts of a fixed width that begin with NUL would be cut to nothing.
-        columns = sessions.columns().items()
-        table = pa.table(
-            {n: c.astype(object) if c.dtype.kind in "US" else c for n, c in columns}
-        )
+        held = pa.chunked_array([pa.array(given)])
+        found = ids_of(as_array(held), f"{column}_ids", f"{column} id")
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, ValueError) and "session_ids" in str(error):
-            raise
         raise ValueError(
             f"sessions: Parquet cannot hold ids of these types: {error}"
         ) from None
-    out = io.BytesIO()
-    parquet.write_table(table, out)
-    return out.getvalue()
+    if not distinct(found):
+        raise ValueError(
+            "sessions: Parquet cannot hold ids of these types: two different "
+            f"{column}_ids would become one"
+        )
+    return held
 
 
 def table_lines(sessions: Sessions) -> Iterator[bytes]:

@@ -365,7 +365,7 @@ def columns_of_arrow(table: Any, name: str, first_row: int = 1) -> Rows:
                 f"{shown(names)}"
             )
     present = [column for column in COLUMNS if column in names]
-    columns: dict[str, Any] = {c: _as_array(table.column(c)) for c in present}
+    columns: dict[str, Any] = {c: as_array(table.column(c)) for c in present}
     for column in ("session", "query", "document"):
         ids = ids_of(columns[column], f"{name}: column {column!r}", f"{column} id")
         columns[column] = id_list(ids) if ids.dtype == object else ids
@@ -385,7 +385,7 @@ def columns_of_arrow(table: Any, name: str, first_row: int = 1) -> Rows:
     )
 
 
-def _as_array(column: Any) -> np.ndarray:
+def as_array(column: Any) -> np.ndarray:
     """Return a column of Arrow, in which a missing number or text is seen."""
     pa = importlib.import_module("pyarrow")
     if pa.types.is_dictionary(column.type):

@@ -1,6 +1,7 @@
 """Readers and writers of logs: what a plain loop reads, piece by piece and damaged."""
 
 import bz2
+import datetime
 import gzip
 from functools import partial
 
@@ -10,6 +11,7 @@ from _odd import Call, odd_answers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skrank._core._id_arrays import id_array
 from skrank.click import Sessions, iter_sessions, load_sessions, save_sessions
 from skrank.click import _reading as reading
 from skrank.click import _reading_yandex as yandex
@@ -373,6 +375,45 @@ def test_ids_that_parquet_cannot_hold(other, tmp_path):
     sessions = Sessions.from_lists(["q"], [[1, other]], [[0, 0]])
     with pytest.raises(ValueError, match="Parquet cannot hold ids of these types"):
         save_sessions(sessions, tmp_path / "log.parquet")
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind", "message"),
+    [
+        ([b"x", "x"], TypeError, "must hold text, got bytes"),
+        (np.array([b"x", b"x\0y"]), TypeError, "must hold text, got bytes"),
+        (
+            [(1, 2), (3, 4)],
+            ValueError,
+            "Parquet cannot hold ids of these types: .*hash",
+        ),
+        (
+            [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 5)],
+            ValueError,
+            "two different {}_ids would become one",
+        ),
+    ],
+    ids=["bytes and text", "bytes", "tuples", "days and times"],
+)
+@pytest.mark.parametrize("role", ["session", "query", "document"])
+def test_ids_that_parquet_would_merge(ids, kind, message, role, tmp_path):
+    pytest.importorskip("pyarrow")
+    if isinstance(ids, list):
+        ids = id_array(ids)
+    plain = {"session": None, "query": ["q", "p"], "document": ["a", "b"]}
+    given = plain | {role: ids}
+    sessions = Sessions(
+        [0, 1],
+        [0, 1],
+        [1, 0],
+        [0, 1, 2],
+        given["query"],
+        given["document"],
+        given["session"],
+    )
+    with pytest.raises(kind, match=message.format(role)):
+        save_sessions(sessions, tmp_path / "log.parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.tsv"])

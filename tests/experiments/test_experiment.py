@@ -329,6 +329,7 @@ def _header(line):
     [
         ("about", {"seconds": 10**400, "warnings": []}),
         ("about", {"seconds": math.nan, "warnings": []}),
+        ("about", {"seconds": math.inf, "warnings": []}),
         ("about", {"seconds": -1.0, "warnings": []}),
         ("about", {"seconds": "1", "warnings": []}),
         ("about", {"seconds": 1.0, "warnings": [1]}),
