@@ -19,7 +19,7 @@ from skrank.cli import _measures
 from skrank.cli._compare import check_format, check_tests
 from skrank.cli._errors import TRAININGS_FAILED, CommandError, ExitCode, printable
 from skrank.cli._experiment_definition import Definition, definition_of
-from skrank.cli._io import report, source
+from skrank.cli._io import check_folds, report, source
 from skrank.cli._models import FOR_NUMBERS_HERE, SCALERS, check_scaling
 from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_unused
 from skrank.cli._outputs import check_results
@@ -175,13 +175,16 @@ def _table(path, definition, args):
 
 
 def _cut(data, options):
-    shuffle = options.get("shuffle")
+    n_folds, shuffle = options.get("folds", 5), options.get("shuffle")
+    check_folds(n_folds, 3, data.groups)
+    if shuffle is not None and not 0 <= shuffle < 2**32:
+        raise CommandError(f"--shuffle must be from 0 to 2**32 - 1, got {shuffle}")
     return make_folds(
         data.X,
         data.y,
         data.groups,
         docids=data.docids,
-        n_splits=options.get("folds", 5),
+        n_splits=n_folds,
         shuffle=shuffle is not None,
         random_state=shuffle,
     )

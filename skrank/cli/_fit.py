@@ -20,6 +20,7 @@ from skrank.cli import _measures, _names
 from skrank.cli._errors import CommandError, printable
 from skrank.cli._io import (
     Progress,
+    check_folds,
     plain_number,
     read_letor,
     report,
@@ -255,6 +256,7 @@ def _splits(args, sets):
         yield "", sets
         return
     data = sets["train"]
+    check_folds(args.folds, 2, data.groups)
     shuffled = args.seed is not None
     splitter = QueryKFold(args.folds, shuffle=shuffled, random_state=args.seed)
     splits = splitter.split(data.X, data.y, data.groups)

@@ -16,6 +16,7 @@ from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._reading import (
     EmptyError,
     NamedText,
+    marked,
     open_bytes,
     open_text,
     source_name,
@@ -200,6 +201,16 @@ def write_lines(lines: Iterable[str], path: str | None = None) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
+def check_folds(n_folds: int, least: int, groups: Any) -> None:
+    """Raise an error unless the queries of a file can be cut into so many folds."""
+    n_queries = QueryIndex.from_groups(groups).n_queries
+    if not least <= n_folds <= n_queries:
+        raise CommandError(
+            f"--folds must be from {least} to the number of queries, {n_queries}, got "
+            f"{n_folds}"
+        )
+
+
 def lines_of_run(run: Run, tag: str, k: int | None = None) -> Iterator[str]:
     """Yield the lines of a run, in the order in which trec_eval ranks them.
 
@@ -220,10 +231,12 @@ def lines_of_run(run: Run, tag: str, k: int | None = None) -> Iterator[str]:
     index = QueryIndex.from_groups(run.groups)
     order = trec_order(index.codes, index.take(run.scores), index.take(run.docids))
     docids, scores = index.take(run.docids), index.take(run.scores)
+    as_read: Callable[[str], str] = marked  # of lines, the first may look otherwise
     for query, start, stop in zip(index.ids.tolist(), index.ptr, index.ptr[1:]):
         for rank, row in enumerate(order[start:stop][:k].tolist(), 1):
             score = float(scores[row])
-            yield f"{query} Q0 {docids[row]} {rank} {score!r} {tag}"
+            yield as_read(f"{query} Q0 {docids[row]} {rank} {score!r} {tag}")
+            as_read = str
 
 
 def report(

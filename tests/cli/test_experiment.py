@@ -516,10 +516,25 @@ def test_sparse_features(ok, data, tmp_path):
             "reference must be the",
         ),
         (["data", "--ranker", "A", "--json", "-", "--format", "latex"], "--format"),
+        *(
+            (
+                ["t.txt", "--ranker", "RankSVM", "--folds", folds],
+                f"--folds must be from 3 to the number of queries, 4, got {folds}",
+            )
+            for folds in ("2", "5", "-1")
+        ),
+        *(
+            (
+                ["t.txt", "--ranker", "RankSVM", "--folds", "3", "--shuffle", seed],
+                f"--shuffle must be from 0 to 2**32 - 1, got {seed}",
+            )
+            for seed in ("-1", f"{2**32}")
+        ),
     ],
 )
 def test_mistakes(fails, data, tmp_path, arguments, message):
     (tmp_path / "t.csv").write_text("a,g,q\n1,2,3\n")
+    (tmp_path / "t.txt").write_text("".join(f"1 qid:{q} 1:{q}\n" for q in range(4)))
     assert message in fails("experiment", *arguments, "-o", "out")
     assert not (tmp_path / "out").exists()
 

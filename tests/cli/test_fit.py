@@ -358,7 +358,10 @@ def test_lists(ok):
         (["TRAIN", "--metrics", ","], "--metrics is empty"),
         (["TRAIN", "--preset", "letor5"], "preset must be one of"),
         (["TRAIN", "--folds", "1"], "--folds must be at least 2, got 1"),
-        (["TRAIN", "--folds", "99"], "needs at least 99 queries"),
+        (
+            ["TRAIN", "--folds", "99"],
+            "--folds must be from 2 to the number of queries, 18, got 99",
+        ),
         (
             ["TRAIN", "--folds", "2", "--test", "TEST"],
             "--folds and --test exclude",
@@ -438,10 +441,12 @@ def test_mistakes_of_predict_and_rank(fails, letor, tmp_path):
     wide.write_text("1 qid:1 1:1 #docid = a\n0 qid:1 1:1 #docid = a\n")
     assert "StandardScaler has no predict" in fails("predict", model, wide)
     save_model(SubsetRegression().fit([[1.0], [2.0]], [0, 1], [1, 1]), model)
-    message = f"{wide}: document 'a' occurs twice in query 1"
+    message = f"{wide}: docids must name a document once for a query; row 1 has 'a'"
     assert message in fails("rank", model, wide)
     (tmp_path / "a\nb").write_text(wide.read_text())
-    assert r"/a\nb: document 'a' occurs" in fails("rank", model, tmp_path / "a\nb")
+    assert r"/a\nb: docids must name a document once" in fails(
+        "rank", model, tmp_path / "a\nb"
+    )
     assert "-k must be at least 1" in fails("rank", model, wide, "-k", "0")
     for tag in ("a b", "", "a\x1b[31m"):
         assert "--tag must be a word" in fails("rank", model, wide, "--tag", tag)

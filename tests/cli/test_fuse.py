@@ -139,3 +139,12 @@ def test_list(ok):
 def test_mistakes(fails, runs, monkeypatch, arguments, message):
     monkeypatch.chdir(runs)
     assert message in fails("fuse", *arguments)
+
+
+def test_a_first_query_may_look_like_a_packed_file(ok, tmp_path):
+    for query in ("BZh9", "\ufeff#q"):
+        (tmp_path / "run").write_text(f"q Q0 a 1 2 t\n{query} Q0 a 1 2 t\n")
+        out = tmp_path / "fused"
+        # The methods take queries in ascending order.
+        ok("fuse", tmp_path / "run", tmp_path / "run", "-o", out)
+        assert set(load_run(out).groups.tolist()) == {"q", query}
