@@ -28,8 +28,5 @@ def _check_names(data, names, path):
     """Raise an error if a run cannot hold the names of queries and documents."""
     try:
         check_fields(data.groups, names, len(data.groups))
-    except (
-        TypeError,
-        ValueError,
-    ) as error:  # of bytes, of what breaks a line, of twins
+    except (TypeError, ValueError) as error:  # of bytes, twins, what breaks a line
         raise CommandError(f"{on_one_line(path)}: {error}") from error
