@@ -28,6 +28,8 @@ from skrank.experiments._folds import AnyFold, digest_of, with_columns
 from skrank.experiments._grid import key_of, plain
 
 _SCORED = ("vali", "test")
+# What NumPy raises over headers of arrays that are no Python, or of absurd sizes.
+_UNREADABLE = ArithmeticError, MemoryError, OSError, SyntaxError, TokenError, TypeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +197,7 @@ def load_stored(
             scores = {part: file[part] for part in _SCORED}
         stored = Stored(scores, about["seconds"], about["warnings"])
         return stored if _is_usable(stored, sizes) else None
-    except (ArithmeticError, MemoryError, OSError, TokenError, TypeError, *DAMAGED):
+    except (*_UNREADABLE, *DAMAGED):
         return None
 
 

@@ -346,6 +346,7 @@ def _header(line):
         ),
         ("vali", _header("{'descr': '<f8', 'fortran_order': False, 'shape': (5L,\n")),
         ("vali", _header("(" * 60)),
+        ("vali", _header("if a:\n    b\n  c")),
     ],
 )
 def test_edited_files_are_trained_again(member, content, folds, tmp_path):
