@@ -42,7 +42,7 @@ def write_result(
         dump_run(test.groups, test.docids, result._scores[key], path, tag=name)
     # The folder holds the runs of the table, and none of rankers that it had before.
     for name in set(_earlier_runs(folder)) - set(names):
-        (folder / "runs" / f"{name}.trec").unlink(missing_ok=True)
+        (folder / "runs" / f"{name}.trec").unlink()
     _write(folder / "per_query.tsv", _per_query(result))
     _write(folder / "folds.tsv", _fold_means(result))
     _write(folder / "chosen.tsv", _chosen(result))
@@ -54,9 +54,14 @@ def _earlier_runs(folder: Path) -> list[str]:
     """Return the names of the runs that an earlier result in the folder has written."""
     try:
         runs = json.loads((folder / "results.json").read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError):
+        names = [name for name in runs if isinstance(name, str)]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return []
-    return [name for name in runs if isinstance(name, str) and Path(name).name == name]
+    return [
+        name
+        for name in names
+        if Path(name).name == name and (folder / "runs" / f"{name}.trec").is_file()
+    ]
 
 
 def run_names(keys: Sequence[tuple[str, int | None]]) -> list[str]:

@@ -73,7 +73,7 @@ def _literal(text):
     """A Python literal, or the text itself: ``gain=linear`` needs no quotes."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # of deep nesting
         return text.strip()
 
 

@@ -366,6 +366,29 @@ def test_edited_files_are_trained_again(member, content, folds, tmp_path):
     assert (second.n_trained, second.n_stored) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"runs": 5}',
+        '{"runs": [1, null, ["a"], "..", "../x", "a\\u0000b", "folder", "gone"]}',
+        "[1]",
+        '"runs"',
+        "\ud800",
+    ],
+)
+def test_a_record_of_an_earlier_run_that_was_edited_is_passed_over(
+    text, folds, tmp_path
+):
+    (tmp_path / "runs" / "folder.trec").mkdir(parents=True)
+    (tmp_path / "x.trec").touch()
+    record = tmp_path / "results.json"
+    record.write_text(text, encoding="utf-8", errors="surrogatepass")
+    Experiment({"s": SubsetRegression()}).run(folds, tmp_path)
+    assert json.loads(record.read_text())["runs"] == ["s"]
+    assert (tmp_path / "x.trec").exists()
+
+
 def test_packed_files_are_trained_again(folds, tmp_path):
     rankers = {"s": SubsetRegression()}
     Experiment(rankers).run(folds, tmp_path)

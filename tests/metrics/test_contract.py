@@ -331,3 +331,9 @@ def test_infinities_have_a_place_in_a_ranking():
     scores = np.array([np.inf, -np.inf, 0.0])
     values = AP().per_query(np.array([0.0, 0.0, 1.0]), scores, np.array([0, 3]))
     assert values.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("value", ["-" * 3000 + "1", "-" * 200_000 + "1"])
+def test_deeply_nested_options_are_taken_for_text(value):
+    with pytest.raises(ValueError, match="NDCG: gain must be"):
+        get_measure(f"ndcg(gain={value})")._check_parameters()
