@@ -19,9 +19,12 @@ def is_missing(value: Any) -> bool:
 def where_missing(values) -> np.ndarray:
     """Return which objects are missing, as `is_missing` tells."""
     try:  # without a call for each of them
-        return np.array([v is None or v != v for v in values], dtype=bool)
+        missing = np.array([v is None or v != v for v in values], dtype=bool)
+        if missing.ndim == 1:  # values may be arrays, of equal or different lengths
+            return missing
     except (TypeError, ValueError):
-        return np.fromiter(map(is_missing, values), bool, len(values))
+        pass
+    return np.fromiter(map(is_missing, values), bool, len(values))
 
 
 def is_polars(values: Any) -> bool:

@@ -313,7 +313,10 @@ def _frame_of(
     )
     table = _without_decimals(pa, table, as_text)
     # Without a type of pandas, True beside a missing value becomes an object.
-    frame = table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    # pandas asks for the types of columns by their names, which may be equal.
+    numbered = table.rename_columns([str(i) for i in range(table.num_columns)])
+    frame = numbered.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    frame.columns = table.column_names
     for i, kind in enumerate(frame.dtypes):
         if kind == np.float16:  # which pandas takes for no index and no categories
             frame.isetitem(i, frame.iloc[:, i].astype(np.float32))

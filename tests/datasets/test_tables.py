@@ -422,6 +422,24 @@ def test_text_of_parquet_is_utf_8(tmp_path):
             load_table(path, label=None, qid=None, docid=docid, features=["f"])
 
 
+@pytest.mark.parametrize("first", ["b", "s", "l"])
+@pytest.mark.parametrize("second", ["b", "s", "l", "f"])
+def test_columns_of_one_name_that_nobody_asks_for(first, second, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "b": pa.array([True, False]),
+        "s": pa.array(["x", "y"]).dictionary_encode(),
+        "l": pa.array([[1, 2], [3, 4]]),
+        "f": pa.array([0.5, 0.25]),
+    }
+    parts = [columns["f"], columns[first], columns[second]]
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table(parts, names=["f", "z", "z"]), path)
+    data = load_table(path, label=None, qid=None, features=["f"])
+    assert data.X.ravel().tolist() == [0.5, 0.25]
+
+
 def test_damaged_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
@@ -601,6 +619,8 @@ def test_parquet_with_an_index(nullable):
     ("values", "found"),
     [
         ([["a"], ["b"], [], ["a"]], "found lists or the like; turn"),
+        ([["a"]] * 4, "found lists or the like; turn"),
+        ([[1, 2]] * 4, "found lists or the like; turn"),
         ([{"a": 1}, {"a": 2}, None, {"a": 1}], "found lists or the like; turn"),
         ([b"a", b"b", None, b"a"], "found b'a'; turn"),
     ],
