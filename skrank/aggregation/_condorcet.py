@@ -32,8 +32,9 @@ class Condorcet(BaseVotingAggregator):
     -----
     Majorities may go round in circles, in which case there are several such paths. The
     one that is found by a merge sort of Borda's order is taken, so that the result does
-    not depend on the order of runs and rows. The scores are m, m − 1, … 1 for m
-    documents.
+    not depend on the order of runs. Documents with equal points of Borda start with the
+    larger id, and in an array, which has no ids, in the order of the rows. The scores
+    are m, m − 1, … 1 for m documents.
     Complexity: O(n_runs m log m) for m documents of a query.
 
     References
