@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import re
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,20 +25,24 @@ from skrank.datasets import make_ranking
 from skrank.discovery import all_objects
 from skrank.energies import (
     KernelEnergy,
+    LinearEnergy,
     MLPEnergy,
     NadarayaWatsonEnergy,
     PairwisePotentialEnergy,
 )
 from skrank.exceptions import NotFiniteError, TrainingDataWarning
 from skrank.losses import (
+    BaseMarginLoss,
     ExponentialLoss,
     HingeLoss,
     ListNetLoss,
+    LogLoss,
     PNormPushLoss,
+    SampledPairsLoss,
     SquareExponentialLoss,
     SquareSquareLoss,
 )
-from skrank.metrics import NDCG, FunctionMeasure
+from skrank.metrics import NDCG, FunctionMeasure, evaluate_measure
 from skrank.model_selection import QueryKFold, QuerySubsample
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
@@ -45,6 +50,7 @@ from skrank.rankers import (
     SVMMAP,
     AssociationRuleRanker,
     BoostedRanker,
+    CoordinateAscent,
     EnergyPointwise,
     EnergyRanker,
     GERank,
@@ -951,6 +957,18 @@ def test_functions_that_take_other_arguments_are_named(data):
         BM25(tokenizer=lambda: 1).fit(["a b", "c"])
 
 
+ODD_ANSWERS = {
+    "shorter": (lambda n: np.zeros(n - 1), r"one number for each of \d+ rows"),
+    "of two axes": (lambda n: np.zeros((n, 2)), r"one number for each of \d+ rows"),
+    "one number": (lambda n: 1.0, r"one number for each of \d+ rows"),
+    "nothing": (lambda n: None, r"one number for each of \d+ rows"),
+    "complex": (lambda n: np.zeros(n, dtype=complex), "must hold numbers, got"),
+    "dates": (lambda n: np.zeros(n, dtype="M8[s]"), "must hold numbers, got"),
+    "text": (lambda n: np.array(["a"] * n), "must hold numbers, got"),
+    "ragged": (lambda n: [[1], [1, 2]], "must hold numbers, got"),
+}
+
+
 class Broken:
     """A kernel that fails from one of its calls on."""
 
@@ -986,6 +1004,87 @@ def test_a_kernel_that_fails_is_named_whenever_it_fails(error, kind, data):
         assert type(raised.value.__cause__ or raised.value) is type(error)
 
 
+def test_complex_numbers_of_functions_are_refused(data):
+    X, y, groups = data
+    for number in (0.5 + 2j, np.complex128(0.5 + 2j)):
+        ranker = RankSVM(kernel=Returns(number), n_components=3)
+        with pytest.raises(TypeError, match=r"function kernel, .* it returned"):
+            ranker.fit(X, y, groups)
+        measure = FunctionMeasure(Returns(number))
+        with pytest.raises(TypeError, match="must return a finite number"):
+            evaluate_measure(measure, y, X[:, 0], groups=groups)
+
+
+class Returns:
+    """A function of two arguments that returns the same thing always."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __call__(self, a, b):
+        return self.answer
+
+
+def test_a_measure_that_is_undefined_at_some_scores_is_not_climbed(data):
+    def measure(y, s):
+        return np.nan if y[np.argmax(s)] > 0 else 0.5
+
+    ranker = CoordinateAscent(measure=FunctionMeasure(measure), random_state=0)
+    with pytest.raises(ValueError, match="CoordinateAscent: measure is NaN"):
+        ranker.fit(*data)
+
+
+@pytest.mark.parametrize("kind", ODD_ANSWERS)
+def test_what_solvers_find_is_checked_before_the_model_is_replaced(kind, data):
+    answer, message = ODD_ANSWERS[kind]
+
+    class Own(LBFGS):
+        broken: bool = False
+
+        def solve(self, objective, params, rng, monitor=None):
+            result = super().solve(objective, params, rng, monitor)
+            return (
+                replace(result, params=answer(len(params))) if self.broken else result
+            )
+
+    ranker = EnergyRanker(LinearEnergy(), LogLoss(), solver=Own()).fit(*data)
+    before = ranker.coef_
+    message = message.replace("rows", "parameters")
+    with pytest.raises(ValueError, match=f"what Own.solve returns .*{message}"):
+        ranker.set_params(solver__broken=True).fit(*data)
+    assert ranker.coef_ is before
+
+
+@pytest.mark.parametrize("kind", ODD_ANSWERS)
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("make", [lambda loss: loss, SampledPairsLoss])
+def test_margin_losses_of_users_must_answer_with_numbers(kind, place, make, data):
+    answer, message = ODD_ANSWERS[kind]
+
+    class Own(BaseMarginLoss):
+        short_name = "own"
+
+        def margin_loss(self, margins):
+            found = [np.zeros(len(margins)), np.zeros(len(margins))]
+            found[place] = answer(len(margins))
+            return tuple(found)
+
+    message = message.replace("rows", "margins")
+    with pytest.raises(ValueError, match=f"what Own.margin_loss returns .*{message}"):
+        EnergyRanker(LinearEnergy(), make(Own())).fit(*data)
+
+
+def test_margin_losses_of_users_return_two_arrays(data):
+    class Own(BaseMarginLoss):
+        short_name = "own"
+
+        def margin_loss(self, margins):
+            return margins
+
+    with pytest.raises(TypeError, match=r"Own.margin_loss must return two arrays"):
+        EnergyRanker(LinearEnergy(), Own()).fit(*data)
+
+
 def test_what_a_measure_raises_stays_as_it_is(data):
     X, y, groups = data
 
@@ -995,18 +1094,6 @@ def test_what_a_measure_raises_stays_as_it_is(data):
     ranker = LambdaMART(measure=FunctionMeasure(measure), n_estimators=2)
     with pytest.raises(StopIteration, match="no"):
         ranker.fit(X, y, groups)
-
-
-ODD_ANSWERS = {
-    "shorter": (lambda n: np.zeros(n - 1), r"one number for each of \d+ rows"),
-    "of two axes": (lambda n: np.zeros((n, 2)), r"one number for each of \d+ rows"),
-    "one number": (lambda n: 1.0, r"one number for each of \d+ rows"),
-    "nothing": (lambda n: None, r"one number for each of \d+ rows"),
-    "complex": (lambda n: np.zeros(n, dtype=complex), "must hold numbers, got"),
-    "dates": (lambda n: np.zeros(n, dtype="M8[s]"), "must hold numbers, got"),
-    "text": (lambda n: np.array(["a"] * n), "must hold numbers, got"),
-    "ragged": (lambda n: [[1], [1, 2]], "must hold numbers, got"),
-}
 
 
 @pytest.mark.parametrize("kind", ODD_ANSWERS)

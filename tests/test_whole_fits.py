@@ -10,17 +10,21 @@ import joblib
 import numpy as np
 import pytest
 from _saved import ELSEWHERE, LOG, saved_of
+from sklearn.exceptions import NotFittedError
 
 import skrank
 from skrank._core._unchanged import LEARNING, is_whole
 from skrank.aggregation import MAPFuse
 from skrank.click import CascadeModel
 from skrank.datasets import make_ranking
+from skrank.energies import NadarayaWatsonEnergy
 from skrank.export._allowed import class_of_name, skrank_classes
+from skrank.online import PDGD, DuelingBanditRanker, MultileaveRanker
 from skrank.preprocessing import QueryTargetEncoder
-from skrank.rankers import OnlineAggregatePRank, PRank, RankSVM
+from skrank.rankers import MART, OnlineAggregatePRank, PRank, RankSVM
 from skrank.text import BM25F, LetorFeatures
-from skrank.trees import TreeEnsemble
+from skrank.trees import BinMapper, TreeEnsemble
+from skrank.trees._ensemble import _NODE_FIELDS
 
 PACKAGE = str(Path(skrank.__file__).parent)
 # Each class is interrupted at so many lines of its code.
@@ -136,6 +140,46 @@ def test_an_interrupted_fit_and_transform_changes_nothing():
     with pytest.raises(ValueError, match="y"):
         encoder.fit_transform(np.column_stack([X, X]), None, groups)
     assert joblib.hash(vars(encoder)) == before
+
+
+@pytest.mark.parametrize("cls", [DuelingBanditRanker, MultileaveRanker, PDGD])
+def test_a_proposal_that_fails_or_is_interrupted_leaves_nothing(cls):
+    X, _, groups = make_ranking(n_queries=3, random_state=0)
+    ranker = cls(random_state=0)
+    before = joblib.hash(vars(ranker))
+    for wrong in (None, groups[1:]):
+        with pytest.raises(ValueError, match="groups"):
+            ranker.propose(X, wrong)
+        assert joblib.hash(vars(ranker)) == before
+    n_lines, _ = interrupted_at(0, deepcopy(ranker).propose, X, groups)
+    for line in range(1, n_lines, 7):
+        assert interrupted_at(line, ranker.propose, X, groups)[1]
+        assert joblib.hash(vars(ranker)) == before, line
+    with pytest.raises(NotFittedError):
+        ranker.predict(X)
+
+
+def test_an_energy_that_is_not_set_up_again_is_as_it_was():
+    X, y, _ = make_ranking(n_queries=3, random_state=0)
+    energy = NadarayaWatsonEnergy(leave_one_out=False).setup(X, None, y)
+    before = joblib.hash(vars(energy))
+    with pytest.raises(ValueError, match=r"y must hold \d+ grades, got shape \(5,\)"):
+        energy.setup(2 * X, None, y[:5])
+    assert joblib.hash(vars(energy)) == before
+
+
+def test_trees_that_are_not_appended_leave_the_others_alone():
+    X, y, groups = make_ranking(n_queries=8, random_state=0)
+    trees = MART(n_estimators=3).fit(X, y, groups).ensemble_
+    before, bins = joblib.hash(vars(trees)), BinMapper().fit(X)
+    leaf = {name: getattr(trees, f"{name}_")[:1] for name in _NODE_FIELDS}
+    leaf |= {"feature": np.array([-1], dtype=np.int32), "categories": trees.categories_}
+    leaf["bin"] = np.zeros(1, dtype=np.uint8)
+    tree = [leaf], [0], bins
+    n_lines, _ = interrupted_at(0, deepcopy(trees).append, *tree)
+    for line in range(1, n_lines + 1):
+        assert interrupted_at(line, trees.append, *tree)[1]
+        assert joblib.hash(vars(trees)) == before, line
 
 
 def test_arrays_that_cannot_be_written_to_stay_as_they_are():

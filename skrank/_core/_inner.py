@@ -339,7 +339,7 @@ def scores_of(
     return as_scores(response, estimator, n_rows(X), method)
 
 
-def as_answer(answer: Any, method: str, n: int) -> np.ndarray:
+def as_answer(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarray:
     """Return what a method, of a class of the user's perhaps, says of rows.
 
     Parameters
@@ -350,6 +350,8 @@ def as_answer(answer: Any, method: str, n: int) -> np.ndarray:
         Its name in error messages.
     n : int
         Number of rows.
+    what : str, default="rows"
+        What they are.
 
     Returns
     -------
@@ -365,8 +367,8 @@ def as_answer(answer: Any, method: str, n: int) -> np.ndarray:
         answer = as_numbers(answer, f"what {method} returns")
     if answer.shape != (n,):
         raise ValueError(
-            f"what {method} returns must hold one number for each of {n} rows, got an "
-            f"array of shape {answer.shape}"
+            f"what {method} returns must hold one number for each of {n} {what}, got "
+            f"an array of shape {answer.shape}"
         )
     return answer
 

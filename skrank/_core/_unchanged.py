@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-# Names of the methods that learn.
-LEARNING = ("fit", "partial_fit", "fit_transform", "merge")
+# Names of the methods that learn, or prepare for it.
+LEARNING = (
+    "fit",
+    "partial_fit",
+    "fit_transform",
+    "merge",
+    "append",
+    "propose",
+    "setup",
+)
 
 
 def whole(method: Any) -> Any:

@@ -152,12 +152,15 @@ class _Table:
         ImportError
             If ranx is not installed.
         ValueError
-            If grades are not whole numbers, two ids have the same text, or
-            an id ends in a character NUL, none of which ranx can hold.
+            If there are no rows, grades are not whole numbers, two ids have the same
+            text, or an id ends in NUL or another character whose number is a multiple
+            of 256, none of which ranx can hold.
         """
         caller = f"{type(self).__name__}.to_ranx"
         ranx = _imported("ranx", caller)
         numbers = self._plain_numbers()
+        if not len(numbers):
+            raise ValueError(f"{caller}: ranx holds no table without rows")
         if self._field == "y" and numbers.dtype.kind != "i":
             row = int(np.flatnonzero(self._numbers % 1)[0])
             raise ValueError(
@@ -167,10 +170,11 @@ class _Table:
         groups, docids = self._text_ids("to_ranx")
         table: dict = {}
         for query, docid, number in zip(groups, docids, numbers.tolist()):
-            if docid.endswith("\0"):
+            # It keeps ids in arrays and strips bytes that are 0 off their ends.
+            if docid and ord(docid[-1]) % 256 == 0:
                 raise ValueError(
                     f"{caller}: ranx cannot hold the id {shown(docid)}, which ends in "
-                    "a character NUL"
+                    f"the character U+{ord(docid[-1]):04X}"
                 )
             table.setdefault(query, {})[docid] = number
         if self._field == "y":

@@ -45,11 +45,12 @@ _OF_HISTOGRAMS = ("chi2", "additive_chi2")
 
 
 @quiet()  # rows may be huge; what comes of them is checked
-def _kernel_values(nystroem: Any, X, landmarks=None) -> np.ndarray:
+def _kernel_values(nystroem: Any, X, landmarks=None, function=None) -> np.ndarray:
     """Return the kernel of a map between rows and landmarks, or among the rows."""
     parameters = nystroem._get_kernel_params()
+    kernel = nystroem.kernel if function is None else function
     return pairwise_kernels(
-        X, landmarks, metric=nystroem.kernel, filter_params=True, **parameters
+        X, landmarks, metric=kernel, filter_params=True, **parameters
     )
 
 
@@ -171,10 +172,8 @@ class KernelEnergy(LinearEnergy):
         order = check_random_state(nystroem.random_state).permutation(X.shape[0])
         own = order[: nystroem.n_components]
         landmarks = X[own]
-        if callable(self.kernel):  # each call may take long, so that it is checked
-            nystroem.kernel = self._checked_kernel(X)
+        if callable(self.kernel):
             values = self._values(nystroem, landmarks)
-            nystroem.kernel = self.kernel
         else:
             values = answering_signals(_kernel_values, nystroem, landmarks)
         if not np.isfinite(values).all():
@@ -190,11 +189,13 @@ class KernelEnergy(LinearEnergy):
 
     def _values(self, nystroem: Nystroem, X, landmarks=None) -> np.ndarray:
         """Return values of the kernel; name a function of the user's that fails."""
-        try:
+        if not callable(self.kernel):
             return _kernel_values(nystroem, X, landmarks)
+        try:
+            return _kernel_values(nystroem, X, landmarks, self._checked_kernel(X))
+        except NotFiniteError:
+            raise
         except (TypeError, ValueError, OverflowError, StopIteration) as error:
-            if not callable(self.kernel) or isinstance(error, NotFiniteError):
-                raise
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
                 f"{type(self).__name__}: the function kernel, which is called with two "
@@ -202,12 +203,14 @@ class KernelEnergy(LinearEnergy):
             ) from error
 
     def _checked_kernel(self, X) -> Callable:
-        """Return the function of the user, with an error for values not finite."""
+        """Return the function of the user, each value of which is checked."""
         kernel: Any = self.kernel
 
         @wraps(kernel)
         def checked(*rows, **parameters):
             value = kernel(*rows, **parameters)
+            if np.iscomplexobj(value):  # of which NumPy would leave out a part
+                raise TypeError(f"it returned {shown(value)}")
             if not np.isfinite(value).all():
                 raise self._not_finite(X)
             return value

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._core._numbers import as_numbers
 from skrank._core._parameters import NThreads, Positive, PositiveInt
 from skrank._core._threads import n_threads_for
 from skrank.energies._base import BaseEnergy
@@ -113,7 +114,8 @@ class NadarayaWatsonEnergy(BaseEnergy):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or without ``y``.
+            If a parameter is out of range, or ``y`` does not hold one grade for each
+            row.
         TypeError
             If a parameter has a wrong type.
         """
@@ -121,6 +123,9 @@ class NadarayaWatsonEnergy(BaseEnergy):
         if y is None:
             raise ValueError("NadarayaWatsonEnergy averages grades: setup needs y")
         n, d = X.shape
+        y = as_numbers(y, "y", "grades")
+        if y.shape != (n,):
+            raise ValueError(f"y must hold {n} grades, got shape {y.shape}")
         self.mean_, scale = feature_scale(X)
         # With a uniform in [0, 1] and two rows at random, the mean of
         # a^2 (x - x')^2 / 2 is scale^2 / 3 for each feature.
@@ -131,7 +136,7 @@ class NadarayaWatsonEnergy(BaseEnergy):
         self.n_training_rows_ = n
         self.landmarks_ = rows
         self.X_ = self._scaled(X[rows])
-        self.y_ = np.array(y, dtype=np.float64)[rows]
+        self.y_ = y[rows]
         return self
 
     def _scaled(self, X):

@@ -226,7 +226,7 @@ class _PreparedExplicitPairs(PreparedLoss):
     def _by_margin(self, raw):
         """Return the weighted loss of each pair, and its slope by the margin."""
         up, down = self._scores(raw)[self.pairs.T]
-        values, slopes = self.loss.margin_loss(up - down)
+        values, slopes = self.loss._of_margins(up - down)
         return weighted(values, self.weight), weighted(slopes, self.weight)
 
     def _evaluate(self, raw, want_hessian):

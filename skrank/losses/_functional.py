@@ -21,6 +21,8 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _one_pass, _segments
+from skrank._core._inner import as_answer
+from skrank._core._messages import shown
 from skrank._core._parameters import invalid_parameter
 from skrank._core._validation import as_numbers
 from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation, weighted
@@ -202,8 +204,18 @@ class BaseMarginLoss(EnergyFunctional):
         """
         raise NotImplementedError
 
+    def _of_margins(self, margins) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `margin_loss` says of margins: two numbers of each."""
+        name, answer = f"{type(self).__name__}.margin_loss", self.margin_loss(margins)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise TypeError(
+                f"{name} must return two arrays, values and slopes, got {shown(answer)}"
+            )
+        values, slopes = (as_answer(a, name, len(margins), "margins") for a in answer)
+        return values, slopes
+
     def _contrast(self, right, wrong):
-        values, slopes = self.margin_loss(wrong - right)
+        values, slopes = self._of_margins(wrong - right)
         return values, -slopes, slopes
 
 

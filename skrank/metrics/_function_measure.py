@@ -250,7 +250,8 @@ class FunctionMeasure(BaseMeasure):
             given["k"] = self.k
         found = called("measure", self.function, y, scores, **extra, **given)
         try:
-            value = float(found)
+            # NumPy would warn and leave out the imaginary part.
+            value = math.inf if np.iscomplexobj(found) else float(found)
         except (TypeError, ValueError, OverflowError):
             value = math.inf
         if math.isinf(value):

@@ -274,6 +274,11 @@ class _Search:
             place = np.searchsorted(steps, -weight)
             steps = np.concatenate([steps[:place], [-weight], steps[place:]])
         means = exact.sign * exact.on_grid(self.scores, column, self.order, steps)
+        if np.isnan(means).any():
+            raise ValueError(
+                "CoordinateAscent: measure is NaN for all queries at some scores and a "
+                "number at others, so that it cannot be maximised"
+            )
         # Of equal values the shortest step counts, and of two of the same length that
         # to the right.
         best = np.flatnonzero(means >= means.max() - _NOTHING)

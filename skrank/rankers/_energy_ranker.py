@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._inner import as_answer
 from skrank._core._parameters import NonNegative, PositiveInt, own_names
 from skrank._core._registry import by_short_name
 from skrank._core._threads import blas_threads, effective_n_threads
@@ -191,7 +192,9 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
             result = solver.solve(
                 objective, params, rng, monitor if monitor.needed else None
             )
-            ended.append((result, monitor))
+            name = f"{type(solver).__name__}.solve"
+            found = as_answer(result.params, name, len(params), "parameters")
+            ended.append((replace(result, params=found), monitor))
         return ended
 
     def _objective(self, energy, loss, data, n_threads):
