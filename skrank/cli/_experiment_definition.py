@@ -340,6 +340,8 @@ def _rows_of_file(document, path):
 def _choices(grid, name, where) -> list[dict[str, list[Any]]]:
     """Return a grid of a file as a list of grids of lists of values."""
     several = grid if isinstance(grid, list) else [grid]
+    if not several:
+        raise CommandError(f"{where}: the grid of {shown(name)} holds no table")
     found = []
     for each in several:
         if not isinstance(each, dict):

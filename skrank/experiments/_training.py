@@ -194,10 +194,12 @@ def load_stored(
         with open(path, "rb") as raw:
             file = np.load(raw, allow_pickle=False)
             about = json.loads(str(file["about"]))
+            if about.get("key", key) != key:  # older versions have not noted it
+                return None
             scores = {part: file[part] for part in _SCORED}
         stored = Stored(scores, about["seconds"], about["warnings"])
         return stored if _is_usable(stored, sizes) else None
-    except (*_UNREADABLE, *DAMAGED):
+    except (AttributeError, *_UNREADABLE, *DAMAGED):
         return None
 
 
@@ -315,6 +317,7 @@ def train_and_store(
         problem = f"{type(error).__name__}: {words_of(error)}"
         return Outcome(key, 0.0, problem)
     about = {
+        "key": key,
         "ranker": training.ranker,
         "fold": fold.name,
         "seed": training.seed,

@@ -557,6 +557,8 @@ def test_mistakes(fails, data, tmp_path, arguments, message):
             "the grid of 'A' stands both under rankers and under grids",
         ),
         ("rankers = {A = {grid = [1]}}", "the grid of 'A' must be a table"),
+        ("rankers = {A = {grid = []}}", "the grid of 'A' holds no table"),
+        ("rankers = ['A']\ngrids = {A = []}", "the grid of 'A' holds no table"),
         ("rankers = ['A']\ngrids = {A = {b = []}}", "has no value for 'b'"),
         ("rankers = ['RankSVM']\nnormalize = 'x'", "normalize must be one of none,"),
         ("rankers = ['RankSVM']\ndtype = 'int'", "dtype must be"),

@@ -389,6 +389,15 @@ def test_a_record_of_an_earlier_run_that_was_edited_is_passed_over(
     assert (tmp_path / "x.trec").exists()
 
 
+def test_files_of_other_trainings_are_trained_again(folds, tmp_path):
+    rankers = {"s": SubsetRegression()}
+    Experiment(rankers).run(folds, tmp_path)
+    first, second, _ = sorted((tmp_path / "trainings").iterdir())
+    first.write_bytes(second.read_bytes())
+    again = Experiment(rankers).run(folds, tmp_path)
+    assert (again.n_trained, again.n_stored) == (1, 2)
+
+
 def test_packed_files_are_trained_again(folds, tmp_path):
     rankers = {"s": SubsetRegression()}
     Experiment(rankers).run(folds, tmp_path)

@@ -560,6 +560,19 @@ def test_the_number_of_features_is_that_of_validation_queries():
     np.testing.assert_array_equal(jobs.ranking_, selector.ranking_)
 
 
+@pytest.mark.parametrize("cv", [2, 3])
+def test_standard_errors_are_those_of_a_sample(cv):
+    for seed in range(20):
+        X, y, groups = make_ranking(n_queries=14, random_state=seed)
+        selector = QueryRFECV(SubsetRegression(), cv=cv, rule="one_standard_error")
+        selector.set_params(importance="model", random_state=0).fit(X, y, groups)
+        values = selector.validation_values_
+        means = values.mean(axis=1)
+        error = values[np.argmax(means)].std(ddof=1) / np.sqrt(cv)
+        near = selector.n_features_tried_[means >= means.max() - error]
+        assert selector.n_features_ == near.min()
+
+
 def test_trees_take_missing_values_and_say_what_they_learned():
     X, y, groups = rows()
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)

@@ -271,6 +271,14 @@ def test_equal_entries_are_ordered_by_the_margins_of_pairs():
     assert selector.select(x, [0] * 6, y=y).rows.tolist() == [0, 3]
 
 
+def test_documents_alike_are_taken_in_the_order_of_their_rows():
+    x = np.array([[0.0], [0.0], [9.0], [9.0]])
+    y = np.array([0.0, 0, 1, 1])
+    for rows in (np.arange(4), np.array([1, 0, 3, 2])):
+        chosen = PPCSelection(0.5, mu=100.0).select(x[rows], [0] * 4, y=y[rows]).rows
+        assert chosen.tolist() == [0, 2]
+
+
 def test_noise_is_left_out():
     """Pairs whose grades are exchanged are inconsistent with most others."""
     rng = np.random.default_rng(0)

@@ -8,7 +8,12 @@ import pytest
 from skrank.aggregation import join_runs
 from skrank.datasets import make_ranking
 from skrank.rankers import RankSVM
-from skrank.selection import DepthPooling, InfAPSampling, LetorSelection
+from skrank.selection import (
+    DepthPooling,
+    InfAPSampling,
+    LetorSelection,
+    StatAPSampling,
+)
 
 RNG = np.random.default_rng(0)
 GROUPS = RNG.integers(0, 6, 80)
@@ -91,6 +96,32 @@ def test_weights_train_a_ranker():
     new = X + 0.1 * np.random.default_rng(1).normal(size=X.shape), y
     score = ranker.score(*new, groups=groups + 100)
     assert score > ranker.score(-new[0], new[1], groups=groups + 100)
+
+
+@pytest.mark.parametrize("kind", [InfAPSampling, StatAPSampling])
+@pytest.mark.parametrize("share", [0.25, 0.9])
+def test_documents_that_no_system_retrieved_change_nothing_but_the_draws(kind, share):
+    scores = np.full((12, 2), np.nan)
+    scores[[1, 3, 4, 6, 7, 8, 9, 11]] = np.random.default_rng(0).normal(size=(8, 2))
+    found = np.flatnonzero(~np.isnan(scores[:, 0]))
+    probability_of = {}
+    for seed in range(40):
+        alone = kind(share, random_state=seed).select(scores[found], [0] * 8)
+        among = kind(share, random_state=seed).select(scores, [0] * 12)
+        assert len(among.rows) == len(alone.rows) == round(8 * share)
+        for rows, chosen in ((found[alone.rows], alone), (among.rows, among)):
+            for row, probability in zip(rows.tolist(), chosen.probability):
+                assert probability_of.setdefault(row, probability) == probability
+    assert set(probability_of) == set(found.tolist())
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "expected"),
+    [(0.25, 10, 3), (0.1, 25, 3), (0.5, 3, 2), (0.3, 5, 2), (0.1, 15, 2), (0.1, 14, 1)],
+)
+def test_shares_are_rounded_to_the_nearest_number(share, n, expected):
+    selected = InfAPSampling(share, random_state=0).select(range(n), [0] * n)
+    assert len(selected.rows) == expected
 
 
 def test_nothing_retrieved_selects_nothing():
