@@ -271,6 +271,17 @@ def test_equal_entries_are_ordered_by_the_margins_of_pairs():
     assert selector.select(x, [0] * 6, y=y).rows.tolist() == [0, 3]
 
 
+@pytest.mark.parametrize(
+    ("x", "first"), [([-9, 5, 4, 6, 1, 2], 0), ([0, 5, 4, 9, 1, 2], 3)]
+)
+def test_the_document_farthest_from_its_partners_comes_first(x, first):
+    x, y = np.array(x, dtype=float)[:, None], np.array([0.0, 1, 0, 1, 0, 1])
+    distances = [abs(x[y != grade] - own).sum() for own, grade in zip(x, y)]
+    assert np.argmax(distances) == first
+    chosen = PPCSelection(0.17, mu=100.0).select(x, [0] * 6, y=y)
+    assert chosen.rows.tolist() == [first]
+
+
 def test_documents_alike_are_taken_in_the_order_of_their_rows():
     x = np.array([[0.0], [0.0], [9.0], [9.0]])
     y = np.array([0.0, 0, 1, 1])
