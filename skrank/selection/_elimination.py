@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import check_random_state
 
 from skrank._core._inner import allows_missing, allows_sparse, scores_of
+from skrank._core._messages import shown
 from skrank._core._parameters import (
     Fraction,
     NThreads,
@@ -33,6 +34,8 @@ from skrank.selection._feature_base import (
     spreads,
     with_features,
 )
+
+_PAIRS = "a splitter that yields pairs of row numbers"
 
 
 class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
@@ -358,10 +361,28 @@ def folds_of(
         raise invalid_parameter(owner, "cv", "a number of folds or a splitter", cv)
     with naming("cv"):
         splits = list(check_cv(cv).split(rows.X, rows.y, groups))
+    if not splits:
+        raise invalid_parameter(owner, "cv", f"{_PAIRS}, which gave none", cv)
     for split in splits:
-        train, test = (np.zeros(rows.n_documents, dtype=bool) for _ in range(2))
-        train[split[0]] = test[split[1]] = True
+        if not isinstance(split, tuple | list) or len(split) != 2:
+            raise invalid_parameter(
+                owner, "cv", f"{_PAIRS}, which gave {shown(split)}", cv
+            )
+        train, test = (_mask_of(part, rows.n_documents, owner, cv) for part in split)
         yield rows.where(train), rows.where(test)
+
+
+def _mask_of(part: Any, n_documents: int, owner: Any, cv: Any) -> np.ndarray:
+    """Return which rows a splitter has named."""
+    mask, part = np.zeros(n_documents, dtype=bool), np.asarray(part)
+    try:
+        if part.ndim != 1 or part.dtype.kind not in "iub":
+            raise IndexError
+        mask[part] = True
+    except IndexError:
+        accepted = f"{_PAIRS}, which gave {shown(part)}"
+        raise invalid_parameter(owner, "cv", accepted, cv) from None
+    return mask
 
 
 def permutation_importances(

@@ -560,6 +560,36 @@ def test_the_number_of_features_is_that_of_validation_queries():
     np.testing.assert_array_equal(jobs.ranking_, selector.ranking_)
 
 
+@pytest.mark.parametrize(
+    "split",
+    [
+        None,
+        "ab",
+        "nothing",
+        (None, [0]),
+        ([0, 1], None),
+        ([0.5], [1]),
+        ([[0]], [1]),
+        ([10**6], [0]),
+        ([0], [1], [2]),
+    ],
+    ids=str,
+)
+def test_splitters_that_yield_no_row_numbers_are_named(split):
+    class Odd:
+        def split(self, X, y=None, groups=None):
+            if split != "nothing":
+                yield split
+
+        def get_n_splits(self, X=None, y=None, groups=None):
+            return 1
+
+    X, y, groups = rows()
+    for selector in (QueryRFECV(SubsetRegression(), cv=Odd()), QueryRFE(cv=Odd())):
+        with pytest.raises(ValueError, match="cv must be a splitter that yields pairs"):
+            selector.fit(X, y, groups)
+
+
 @pytest.mark.parametrize("cv", [2, 3])
 def test_standard_errors_are_those_of_a_sample(cv):
     for seed in range(20):
