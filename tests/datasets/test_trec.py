@@ -252,6 +252,8 @@ def test_written_run(tmp_path):
     [
         ({"groups": ["a b"]}, "groups must not contain"),
         ({"docids": [""]}, "docids must not contain"),
+        ({"docids": ["a\vb"]}, "docids must not contain"),
+        ({"groups": ["a\fb"]}, "groups must not contain"),
         ({"docids": ["a", "b"]}, "docids has 2 entries for 1 rows"),
         ({"scores": [np.inf]}, "scores must be finite"),
         ({"scores": [np.nan]}, "scores contains NaN"),
@@ -428,6 +430,7 @@ def test_ids_that_cannot_be_written(tmp_path, docid, message):
         "PK\x03\x04",
         "(\udcb5/\udcfd",
         "\x1f\udc8b",
+        "\udcfd7zXZ\0",
     ],
 )
 @pytest.mark.parametrize("name", ["file", "file.gz"])
