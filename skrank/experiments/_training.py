@@ -188,7 +188,9 @@ def load_stored(
     try:
         with zipfile.ZipFile(path) as archive:
             # What is packed may unpack to any size; `train_and_store` packs nothing.
-            if any(member.compress_type for member in archive.infolist()):
+            members = archive.infolist()
+            names = {member.filename for member in members}
+            if len(names) < len(members) or any(m.compress_type for m in members):
                 return None
         # NumPy leaves files open that it cannot read.
         with open(path, "rb") as raw:

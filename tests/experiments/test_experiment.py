@@ -389,6 +389,18 @@ def test_a_record_of_an_earlier_run_that_was_edited_is_passed_over(
     assert (tmp_path / "x.trec").exists()
 
 
+def test_files_with_members_twice_are_trained_again(folds, tmp_path):
+    rankers = {"s": SubsetRegression()}
+    Experiment(rankers).run(folds, tmp_path)
+    path = min((tmp_path / "trainings").iterdir())
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("vali.npy")
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Dupl"):
+        archive.writestr("vali.npy", content)
+    second = Experiment(rankers).run(folds, tmp_path)
+    assert (second.n_trained, second.n_stored) == (1, 2)
+
+
 def test_files_of_other_trainings_are_trained_again(folds, tmp_path):
     rankers = {"s": SubsetRegression()}
     Experiment(rankers).run(folds, tmp_path)
