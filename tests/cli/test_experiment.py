@@ -6,6 +6,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from skrank.cli._errors import TRAININGS_FAILED
 from skrank.cli._experiment_options import EXPERIMENT
@@ -222,6 +223,8 @@ def own(data, tmp_path):
     """A module of the user's in the working directory."""
     (tmp_path / "own_rankers.py").write_text(OWN)
     before = list(sys.path)
+    # Processes that an earlier test has started look for modules where that one did.
+    get_reusable_executor().shutdown(wait=True)
     yield "own_rankers"
     sys.modules.pop("own_rankers", None)
     sys.path[:] = before
