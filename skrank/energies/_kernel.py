@@ -1,5 +1,6 @@
 """Scores in the feature space of a kernel."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Self
@@ -209,9 +210,14 @@ class KernelEnergy(LinearEnergy):
         @wraps(kernel)
         def checked(*rows, **parameters):
             value = kernel(*rows, **parameters)
-            if np.iscomplexobj(value):  # of which NumPy would leave out a part
+            # There is a call for each pair of rows: floats are checked in little time.
+            if isinstance(value, float):
+                finite = math.isfinite(value)
+            elif np.iscomplexobj(value):  # of which NumPy would leave out a part
                 raise TypeError(f"it returned {shown(value)}")
-            if not np.isfinite(value).all():
+            else:
+                finite = np.isfinite(value).all()
+            if not finite:
                 raise self._not_finite(X)
             return value
 

@@ -318,6 +318,12 @@ def test_any_damaged_byte_is_that_of_a_damaged_file(folds, tmp_path):
                     np.testing.assert_array_equal(found.scores[part], values)
 
 
+def members_of(path):
+    """Content of the members of an archive, by their names."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def _header(line):
     """Return an array of NumPy's format whose header is a line of one's own."""
     line = line.encode().ljust(117) + b"\n"
@@ -353,8 +359,7 @@ def test_edited_files_are_trained_again(member, content, folds, tmp_path):
     rankers = {"s": SubsetRegression()}
     Experiment(rankers).run(folds, tmp_path)
     path = min((tmp_path / "trainings").iterdir())
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(path)
     if member == "about":
         buffer = io.BytesIO()
         np.save(buffer, np.array(json.dumps(content)))
@@ -393,8 +398,7 @@ def test_files_with_members_twice_are_trained_again(folds, tmp_path):
     rankers = {"s": SubsetRegression()}
     Experiment(rankers).run(folds, tmp_path)
     path = min((tmp_path / "trainings").iterdir())
-    with zipfile.ZipFile(path) as archive:
-        content = archive.read("vali.npy")
+    content = members_of(path)["vali.npy"]
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Dupl"):
         archive.writestr("vali.npy", content)
     second = Experiment(rankers).run(folds, tmp_path)
@@ -414,8 +418,7 @@ def test_packed_files_are_trained_again(folds, tmp_path):
     rankers = {"s": SubsetRegression()}
     Experiment(rankers).run(folds, tmp_path)
     paths = sorted((tmp_path / "trainings").iterdir())
-    with zipfile.ZipFile(paths[0]) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(paths[0])
     with zipfile.ZipFile(paths[0], "w") as archive:
         for name, content in members.items():
             packed = zipfile.ZIP_DEFLATED if name == "vali.npy" else zipfile.ZIP_STORED
