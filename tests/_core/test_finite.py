@@ -161,8 +161,8 @@ def test_numpy_warns_again_after_an_interrupt(is_nested):
     interrupted = 0
     try:
         for _ in range(50):
-            signal.setitimer(signal.ITIMER_REAL, 2e-4)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-4)
                 compute()
                 while True:
                     pass

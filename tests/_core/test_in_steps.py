@@ -128,8 +128,8 @@ def test_a_call_that_was_left_alone_ends_before_the_next_one():
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
     with pytest.raises(KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
         answering_signals(slow)
     assert order == []
     threading.Timer(0.1, may_end.set).start()
