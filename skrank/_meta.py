@@ -247,7 +247,13 @@ def in_parallel(function, tasks: Iterable[tuple], n_jobs: int | None) -> list[An
     tasks = list(tasks)
     with blas_threads(1):
         run = Parallel(n_jobs=jobs_for(len(tasks), n_jobs), prefer="threads")
-        return list(run(delayed(function)(*task) for task in tasks))
+        try:
+            return list(run(delayed(function)(*task) for task in tasks))
+        except RuntimeError as error:
+            # What Python makes of a StopIteration that passes joblib's generators.
+            if isinstance(error.__cause__, StopIteration):
+                raise error.__cause__ from None
+            raise
 
 
 def _as_arguments(validation: GroupedRows) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Elimination of the features that a ranker needs least, measured query by query."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, Literal
 
@@ -93,10 +93,18 @@ class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
     def _takes_sparse(self):
         return allows_sparse(self._chosen_estimator())
 
-    def _shrinking(
-        self, rows: GroupedRows, n_least: int, seed: int, held: Any = None
-    ) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield ever fewer features, and the ranker that was fitted on them.
+    def _shrink(
+        self,
+        rows: GroupedRows,
+        n_least: int,
+        seed: int,
+        see: Callable[[np.ndarray, Any], Any],
+        held: Any = None,
+    ) -> None:
+        """Show ever fewer features, and the ranker that was fitted on them.
+
+        This is no generator, in which Python would replace a StopIteration that a
+        ranker or a measure of a user raises.
 
         Parameters
         ----------
@@ -106,6 +114,8 @@ class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
             Number of features to end with.
         seed : int
             Seed of the permutations.
+        see : callable
+            Called with the features and the ranker, at each step.
         held : sequence of (GroupedRows, GroupedRows) or None
             Training and validation queries to judge features by; None judges them by
             the training rows themselves.
@@ -114,7 +124,7 @@ class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
         left = np.arange(rows.X.shape[1])
         while True:
             model = self._fitted(with_features(rows, left))
-            yield left, model
+            see(left, model)
             if len(left) <= n_least:
                 return
             values = self._importances(rows, model, left, rng, held)
@@ -158,8 +168,15 @@ class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
         values = measure.per_query(rows.y, scores_of(model, X, rows.groups), rows.ptr)
         return np.nan if np.isnan(values).all() else measure.sign * measure.mean(values)
 
-    def _keep_ranking(self, sets: list[np.ndarray]) -> np.ndarray:
-        """Note when each feature was left out; return the last set."""
+    def _keep(self, n: int, rows: GroupedRows, seed: int, held: Any = None) -> Any:
+        """Note when each feature was left out, until n are left; return these."""
+        sets = []
+
+        def note(left, model):
+            sets.append(left)
+            self.estimator_ = model
+
+        self._shrink(rows, n, seed, note, held)
         self.ranking_ = np.full(self.n_features_in_, len(sets), dtype=np.int64)
         for place, features in enumerate(sets[1:], start=1):
             self.ranking_[features] = len(sets) - place
@@ -225,12 +242,8 @@ class QueryRFE(_BaseElimination, BaseCountedSelector):
 
     def _selected(self, rows):
         n = self._n_wanted()
-        held = None if self.cv is None else list(folds_of(self, rows, self.cv))
-        sets = []
-        for left, model in self._shrinking(rows, n, self._seed(), held):
-            sets.append(left)
-            self.estimator_ = model
-        return self._keep_ranking(sets)
+        held = None if self.cv is None else folds_of(self, rows, self.cv)
+        return self._keep(n, rows, self._seed(), held)
 
 
 class QueryRFECV(_BaseElimination):
@@ -300,22 +313,21 @@ class QueryRFECV(_BaseElimination):
         seed = self._seed()
 
         def measured(train, test):
-            return [
-                (len(left), self._measured(model, with_features(test, left)))
-                for left, model in self._shrinking(train, least, seed)
-            ]
+            values = []
 
-        folds = in_parallel(measured, list(folds_of(self, rows, self.cv)), self.n_jobs)
+            def measure(left, model):
+                value = self._measured(model, with_features(test, left))
+                values.append((len(left), value))
+
+            self._shrink(train, least, seed, measure)
+            return values
+
+        folds = in_parallel(measured, folds_of(self, rows, self.cv), self.n_jobs)
         self.n_features_tried_ = np.array([size for size, _ in folds[0]])
         self.validation_values_ = np.array(
             [[value for _, value in fold] for fold in folds]
         ).T
-        n = self._n_by_rule()
-        sets = []
-        for left, model in self._shrinking(rows, n, seed):
-            sets.append(left)
-            self.estimator_ = model
-        return self._keep_ranking(sets)
+        return self._keep(self._n_by_rule(), rows, seed)
 
     def _n_by_rule(self) -> int:
         """Return the number of features by the validation values."""
@@ -338,8 +350,8 @@ class QueryRFECV(_BaseElimination):
 
 def folds_of(
     owner: Any, rows: GroupedRows, cv: Any
-) -> Iterator[tuple[GroupedRows, GroupedRows]]:
-    """Yield training and validation queries of each fold.
+) -> list[tuple[GroupedRows, GroupedRows]]:
+    """Return training and validation queries of each fold.
 
     Parameters
     ----------
@@ -363,13 +375,15 @@ def folds_of(
         splits = list(check_cv(cv).split(rows.X, rows.y, groups))
     if not splits:
         raise invalid_parameter(owner, "cv", f"{_PAIRS}, which gave none", cv)
+    folds = []
     for split in splits:
         if not isinstance(split, tuple | list) or len(split) != 2:
             raise invalid_parameter(
                 owner, "cv", f"{_PAIRS}, which gave {shown(split)}", cv
             )
         train, test = (_mask_of(part, rows.n_documents, owner, cv) for part in split)
-        yield rows.where(train), rows.where(test)
+        folds.append((rows.where(train), rows.where(test)))
+    return folds
 
 
 def _mask_of(part: Any, n_documents: int, owner: Any, cv: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from scipy.stats import kendalltau, spearmanr
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -588,6 +588,35 @@ def test_splitters_that_yield_no_row_numbers_are_named(split):
     for selector in (QueryRFECV(SubsetRegression(), cv=Odd()), QueryRFE(cv=Odd())):
         with pytest.raises(ValueError, match="cv must be a splitter that yields pairs"):
             selector.fit(X, y, groups)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        QueryRFE(SubsetRegression()),
+        QueryRFE(SubsetRegression(), cv=2),
+        QueryRFE(SubsetRegression(), cv=2, n_jobs=2),
+        QueryRFECV(SubsetRegression(), cv=2),
+    ],
+)
+def test_what_users_raise_stays_as_it_is(selector):
+    def measure(y_true, y_score):
+        raise StopIteration("no")
+
+    class Splitter:
+        def split(self, X, y, groups):
+            raise StopIteration("no folds")
+
+        def get_n_splits(self, *_):
+            return 2
+
+    X, y, groups = make_ranking(n_queries=4, random_state=0)
+    selector = clone(selector)
+    with pytest.raises(StopIteration, match=r"^no$"):
+        selector.set_params(measure=measure).fit(X, y, groups)
+    if selector.cv is not None:
+        with pytest.raises(StopIteration, match=r"^no folds$"):
+            selector.set_params(cv=Splitter()).fit(X, y, groups)
 
 
 @pytest.mark.parametrize("cv", [2, 3])
