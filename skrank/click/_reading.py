@@ -478,29 +478,34 @@ def _parquet(sessions: Sessions) -> bytes:
         ("document", sessions.document_ids, sessions.document),
     ):
         if ids is not None:
-            columns[column] = _arrow_ids(pa, ids, column).take(pa.array(codes))
+            columns[column] = _arrow_ids(pa, parquet, ids, column).take(pa.array(codes))
     out = io.BytesIO()
     parquet.write_table(pa.table(columns), out)
     return out.getvalue()
 
 
-def _arrow_ids(pa: Any, ids: np.ndarray, column: str) -> Any:
-    """Return ids as a column of Arrow, after a check that they come back apart."""
+def _arrow_ids(pa: Any, parquet: Any, ids: np.ndarray, column: str) -> Any:
+    """Return ids as a column of Arrow, after a check that they come back equal."""
     if any(isinstance(one, bytes) for one in ids.tolist()):
         raise TypeError(f"{column}_ids must hold text, got bytes among them")
     # Arrow cuts texts of a fixed width at the first NUL.
     given: Any = ids.astype(object) if ids.dtype.kind == "U" else ids
     try:
         held = pa.chunked_array([pa.array(given)])
-        found = ids_of(as_array(held), f"{column}_ids", f"{column} id")
+        file = io.BytesIO()
+        parquet.write_table(pa.table({column: held}), file)
+        read = parquet.read_table(file).column(column)
+        found = ids_of(as_array(read), f"{column}_ids", f"{column} id").tolist()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"sessions: Parquet cannot hold ids of these types: {error}"
         ) from None
-    if not distinct(found):
+    given = ids.tolist()
+    if found != given:
+        place = next(i for i, one in enumerate(found) if one != given[i])
         raise ValueError(
-            "sessions: Parquet cannot hold ids of these types: two different "
-            f"{column}_ids would become one"
+            f"sessions: Parquet cannot hold ids of these types: {shown(given[place])} "
+            f"of {column}_ids would become {shown(found[place])}"
         )
     return held
 

@@ -386,8 +386,13 @@ def columns_of_arrow(table: Any, name: str, first_row: int = 1) -> Rows:
 
 
 def as_array(column: Any) -> np.ndarray:
-    """Return a column of Arrow, in which a missing number or text is seen."""
+    """Return a column of Arrow, in which a missing number or text is seen.
+
+    Times of a zone are Python's, for NumPy has none that know it.
+    """
     pa = importlib.import_module("pyarrow")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return np.array(column.to_pylist(), dtype=object)
     return column.to_numpy()

@@ -3,7 +3,9 @@
 import bz2
 import datetime
 import gzip
+import uuid
 from functools import partial
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -390,13 +392,19 @@ def test_ids_that_parquet_cannot_hold(other, tmp_path):
         (
             [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 5)],
             ValueError,
-            "two different {}_ids would become one",
+            r"datetime\(2020, 1, 1, 5, 0\) of {}_ids would become datetime.date\(2020,",
         ),
+        (
+            [datetime.time(1, tzinfo=datetime.UTC), datetime.time(2)],
+            ValueError,
+            "of {}_ids would become datetime.time",
+        ),
+        ([uuid.UUID(int=1), uuid.UUID(int=2)], ValueError, "{}_ids|UUID"),
     ],
-    ids=["bytes and text", "bytes", "tuples", "days and times"],
+    ids=["bytes and text", "bytes", "tuples", "days and times", "times", "uuid"],
 )
 @pytest.mark.parametrize("role", ["session", "query", "document"])
-def test_ids_that_parquet_would_merge(ids, kind, message, role, tmp_path):
+def test_ids_that_parquet_would_change(ids, kind, message, role, tmp_path):
     pytest.importorskip("pyarrow")
     if isinstance(ids, list):
         ids = id_array(ids)
@@ -414,6 +422,18 @@ def test_ids_that_parquet_would_merge(ids, kind, message, role, tmp_path):
     with pytest.raises(kind, match=message.format(role)):
         save_sessions(sessions, tmp_path / "log.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("zone", [datetime.UTC, ZoneInfo("Europe/Berlin")])
+def test_times_keep_their_zone_in_parquet(zone, tmp_path):
+    pytest.importorskip("pyarrow")
+    ids = [datetime.datetime(2020, 1, 1, hour, tzinfo=zone) for hour in (5, 6)]
+    sessions = Sessions.from_lists(ids, [["a"], ["b"]], [[1], [0]])
+    path = tmp_path / "log.parquet"
+    save_sessions(sessions, path)
+    expected = [(ids[0], ["a"], ["a"]), (ids[1], ["b"], [])]
+    assert as_lists(load_sessions(path)) == expected
+    assert [one for part in iter_sessions(path) for one in as_lists(part)] == expected
 
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.tsv"])
