@@ -127,10 +127,13 @@ def test_a_call_that_was_left_alone_ends_before_the_next_one():
         signal.signal(signal.SIGALRM, before)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    with pytest.raises(KeyboardInterrupt):
+    def interrupted():
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         answering_signals(slow)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert order == []
     threading.Timer(0.1, may_end.set).start()
     answering_signals(order.append, "next")
