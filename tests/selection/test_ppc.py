@@ -272,7 +272,8 @@ def test_equal_entries_are_ordered_by_the_margins_of_pairs():
 
 
 @pytest.mark.parametrize(
-    ("x", "first"), [([-9, 5, 4, 6, 1, 2], 0), ([0, 5, 4, 9, 1, 2], 3)]
+    ("x", "first"),
+    [([-9, 5, 4, 6, 1, 2], 0), ([-8, 5, 4, 7, 1, 2], 0), ([0, 5, 4, 9, 1, 2], 3)],
 )
 def test_the_document_farthest_from_its_partners_comes_first(x, first):
     x, y = np.array(x, dtype=float)[:, None], np.array([0.0, 1, 0, 1, 0, 1])
