@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 from itertools import accumulate, pairwise
 
 import pytest
@@ -52,6 +53,10 @@ STREAMS = ["gzip", "bzip2", "xz"]
 def read(source, max_bytes=None):
     with open_text(source, max_bytes) as text:
         return bytes(text)
+
+
+def joined(source):
+    return b"".join(open_pieces(source))
 
 
 def outcome(path):
@@ -362,6 +367,20 @@ def test_the_limit_of_a_packed_stream_grows_with_what_was_read(monkeypatch, tmp_
     assert b"".join(open_pieces(path)) == bytes(2**14) + noise
 
 
+@pytest.mark.parametrize("read", [read, joined])
+def test_a_stream_of_xz_that_wants_much_memory(read, tmp_path):
+    """Half a gigabyte, by the size of the dictionary that its first block names."""
+    packed = bytearray(lzma.compress(TEXT))
+    end = 12 + 4 * packed[12]
+    head = packed[12:end].replace(b"\x21\x01\x16", b"\x21\x01\x22")
+    packed[12 : end + 4] = head + zlib.crc32(head).to_bytes(4, "little")
+    assert lzma.decompress(packed) == TEXT
+    path = tmp_path / "text.xz"
+    path.write_bytes(packed)
+    with pytest.raises(ValueError, match=r"text\.xz .*Memory usage limit exceeded"):
+        read(path)
+
+
 # Files that others change
 
 
@@ -416,10 +435,6 @@ def changed(monkeypatch, tmp_path):
     return write
 
 
-def joined(source):
-    return b"".join(open_pieces(source))
-
-
 @pytest.mark.parametrize("read", [read, joined])
 @pytest.mark.parametrize("pack", [bytes, bz2.compress])
 def test_a_file_that_is_shortened_while_it_is_read(read, pack, changed):
@@ -437,6 +452,21 @@ def test_a_shortened_file_may_have_its_old_time(read, changed):
 
     with pytest.raises(ChangedError, match=r"/text changed while it was read$"):
         read(changed(shorten, os.urandom(2**14)))
+
+
+@pytest.mark.parametrize("read", [read, joined])
+def test_a_shortened_file_may_have_its_old_size_again(read, changed, monkeypatch):
+    path = changed(lambda path: os.truncate(path, 5000), os.urandom(2**14))
+    stat = os.fstat
+
+    def stat_of_refilled(descriptor):
+        os.truncate(path, 2**14)
+        return stat(descriptor)
+
+    os.utime(path, ns=(0, 0))
+    monkeypatch.setattr(os, "fstat", stat_of_refilled)
+    with pytest.raises(ChangedError, match=r"/text changed while it was read$"):
+        read(path)
 
 
 @pytest.mark.parametrize("read", [read, joined])
