@@ -138,6 +138,36 @@ def id_list(ids: np.ndarray) -> list:
     return list(ids) if ids.dtype.kind in "mM" else ids.tolist()
 
 
+def id_objects(ids: np.ndarray) -> np.ndarray:
+    """Return ids as an array of objects; dates stay dates, whatever their unit."""
+    if ids.dtype.kind in "mM":
+        return _as_objects(list(ids))
+    return np.ascontiguousarray(ids, dtype=object)
+
+
+def in_one_unit(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return arrays of ids, with their dates or durations in one unit that holds all.
+
+    Some versions of NumPy hash a date differently in each unit. Where there is no such
+    unit, the arrays stay as they are.
+    """
+    units = {ids.dtype for ids in arrays if ids.dtype.kind in "mM"}
+    if len(units) < 2 or len({unit.kind for unit in units}) > 1:
+        return arrays
+    try:
+        unit = np.result_type(*units)
+    except TypeError:  # days and months
+        return arrays
+    found = []
+    for ids in arrays:
+        if ids.dtype.kind in "mM":
+            ids, held = _in_unit(ids, unit)
+            if not held.all():
+                return arrays
+        found.append(ids)
+    return tuple(found)
+
+
 def id_keys(ids: np.ndarray) -> list:
     """Return ids as keys, of which no date or duration is equal to a number."""
     keys = id_list(ids)

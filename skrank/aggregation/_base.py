@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import largest_safe, quiet
+from skrank._core._id_arrays import id_list
 from skrank._core._inner import as_answer
 from skrank._core._messages import shown
 from skrank._core._parameters import (
@@ -325,7 +326,7 @@ def _as_given(joined: JoinedRuns, scores, name, k, n_jobs) -> Any:
     names, values, bounds = docids.tolist(), scores.tolist(), ptr.tolist()
     return {
         query: dict(zip(names[a:b], values[a:b]))
-        for query, a, b in zip(joined.queries.tolist(), bounds, bounds[1:])
+        for query, a, b in zip(id_list(joined.queries), bounds, bounds[1:])
     }
 
 

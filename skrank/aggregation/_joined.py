@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._best_first import best_first
-from skrank._core._id_arrays import id_array
+from skrank._core._id_arrays import id_array, id_list, id_objects, in_one_unit
 from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
 from skrank._core._missing import is_missing
@@ -409,8 +409,13 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
         raise TypeError(f"{name} must all be of one kind, got {kinds}")
     is_run = isinstance(runs[0], Run)
     names = names or [run.tag if is_run else f"run{i}" for i, run in enumerate(runs)]
-    columns = _columns_of_runs if is_run else _columns_of_dicts
-    parts = [columns(run, f"{name}[{i}]") for i, run in enumerate(runs)]
+    own = [f"{name}[{i}]" for i in range(len(runs))]
+    if is_run:
+        columns = [_columns_of_run(run, own[i]) for i, run in enumerate(runs)]
+        queries, docids, scores = zip(*columns)
+        parts = list(map(_part, in_one_unit(*queries), in_one_unit(*docids), scores))
+    else:
+        parts = [_part_of_dict(run, own[i]) for i, run in enumerate(runs)]
     return _from_parts(parts, tuple(names), "run" if is_run else "dict")
 
 
@@ -452,24 +457,24 @@ def _check_finite(scores: np.ndarray, name: str) -> np.ndarray:
     return scores
 
 
-def _columns_of_runs(run: Run, name: str) -> _Part:
+def _columns_of_run(run: Run, name: str) -> tuple:
     n = n_rows(run.groups)
     groups = check_groups(run.groups, n, name=f"{name}.groups")
     scores = check_scores(run.scores, n, name=f"{name}.scores")
-    docids = _as_objects(run.docids, f"{name}.docids")
+    docids = as_ids(run.docids, f"{name}.docids", "document id")
     if len(docids) != n:
         raise ValueError(f"{name}.docids has {len(docids)} ids for {n} rows")
+    return groups, docids, _check_finite(scores, f"{name}.scores")
+
+
+def _part(groups: np.ndarray, docids: np.ndarray, scores: np.ndarray) -> _Part:
+    """Return the rows of a run, grouped by query."""
     index = QueryIndex.from_groups(groups)
-    scores = _check_finite(index.take(scores), f"{name}.scores")
-    return _Part(index.ids.tolist(), index.ptr, index.take(docids), scores)
+    docids = index.take(id_objects(docids))
+    return _Part(id_list(index.ids), index.ptr, docids, index.take(scores))
 
 
-def _as_objects(docids, name: str) -> np.ndarray:
-    """Return document ids as an array of objects."""
-    return np.ascontiguousarray(as_ids(docids, name, "document id"), dtype=object)
-
-
-def _columns_of_dicts(run: Mapping, name: str) -> _Part:
+def _part_of_dict(run: Mapping, name: str) -> _Part:
     lists = list(run.values())
     for entry in lists:
         if not isinstance(entry, Mapping):
@@ -483,7 +488,8 @@ def _columns_of_dicts(run: Mapping, name: str) -> _Part:
                 f"{name} must name each query by an id, found {shown(query)}, which "
                 "stands for a missing one"
             )
-    docids = _as_objects(_array(list(chain.from_iterable(lists))), name)
+    ids = _array(list(chain.from_iterable(lists)))
+    docids = id_objects(as_ids(ids, name, "document id"))
     values = list(chain.from_iterable(entry.values() for entry in lists))
     scores = as_numbers(values, name, "numeric scores")
     if scores.ndim > 1:  # arrays in place of numbers

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._validation import as_numbers, check_grades, check_groups
@@ -68,7 +69,7 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
             f"their documents, got {type(y).__name__}"
         )
     tables = _tables_of_qrels(y) if isinstance(y, Qrels) else _tables_of_dict(y)
-    queries = joined.queries.tolist()
+    queries = id_list(joined.queries)
     judged = np.array([query in tables for query in queries], dtype=bool)
     if not judged.any():
         raise ValueError(
@@ -91,11 +92,11 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
 def _tables_of_qrels(qrels: Qrels) -> dict:
     groups = check_groups(qrels.groups, len(qrels.y), name="y.groups")
     index = QueryIndex.from_groups(groups)
-    docids, grades = index.take(qrels.docids).tolist(), index.take(qrels.y).tolist()
+    docids, grades = id_list(index.take(qrels.docids)), index.take(qrels.y).tolist()
     bounds = index.ptr.tolist()
     return {
         query: dict(zip(docids[a:b], grades[a:b]))
-        for query, a, b in zip(index.ids.tolist(), bounds, bounds[1:])
+        for query, a, b in zip(id_list(index.ids), bounds, bounds[1:])
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import on_one_line, shown
 from skrank._core._paths import named_errors
 from skrank._core._queries import QueryIndex, take_rows
@@ -232,7 +233,7 @@ def lines_of_run(run: Run, tag: str, k: int | None = None) -> Iterator[str]:
     order = trec_order(index.codes, index.take(run.scores), index.take(run.docids))
     docids, scores = index.take(run.docids), index.take(run.scores)
     as_read: Callable[[str], str] = marked  # of lines, the first may look otherwise
-    for query, start, stop in zip(index.ids.tolist(), index.ptr, index.ptr[1:]):
+    for query, start, stop in zip(id_list(index.ids), index.ptr, index.ptr[1:]):
         for rank, row in enumerate(order[start:stop][:k].tolist(), 1):
             score = float(scores[row])
             yield as_read(f"{query} Q0 {docids[row]} {rank} {score!r} {tag}")

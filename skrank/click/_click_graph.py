@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._id_arrays import id_keys
+from skrank._core._id_arrays import id_keys, id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, PositiveInt
 from skrank._core._validation import check_arguments
@@ -203,7 +203,7 @@ class ClickGraph(Parameters, BaseEstimator):
         column, value = similarity.indices[own], np.array(similarity.data[own], float)
         column, value = column[column != place], value[column != place]
         order = np.lexsort((column, np.negative(value)))[:k]
-        names = self.query_ids_[column[order]].tolist()
+        names = id_list(self.query_ids_[column[order]])
         return list(zip(names, value[order].tolist()))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._paths import checked_path
@@ -495,12 +496,12 @@ def _arrow_ids(pa: Any, parquet: Any, ids: np.ndarray, column: str) -> Any:
         file = io.BytesIO()
         parquet.write_table(pa.table({column: held}), file)
         read = parquet.read_table(file).column(column)
-        found = ids_of(as_array(read), f"{column}_ids", f"{column} id").tolist()
+        found = id_list(ids_of(as_array(read), f"{column}_ids", f"{column} id"))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"sessions: Parquet cannot hold ids of these types: {error}"
         ) from None
-    given = ids.tolist()
+    given = id_list(ids)
     if found != given:
         place = next(i for i, one in enumerate(found) if one != given[i])
         raise ValueError(
@@ -530,10 +531,10 @@ def table_lines(sessions: Sessions) -> Iterator[bytes]:
     """
     ids = sessions.session_ids
     sessions.columns()  # which refuses ids that occur twice
-    names = range(len(sessions)) if ids is None else ids.tolist()
+    names = range(len(sessions)) if ids is None else id_list(ids)
     session = _texts(names, "session_ids")[sessions.session]
-    query = _texts(sessions.query_ids.tolist(), "query_ids")
-    document = _texts(sessions.document_ids.tolist(), "document_ids")
+    query = _texts(id_list(sessions.query_ids), "query_ids")
+    document = _texts(id_list(sessions.document_ids), "document_ids")
     columns = (
         session,
         query[sessions.query[sessions.session]],

@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._core._best_first import best_first
-from skrank._core._id_arrays import id_array, in_order
+from skrank._core._id_arrays import (
+    id_array,
+    id_list,
+    id_objects,
+    in_one_unit,
+    in_order,
+)
 from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt
@@ -261,8 +267,11 @@ def join_run(
     JoinedRun
     """
     scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
-    judged = _Side.of("qrels", qrels.groups, qrels.docids, _grades_of(qrels))
-    retrieved = _Side.of("run", run.groups, run.docids, scores)
+    grades = _grades_of(qrels)
+    columns = _ids_of("qrels", qrels, grades), _ids_of("run", run, scores)
+    queries, documents = (in_one_unit(*ids) for ids in zip(*columns))
+    judged = _Side.of(queries[0], documents[0], grades)
+    retrieved = _Side.of(queries[1], documents[1], scores)
     common = in_order(judged.numbers.keys() & retrieved.numbers.keys())
     if not common:
         raise ValueError(
@@ -293,6 +302,15 @@ def _grades_of(qrels):
         row = int(np.flatnonzero(np.isnan(grades))[0])
         raise ValueError(f"qrels.y must hold grades; row {row} has none")
     return grades
+
+
+def _ids_of(name: str, table: Qrels | Run, values: np.ndarray) -> tuple:
+    """Return the ids of the queries and the documents of one side, checked."""
+    queries = check_groups(table.groups, n_rows(values), name=f"{name}.groups")
+    ids = as_ids(table.docids, f"{name}.docids", "document id")
+    if len(ids) != len(queries):
+        raise ValueError(f"{name}.docids has {len(ids)} ids for {len(queries)} rows")
+    return queries, ids
 
 
 def sample_of_ids(ids: Iterable, kind: str) -> str:
@@ -339,18 +357,11 @@ class _Side(NamedTuple):
     values: np.ndarray
 
     @classmethod
-    def of(cls, name: str, groups, docids, values: np.ndarray) -> "_Side":
-        """Check the columns of one side, and group their rows."""
-        queries = check_groups(groups, n_rows(values), name=f"{name}.groups")
-        ids = as_ids(docids, f"{name}.docids", "document id")
-        ids = np.ascontiguousarray(ids, dtype=object)
-        if len(ids) != len(queries):
-            raise ValueError(
-                f"{name}.docids has {len(ids)} ids for {len(queries)} rows"
-            )
+    def of(cls, queries, docids, values: np.ndarray) -> "_Side":
+        """Group the rows of one side."""
         index = QueryIndex.from_groups(queries)
-        numbers = {query: i for i, query in enumerate(index.ids.tolist())}
-        return cls(index, numbers, index.take(ids), index.take(values))
+        numbers = {query: i for i, query in enumerate(id_list(index.ids))}
+        return cls(index, numbers, index.take(id_objects(docids)), index.take(values))
 
     def rows_of(self, queries: list) -> _Rows:
         """Return the rows of some queries, none for those that it lacks."""

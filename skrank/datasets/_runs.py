@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from skrank._core._id_arrays import id_array, id_list
+from skrank._core._id_arrays import id_array, id_list, id_objects
 from skrank._core._levels import is_frame
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
@@ -231,7 +231,7 @@ class _Table:
             raise ValueError(
                 f"{name} must hold {cls._what}s; row {row} has {values[row]:g}"
             )
-        documents = documents.astype(object)
+        documents = id_objects(documents)
         duplicate = first_duplicate(queries, documents) if distinct else None
         if duplicate is not None:
             raise ValueError(

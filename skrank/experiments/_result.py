@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank.experiments._choice import Choice, Judged, Slot
@@ -115,7 +116,7 @@ def pooled(tests: Sequence[Judged]) -> Judged:
     groups = [t.groups if len(kinds) == 1 else t.groups.astype(str) for t in tests]
     seen: set = set()
     for ids in groups:
-        own = set(ids.tolist())
+        own = set(id_list(ids))
         if seen & own:
             raise ValueError(
                 "folds must test each query once, but query "

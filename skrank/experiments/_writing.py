@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import on_one_line
 from skrank._core._writing import atomic_write
 from skrank.datasets import dump_qrels, dump_run
@@ -99,9 +100,9 @@ def _write(path, lines):
 def _per_query(result) -> Iterator[str]:
     """Yield one line for each query and ranker; values are means over seeds."""
     table, test = result.table, result._test
-    fold_of = dict(zip(test.groups.tolist(), result._fold_of_row.tolist()))
+    fold_of = dict(zip(id_list(test.groups), result._fold_of_row.tolist()))
     yield "\t".join(["query", "fold", "ranker", *table.measures])
-    for i, query in enumerate(table.query_ids.tolist()):
+    for i, query in enumerate(id_list(table.query_ids)):
         fold = on_one_line(result._fold_names[fold_of[query]])
         for system in table.systems:
             values = [table.per_query[m][system][i] for m in table.measures]

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
+from skrank._core._id_arrays import id_list, in_one_unit
 from skrank._core._parameters import (
     NonNegative,
     NonNegativeInt,
@@ -202,8 +203,9 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
         return self._scores_of_queries(data.X, QueryIndex.from_groups(data.groups))
 
     def _scores_of_queries(self, X, index) -> np.ndarray:
-        places = {query: place for place, query in enumerate(self.query_ids_.tolist())}
-        known = np.array([places.get(q, -1) for q in index.ids.tolist()], dtype=np.intp)
+        own, ids = map(id_list, in_one_unit(self.query_ids_, index.ids))
+        places = {query: place for place, query in enumerate(own)}
+        known = np.array([places.get(query, -1) for query in ids], dtype=np.intp)
         of_row = np.repeat(known, index.sizes)
         mean = np.asarray(self.mean_vector_)
         scores = np.asarray(X @ mean, dtype=np.float64)

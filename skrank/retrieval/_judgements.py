@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_groups, qid_of_index
@@ -86,7 +87,7 @@ def judgements_of(X: Any, y: np.ndarray, groups: Any, index: InvertedIndex):
         docid = names_of(document_of[row : row + 1], index)[0]
         raise ValueError(
             f"X holds document {shown(docid)} a second time for query "
-            f"{shown(queries.ids.tolist()[query_of[row]])}"
+            f"{shown(id_list(queries.ids)[query_of[row]])}"
         )
     return Judgements(
         queries, texts, query_of, document_of, grades[order], index.n_documents_
@@ -116,7 +117,7 @@ def _texts_of(queries: QueryIndex, texts: list[str]) -> list[str]:
             one, other = sorted(different)[:2]
             raise ValueError(
                 "groups must give a query one text; query "
-                f"{shown(queries.ids.tolist()[number])} has {shown(one)} and "
+                f"{shown(id_list(queries.ids)[number])} has {shown(one)} and "
                 f"{shown(other)}"
             )
         chosen.append(grouped[a])

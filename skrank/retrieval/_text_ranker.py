@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._id_arrays import id_array
+from skrank._core._id_arrays import id_array, id_list
 from skrank._core._inner import check_scores_documents, fit_inner, scores_of
 from skrank._core._messages import has_control, shown
 from skrank._core._parameters import Parameters, PositiveInt, invalid_parameter
@@ -279,7 +279,7 @@ class TextRanker(Parameters, MetaEstimatorMixin, BaseEstimator):
             scores = scores[kept]
         sizes = np.bincount(pairs.query_of, minlength=len(texts))
         return Run(
-            id_array(ids.tolist(), sizes) if len(ids) else ids,
+            id_array(id_list(ids), sizes) if len(ids) else ids,
             names_of(pairs.document_of, self.index_),
             scores,
             tag,

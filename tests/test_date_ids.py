@@ -1,0 +1,130 @@
+"""Dates and durations of NumPy as ids: what is one id in days is one in nanoseconds."""
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank._core._id_arrays import id_objects, in_one_unit
+from skrank.aggregation import aggregate
+from skrank.click import Sessions, load_sessions, save_sessions
+from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run, make_ranking
+from skrank.metrics import (
+    QueryLeakageWarning,
+    compare_runs,
+    evaluate,
+    trec_measures,
+)
+from skrank.rankers import RankSVM, Rocchio
+
+DAYS = np.array(["2020-01-01", "2020-01-01", "2020-01-02"], dtype="M8[D]")
+DOCUMENTS = np.array(["a", "b", "a"], dtype=object)
+UNITS = ["M8[D]", "M8[s]", "M8[us]", "M8[ns]", "m8[us]", "m8[ns]"]
+
+
+def in_unit(days, unit):
+    return (days - DAYS[0] if unit.startswith("m") else days).astype(unit)
+
+
+def run_of(groups, docids=DOCUMENTS):
+    return Run(groups, docids, np.array([3.0, 2.0, 1.0]), "run")
+
+
+def qrels_of(groups, docids=DOCUMENTS):
+    return Qrels(groups, docids, np.array([0.0, 1.0, 1.0]))
+
+
+@pytest.fixture(params=UNITS)
+def ids(request):
+    return in_unit(DAYS, request.param)
+
+
+@pytest.fixture(params=["D", "us", "ns"])
+def others(request, ids):
+    """The same ids in another unit."""
+    return ids.astype(f"{ids.dtype.kind}8[{request.param}]")
+
+
+def test_judged_queries_are_the_dates_themselves(ids, others):
+    judged = judge_run(qrels_of(others), run_of(ids))
+    assert judged.queries.dtype.kind == judged.groups.dtype.kind == ids.dtype.kind
+    assert (judged.groups == ids).all()
+    assert judged.y.tolist() == [0.0, 1.0, 1.0]
+
+
+def test_judged_documents_are_the_dates_themselves(ids, others):
+    queries = ["q", "p", "q"]
+    judged = judge_run(qrels_of(queries, others), run_of(queries, ids))
+    assert judged.y.tolist() == [1.0, 0.0, 1.0]
+    assert (np.array(judged.docids.tolist()) == ids[[1, 0, 2]]).all()
+
+
+def test_numbers_are_no_dates(ids):
+    numbers = ids.astype(np.int64)
+    if ids.dtype.kind == "m" and ids[2] == numbers[2]:
+        pytest.skip("this version of NumPy takes a duration for a number")
+    with pytest.raises(ValueError, match="no query is both in the qrels and in the"):
+        judge_run(qrels_of(ids), run_of(numbers))
+    with pytest.raises(ValueError, match="no query in common"):
+        trec_measures(qrels_of(ids), run_of(numbers))
+    fused = aggregate([run_of(ids), run_of(numbers)], "combsum")
+    assert len(fused.groups) == 6
+
+
+def test_measures_of_dates(ids, others):
+    assert evaluate(qrels_of(others), run_of(ids), "map").summary["map"] == 0.75
+    assert trec_measures(qrels_of(ids), run_of(ids), "map").summary["map"] == 0.75
+    runs = {"one": run_of(ids), "two": run_of(others)}
+    table = compare_runs(qrels_of(ids), runs, "map")
+    assert table.query_ids.dtype.kind == ids.dtype.kind
+
+
+def test_fused_runs_of_dates(ids, others):
+    fused = aggregate([run_of(ids), run_of(others)], "borda")
+    assert (np.array(fused.groups.tolist()) == ids).all()
+    assert fused.docids.tolist() == DOCUMENTS.tolist()
+    fused = aggregate([run_of(["q"] * 3, others[[0, 2, 2]] + [0, 0, 1])], "borda")
+    assert fused.docids[0] == ids[0]
+
+
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if unit.startswith("M")])
+def test_written_dates_are_read_as_their_text(unit, tmp_path):
+    ids = in_unit(DAYS, unit)
+    texts = [str(one) for one in ids]
+    sessions = Sessions.from_lists(ids[1:], [["a"], ["b"]], [[0], [1]])
+    judged = judge_run(qrels_of(ids), run_of(ids))
+    dump_run(judged.groups, judged.docids, judged.scores, tmp_path / "run")
+    assert load_run(tmp_path / "run").groups.tolist() == texts
+    save_sessions(sessions, tmp_path / "log.tsv")
+    assert load_sessions(tmp_path / "log.tsv").query_ids.tolist() == texts[1:]
+    pytest.importorskip("pyarrow")
+    if ids.dtype != "M8[D]":  # which Parquet has as well, but in another unit
+        save_sessions(sessions, tmp_path / "log.parquet")
+        assert (load_sessions(tmp_path / "log.parquet").query_ids == ids[1:]).all()
+
+
+def test_trained_queries_are_known_in_any_unit(ids, others):
+    X, y, groups = make_ranking(n_queries=6, random_state=0)
+    apart = np.arange(6) * np.timedelta64(1, "D")
+    of_rows = (ids[0] + apart)[groups]
+    again = of_rows.astype(others.dtype)[groups < 3]
+    ranker = RankSVM().fit(X, y, of_rows)
+    with (
+        skrank.config_context(check_leakage=True),
+        pytest.warns(QueryLeakageWarning, match="3 "),
+    ):
+        ranker.score(X[groups < 3], y[groups < 3], again)
+    scores = Rocchio().fit(X, y, of_rows).predict(X[groups < 3], groups=again)
+    expected = Rocchio().fit(X, y, groups).predict(X, groups=groups)[groups < 3]
+    np.testing.assert_array_equal(scores, expected)
+
+
+def test_units_of_which_none_holds_all_stay():
+    days, months = np.array([1, 2], "m8[D]"), np.array([1], "m8[M]")
+    old, fine = np.array(["-9999-01-01"], "M8[D]"), np.array(["2020-01-01"], "M8[ns]")
+    for arrays in ((days, months), (old, fine), (fine, days), (fine, np.array(["a"]))):
+        found = in_one_unit(*arrays)
+        assert [a.dtype for a in found] == [a.dtype for a in arrays]
+    text, *dates = in_one_unit(np.array(["a"]), old, fine.astype("M8[s]"))
+    assert text.dtype.kind == "U"
+    assert [a.dtype for a in dates] == ["M8[s]", "M8[s]"]
+    assert [type(one) for one in id_objects(fine)] == [np.datetime64]
