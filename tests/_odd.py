@@ -140,3 +140,23 @@ def _values_for(name: str) -> list[str]:
     """
     every = int(os.environ.get("SKRANK_ODD_EVERY", "3"))
     return list(ODD)[zlib.crc32(name.encode()) % every :: every]
+
+
+# What methods of users' classes return in place of n numbers, and what is said.
+ODD_ANSWERS = {
+    "shorter": (lambda n: np.zeros(n - 1), r"one number for each of \d+ rows"),
+    "of two axes": (lambda n: np.zeros((n, 2)), r"one number for each of \d+ rows"),
+    "one number": (lambda n: 1.0, r"one number for each of \d+ rows"),
+    "nothing": (lambda n: None, r"one number for each of \d+ rows"),
+    "complex": (lambda n: np.zeros(n, dtype=complex), "must hold numbers, got"),
+    "dates": (lambda n: np.zeros(n, dtype="M8[s]"), "must hold numbers, got"),
+    "text": (lambda n: np.array(["a"] * n), "must hold numbers, got"),
+    "ragged": (lambda n: [[1], [1, 2]], "must hold numbers, got"),
+}
+
+# Numbers that are none, and what is said.
+NOT_FINITE = {
+    "NaN": (lambda n: np.full(n, np.nan), "became nan"),
+    "infinite": (lambda n: np.full(n, np.inf), "became inf"),
+    "masked": (lambda n: np.ma.masked_array(np.zeros(n), np.arange(n) > 0), "became"),
+}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from _labels import label
+from _odd import ODD_ANSWERS
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import Ridge
@@ -957,18 +958,6 @@ def test_functions_that_take_other_arguments_are_named(data):
         BM25(tokenizer=lambda: 1).fit(["a b", "c"])
 
 
-ODD_ANSWERS = {
-    "shorter": (lambda n: np.zeros(n - 1), r"one number for each of \d+ rows"),
-    "of two axes": (lambda n: np.zeros((n, 2)), r"one number for each of \d+ rows"),
-    "one number": (lambda n: 1.0, r"one number for each of \d+ rows"),
-    "nothing": (lambda n: None, r"one number for each of \d+ rows"),
-    "complex": (lambda n: np.zeros(n, dtype=complex), "must hold numbers, got"),
-    "dates": (lambda n: np.zeros(n, dtype="M8[s]"), "must hold numbers, got"),
-    "text": (lambda n: np.array(["a"] * n), "must hold numbers, got"),
-    "ragged": (lambda n: [[1], [1, 2]], "must hold numbers, got"),
-}
-
-
 class Broken:
     """A kernel that fails from one of its calls on."""
 
@@ -1006,7 +995,7 @@ def test_a_kernel_that_fails_is_named_whenever_it_fails(error, kind, data):
 
 def test_complex_numbers_of_functions_are_refused(data):
     X, y, groups = data
-    for number in (0.5 + 2j, np.complex128(0.5 + 2j)):
+    for number in (0.5 + 2j, np.complex128(0.5 + 2j), np.timedelta64(3, "s"), None):
         ranker = RankSVM(kernel=Returns(number), n_components=3)
         with pytest.raises(TypeError, match=r"function kernel, .* it returned"):
             ranker.fit(X, y, groups)

@@ -339,6 +339,19 @@ def scores_of(
     return as_scores(response, estimator, n_rows(X), method)
 
 
+def numbers_of(answer: Any, method: str) -> np.ndarray:
+    """Return what a method, of a class of the user's perhaps, returned, as numbers.
+
+    Raises
+    ------
+    ValueError
+        If it holds anything but numbers; a masked entry is NaN.
+    """
+    if type(answer) is np.ndarray and answer.dtype.kind in "biuf":
+        return answer
+    return as_numbers(answer, f"what {method} returns")
+
+
 def as_answer(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarray:
     """Return what a method, of a class of the user's perhaps, says of rows.
 
@@ -363,8 +376,7 @@ def as_answer(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarra
     ValueError
         If it holds anything but one number for each row.
     """
-    if not (isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf"):
-        answer = as_numbers(answer, f"what {method} returns")
+    answer = numbers_of(answer, method)
     if answer.shape != (n,):
         raise ValueError(
             f"what {method} returns must hold one number for each of {n} {what}, got "

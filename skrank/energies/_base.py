@@ -21,6 +21,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from skrank._core._finite import checked_array
+from skrank._core._inner import as_answer, numbers_of
+from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank._core._validation import as_numbers
 
@@ -56,9 +58,45 @@ def _of_fitting_arrays(function):
                 f"params must hold the {n} parameters of {type(self).__name__} for "
                 f"{X.shape[1]} features, got shape {params.shape}"
             )
-        return function(self, np.ascontiguousarray(params), X, *rest, **named)
+        found = function(self, np.ascontiguousarray(params), X, *rest, **named)
+        name = f"{type(self).__name__}.{function.__name__}"
+        if function.__name__ == "scores":
+            return _scores_of_rows(found, name, X)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TypeError(
+                f"{name} must return scores and a function, got {shown(found)}"
+            )
+        scores, vjp = found
+
+        def pulled(gradient):
+            return as_answer(vjp(gradient), f"the function of {name}", n, "parameters")
+
+        return _scores_of_rows(scores, name, X), pulled
 
     return evaluate
+
+
+def _scores_of_rows(scores, name, X) -> np.ndarray:
+    """Return what a method, of the user's perhaps, has returned as scores of rows."""
+    scores, n = numbers_of(scores, name), X.shape[0]
+    if scores.ndim not in (1, 2) or len(scores) != n:
+        raise ValueError(
+            f"what {name} returns must hold scores of {n} rows, got an array of shape "
+            f"{scores.shape}"
+        )
+    return scores
+
+
+def _of_one_vector(function):
+    """Have a method return one number for each parameter."""
+
+    @functools.wraps(function)
+    def start(self, n_features, rng):
+        found, n = function(self, n_features, rng), self.n_params(n_features)
+        name = f"{type(self).__name__}.{function.__name__}"
+        return as_answer(found, name, n, "parameters").astype(np.float64, copy=False)
+
+    return start
 
 
 class BaseEnergy(Parameters, BaseEstimator):
@@ -108,6 +146,9 @@ class BaseEnergy(Parameters, BaseEstimator):
             own = vars(cls).get(name)
             if inspect.isfunction(own):
                 setattr(cls, name, _of_fitting_arrays(own))
+        own = vars(cls).get("init_params")
+        if inspect.isfunction(own):
+            cls.init_params = _of_one_vector(own)
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -213,10 +213,10 @@ class KernelEnergy(LinearEnergy):
             # There is a call for each pair of rows: floats are checked in little time.
             if isinstance(value, float):
                 finite = math.isfinite(value)
-            elif np.iscomplexobj(value):  # of which NumPy would leave out a part
-                raise TypeError(f"it returned {shown(value)}")
-            else:
+            elif np.asarray(value).dtype.kind in "biuf":
                 finite = np.isfinite(value).all()
+            else:  # numbers with a part that NumPy would leave out, durations and such
+                raise TypeError(f"it returned {shown(value)}")
             if not finite:
                 raise self._not_finite(X)
             return value

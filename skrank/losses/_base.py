@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from skrank._core import _segments
 from skrank._core._finite import NotFiniteError, largest_safe, quiet
 from skrank._core._informative import warn_of_data
-from skrank._core._inner import names_of_seeds
+from skrank._core._inner import names_of_seeds, numbers_of
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters, PositiveInt
@@ -265,8 +265,7 @@ def finite_evaluation(function):
     """Have a method that evaluates a loss refuse scores and results not finite.
 
     Scores are looked at before, because kernels that search among them take for granted
-    that they are ordered. `PreparedLoss` applies it to functions; a method behind
-    ``available_if`` needs it by name.
+    that they are ordered. `PreparedLoss` applies it to the methods of its subclasses.
     """
 
     @functools.wraps(function)
@@ -277,16 +276,37 @@ def finite_evaluation(function):
         with quiet():
             if not _all_finite(raw):
                 raise NotFiniteError(self._why_not_evaluated(raw))
-            result = function(self, raw)
+            result = _checked_result(function(self, raw), self, function, raw)
             total = result[0].sum()
             # Scores that overflow within a kernel may show in the gradient alone.
-            if math.isfinite(total) and not _all_finite(result[1]):
-                total = result[1].sum()
+            for more in result[1:]:
+                if math.isfinite(total) and not _all_finite(more):
+                    total = more.sum()
         if not math.isfinite(total):
             raise NotFiniteError(self._why_not_finite(total, raw))
         return result
 
     return evaluate
+
+
+def _checked_result(result, prepared, function, raw) -> tuple[np.ndarray, ...]:
+    """Return what an evaluation of a loss, of the user's perhaps, has returned.
+
+    Arrays of other lengths would be broadcast to rows without a word.
+    """
+    name = f"{type(prepared).__name__}.{function.__name__}"
+    shapes = [(prepared.n_queries,), np.shape(raw)]
+    if function.__name__ == "gradient_hessian":
+        shapes.append(shapes[1])
+    if not isinstance(result, tuple) or len(result) != len(shapes):
+        raise TypeError(f"{name} must return {len(shapes)} arrays, got {shown(result)}")
+    found = tuple(numbers_of(array, name) for array in result)
+    if [array.shape for array in found] != shapes:
+        raise ValueError(
+            f"{name} must return arrays of the shapes {', '.join(map(str, shapes))}, "
+            f"got {', '.join(str(array.shape) for array in found)}"
+        )
+    return found
 
 
 def _all_finite(array):
@@ -338,6 +358,8 @@ class PreparedLoss:
             own = vars(cls).get(name)
             if inspect.isfunction(own):
                 setattr(cls, name, finite_evaluation(own))
+            elif hasattr(own, "fn"):  # behind scikit-learn's available_if
+                own.fn = finite_evaluation(own.fn)
 
     def __init__(self, y, ptr, sample_weight, n_threads):
         self.ptr = np.ascontiguousarray(ptr, dtype=np.intp)

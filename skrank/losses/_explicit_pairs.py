@@ -9,9 +9,9 @@ from skrank._core import _segments
 from skrank._core._finite import quiet
 from skrank._core._parameters import invalid_parameter
 from skrank._core._queries import rows_of_queries
-from skrank.losses._base import PreparedLoss, finite_evaluation, weighted
+from skrank.losses._base import PreparedLoss, weighted
 from skrank.losses._functional import PreparedMinimum
-from skrank.losses._pairs import BLOCK, pair_sums, query_factor
+from skrank.losses._pairs import BLOCK, curvature_of, pair_sums, query_factor
 from skrank.losses._wrapped import WrappedPairLoss
 
 
@@ -186,7 +186,6 @@ class _PreparedExplicitPairs(PreparedLoss):
         return self._evaluate(raw, False)[:2]
 
     @available_if(lambda self: hasattr(self.loss, "margin_curvature"))
-    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._evaluate(raw, True)
@@ -217,8 +216,7 @@ class _PreparedExplicitPairs(PreparedLoss):
         """Evaluate the loss on a line; see `PreparedPush.along`."""
         values, slopes = self._by_margin(raw)
         up, down = self._scores(raw)[self.pairs.T]
-        curved = self.loss.margin_curvature(up - down)
-        curved = weighted(curved, self.weight)
+        curved = weighted(curvature_of(self.loss, up - down), self.weight)
         up, down = self._scores(ranks)[self.pairs.T]
         step = up - down
         return float(values.sum()), float(slopes @ step), float(curved @ (step * step))

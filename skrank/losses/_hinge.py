@@ -8,7 +8,6 @@ from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _pair_losses, _segments
 from skrank._core._parameters import Interval, NonNegative
-from skrank.losses._base import finite_evaluation
 from skrank.losses._functional import BaseMarginLoss, hinge
 from skrank.losses._pairs import PreparedPairs
 
@@ -305,7 +304,6 @@ class PreparedHinge(PreparedPairs):
         return self.at_margin(raw, self.margin, self.squared)
 
     @available_if(lambda self: self.squared)
-    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return _pair_losses.squared_hinge_hessian(

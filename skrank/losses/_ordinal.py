@@ -14,7 +14,7 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._validation import as_numbers
-from skrank.losses._base import BaseLoss, PreparedLoss, finite_evaluation, weighted
+from skrank.losses._base import BaseLoss, PreparedLoss, weighted
 from skrank.losses._functional import hinge
 
 #: Grades of the collections of web search, such as MSLR.
@@ -320,7 +320,6 @@ class _PreparedThreshold(PreparedColumns):
         return (values * counts).sum(axis=1), self.sides * slopes, counts * curvatures
 
     @available_if(lambda self: self.has_hessian)
-    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._evaluate(raw)

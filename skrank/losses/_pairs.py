@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
+from skrank._core._inner import as_answer
 from skrank._core._messages import shown
 from skrank._core._queries import rows_of_queries
 from skrank._core._validation import as_numbers, calling
-from skrank.losses._base import PreparedLoss, finite_evaluation, weighted
+from skrank.losses._base import PreparedLoss, weighted
 from skrank.metrics._gain import numbers_of_function
 
 # Pairs that are visited at a time: their arrays stay in the cache of a core.
@@ -372,11 +373,16 @@ def pair_sums(
     gradient += np.bincount(worse, down, n)
     if not want_hessian:
         return values, gradient, None
-    curvature = loss.margin_curvature(raw[better] - raw[worse])
-    curvature = weighted(curvature, weight)
+    curvature = weighted(curvature_of(loss, raw[better] - raw[worse]), weight)
     hessian = _sums_by_row(better, curvature, n)
     hessian += np.bincount(worse, curvature, n)
     return values, gradient, hessian
+
+
+def curvature_of(loss, margins: np.ndarray) -> np.ndarray:
+    """Return the second derivatives that a loss, of the user's perhaps, states."""
+    name = f"{type(loss).__name__}.margin_curvature"
+    return as_answer(loss.margin_curvature(margins), name, len(margins), "margins")
 
 
 def add_pairs(losses, gradient, better, worse, values, slopes, weight):
@@ -454,7 +460,6 @@ class PairSum(PreparedPairs):
         return self._evaluate(raw, False)[:2]
 
     @available_if(lambda self: self.loss.has_hessian)
-    @finite_evaluation
     def gradient_hessian(self, raw):
         """Value, gradient and diagonal of the Hessian."""
         return self._evaluate(raw, True)

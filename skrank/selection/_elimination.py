@@ -21,7 +21,7 @@ from skrank._core._parameters import (
 )
 from skrank._core._permutations import falls_by_permutation, shuffled_within
 from skrank._core._pipelines import last_step, rows_of_last_step
-from skrank._core._validation import naming
+from skrank._core._validation import as_numbers, naming
 from skrank._meta import fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
 from skrank.metrics import get_measure
@@ -439,9 +439,9 @@ def permutation_importances(
 def _learned_importances(model, rows) -> np.ndarray:
     """Return what a model says of the importance of its features."""
     last, n_features = last_step(model), rows.X.shape[1]
-    learned = getattr(last, "feature_importances_", ())
-    if not len(learned) and hasattr(last, "coef_"):
-        learned = np.abs(np.ravel(last.coef_))
+    learned = _numbers_in(last, "feature_importances_")
+    if not learned.size:
+        learned = np.abs(_numbers_in(last, "coef_").ravel())
         if len(learned) == n_features:
             given = named_rows(rows.X, rows.feature_names)
             X = rows_of_last_step(model, given, rows.groups)
@@ -453,4 +453,13 @@ def _learned_importances(model, rows) -> np.ndarray:
             "feature_importances_ or coef_ for each feature, which "
             f"{type(last).__name__} does not; set importance='permutation'"
         )
-    return np.asarray(learned, dtype=np.float64)
+    return learned
+
+
+def _numbers_in(model, attribute) -> np.ndarray:
+    """Return what an attribute of a model holds, nothing if it has none."""
+    name = f"{attribute} of {type(model).__name__}"
+    found = as_numbers(getattr(model, attribute, ()), name)
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} must hold finite numbers, got {shown(found)}")
+    return found

@@ -590,6 +590,22 @@ def test_splitters_that_yield_no_row_numbers_are_named(split):
             selector.fit(X, y, groups)
 
 
+@pytest.mark.parametrize("attribute", ["feature_importances_", "coef_"])
+@pytest.mark.parametrize("number", [np.nan, np.inf, None, 1j, "a"])
+def test_what_a_model_says_of_features_must_be_numbers(attribute, number):
+    class Model(LinearRegression):
+        def fit(self, X, y):
+            super().fit(X, y)
+            setattr(self, attribute, np.array([number] * X.shape[1]))
+            return self
+
+    X, y, groups = make_ranking(n_queries=4, random_state=0)
+    selector = QueryRFE(Model(), n_features_to_select=2, importance="model")
+    message = f"{attribute} of Model must hold (finite )?numbers, got"
+    with pytest.raises(ValueError, match=message):
+        selector.fit(X, y, groups)
+
+
 @pytest.mark.parametrize(
     "selector",
     [
