@@ -369,7 +369,11 @@ def _resampled_means(values, n_resamples, rng):
 def _bca_levels(values, means, tail):
     """Percentile levels corrected for bias and skewness, (2, n_columns)."""
     centre = values.mean(axis=0)
-    below = (means < centre).mean(axis=0) + 0.5 * (means == centre).mean(axis=0)
+    # Sums of the same numbers in another order differ by rounding; they count as equal.
+    slack = len(values) * np.finfo(np.float64).eps * np.abs(values).mean(axis=0)
+    equal = np.abs(means - centre) <= slack
+    lower = (means < centre) & ~equal
+    below = lower.mean(axis=0) + 0.5 * equal.mean(axis=0)
     bias = stats.norm.ppf(np.clip(below, 1e-12, 1 - 1e-12))
     deviation = values - centre
     spread = np.sum(deviation**2, axis=0) ** 1.5

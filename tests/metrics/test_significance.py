@@ -204,6 +204,16 @@ def test_bad_input_of_paired_tests(test, a, b, message):
         test([1.0, 2.0], [2.0, 3.0], alternative="more")
 
 
+@pytest.mark.parametrize("n", [10, 60])
+def test_intervals_do_not_depend_on_the_unit(n):
+    """Means that are equal but for rounding count as equal, as of whole numbers."""
+    hits = np.random.default_rng(1).binomial(10, 0.35, (5, n)).astype(float)
+    for row in hits:
+        whole = bootstrap_interval(row, random_state=0)
+        shares = bootstrap_interval(row / 10, random_state=0)
+        np.testing.assert_allclose(10 * shares, whole, rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 def test_bootstrap_is_scipys_up_to_the_draws(rng, method):
     values = rng.beta(0.6, 2.0, size=60)  # skewed, so that BCa differs
