@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from skrank._core._best_first import best_first
 from skrank._core._messages import shown
 from skrank._core._parameters import PositiveInt, Seed
 from skrank._core._queries import QueryIndex
@@ -26,7 +27,13 @@ from skrank.base import ArrayOrCSR
 from skrank.metrics import get_measure
 from skrank.metrics._registry import MeasureLike
 from skrank.online._base_ranker import BaseClickRanker, Decay
-from skrank.online._interaction import Audience, User, interact, values_of_lists
+from skrank.online._interaction import (
+    Audience,
+    Shown,
+    User,
+    interact,
+    values_of_lists,
+)
 
 _N_CHECKPOINTS = 20
 
@@ -38,15 +45,17 @@ class OnlineRun:
     r"""How an online ranker did while it learned from simulated users.
 
     The regret of an impression t is what the best list would have had more, by a
-    measure M of the list :math:`R_t` that was shown for query :math:`q_t`. Over time it
+    measure M of the list :math:`R_t` that was shown for query :math:`q_t`; the best one
+    :math:`R^*_t` is as long, with the documents of the best grades first. Over time it
     adds up to the cumulative regret; what users have had in all, later ones counting
     less by a factor :math:`\gamma`, is the online performance:
 
-    .. math:: \text{regret}(T) = \sum_{t \le T} \bigl( \max_R M(q_t, R) - M(q_t, R_t)
+    .. math:: \text{regret}(T) = \sum_{t \le T} \bigl( M(q_t, R^*_t) - M(q_t, R_t)
               \bigr), \qquad
               \text{online}(T) = \sum_{t \le T} \gamma^{t - 1} M(q_t, R_t).
 
-    Impressions of queries for which the measure has no value count in neither.
+    Of a measure of which less is better, the regret has the opposite sign. Impressions
+    of queries for which the measure has no value count in neither.
 
     Attributes
     ----------
@@ -256,6 +265,15 @@ def _checked_counts(checkpoints, n_impressions, batch_size) -> np.ndarray:
     return np.unique(np.concatenate(([0], ends, [n_impressions])))
 
 
+def _best_lists(data: GroupedRows, length: int | None) -> Shown:
+    """Return a list for each query in which the documents of the best grades come."""
+    rows = best_first(np.asarray(data.y, dtype=np.float64), data.ptr)
+    sizes = data.sizes if length is None else np.minimum(data.sizes, int(length))
+    places = np.arange(len(rows)) - np.repeat(data.ptr[:-1], data.sizes)
+    rows = rows[places < np.repeat(sizes, data.sizes)]
+    return Shown(np.arange(data.n_queries), rows, np.append(0, np.cumsum(sizes)), 0)
+
+
 class _Sums:
     """What is measured while a ranker learns."""
 
@@ -263,9 +281,8 @@ class _Sums:
         self._learner, self._measure = learner, measure
         self._data, self._held = data, held
         self._discount, self._callback = float(discount), callback
-        grades = np.asarray(data.y, dtype=np.float64)
-        sign = 1.0 if measure.greater_is_better else -1.0
-        self._best = measure.per_query(grades, sign * grades, data.ptr)
+        best = _best_lists(data, learner.length)
+        self._best = values_of_lists(measure, data.y, data.ptr, best)
         self._counts: list[int] = []
         self._offline: list[float] = []
         self._shown: list[np.ndarray] = []

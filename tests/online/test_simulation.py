@@ -6,7 +6,7 @@ import pytest
 from skrank.click import SimulatedUser
 from skrank.datasets import make_ranking
 from skrank.exceptions import InvalidParameterError
-from skrank.metrics import get_measure, ndcg_score
+from skrank.metrics import FunctionMeasure, get_measure, ndcg_score
 from skrank.online import PDGD, DuelingBanditRanker, MultileaveRanker, simulate_online
 from skrank.rankers import RankSVM
 
@@ -27,9 +27,18 @@ class Recording(PDGD):
         return lists
 
 
+def first_place(y, scores):
+    """Return the place of the first relevant document."""
+    order = np.argsort(-np.asarray(scores), kind="stable")
+    relevant = np.flatnonzero(np.asarray(y)[order] > 0)
+    return float(relevant[0]) if len(relevant) else np.nan
+
+
 @pytest.mark.parametrize("batch_size", [1, 7])
-@pytest.mark.parametrize("measure", ["ndcg@3", "mrr", "ndcg@10"])
+@pytest.mark.parametrize("measure", ["ndcg@3", "mrr", "ndcg@10", "p", "f", "first"])
 def test_regret_is_that_of_the_lists_that_were_shown(batch_size, measure):
+    if measure == "first":
+        measure = FunctionMeasure(first_place, greater_is_better=False)
     run = simulate_online(
         Recording(length=5),
         *ROWS,
@@ -54,10 +63,13 @@ def test_regret_is_that_of_the_lists_that_were_shown(batch_size, measure):
             scores[shown] = -np.arange(len(shown))
             bounds = np.array([0, len(y)])
             values.append(score.per_query(y, scores, bounds)[0])
-            best.append(score.per_query(y, y, bounds)[0])
+            ideal = np.full(len(y), -np.inf)
+            ideal[np.argsort(-y, kind="stable")[:5]] = -np.arange(min(5, len(y)))
+            best.append(score.per_query(y, ideal, bounds)[0])
             offset += len(y)
     np.testing.assert_array_equal(run.shown, values)
-    np.testing.assert_allclose(run.regret, np.array(best) - values)
+    sign = 1.0 if score.greater_is_better else -1.0
+    np.testing.assert_allclose(run.regret, sign * (np.array(best) - values))
     assert (run.regret >= -1e-12).all()
     np.testing.assert_allclose(run.cumulative_regret, np.cumsum(run.regret))
     weights = 0.9995 ** np.arange(40)
@@ -161,8 +173,10 @@ def test_queries_without_a_value_count_in_no_sum():
 
 
 def test_an_error_has_a_regret_as_well():
-    run = simulate_online(PDGD(length=None), *ROWS, measure="mrr", n_impressions=20)
-    assert run.cumulative_regret[-1] >= 0
+    measure = FunctionMeasure(first_place, greater_is_better=False)
+    run = simulate_online(PDGD(length=None), *ROWS, measure=measure, n_impressions=20)
+    assert run.regret.min() >= 0
+    assert run.cumulative_regret[-1] > 0
     assert repr(run).startswith("OnlineRun(n_impressions=20, offline=")
 
 
