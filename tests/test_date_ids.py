@@ -60,7 +60,7 @@ def test_judged_documents_are_the_dates_themselves(ids, others):
 
 def test_numbers_are_no_dates(ids):
     numbers = ids.astype(np.int64)
-    if ids.dtype.kind == "m" and ids[2] == numbers[2]:
+    if ids.dtype.kind == "m" and {ids[2]} == {numbers[2]}:
         pytest.skip("this version of NumPy takes a duration for a number")
     with pytest.raises(ValueError, match="no query is both in the qrels and in the"):
         judge_run(qrels_of(ids), run_of(numbers))

@@ -66,8 +66,9 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
 def unmixed(ids: np.ndarray) -> np.ndarray:
     """Return an array of ids as `id_array` would have it where its own type misleads.
 
-    Dates or durations among objects become an array of them, and records, which do not
-    compare, become objects; others stay as they are.
+    Dates or durations among objects become an array of them; records, which do not
+    compare, and texts of variable width, some of which may be missing, become what
+    their entries are; others stay as they are.
 
     Raises
     ------
@@ -76,6 +77,8 @@ def unmixed(ids: np.ndarray) -> np.ndarray:
     """
     if ids.ndim == 1 and ids.dtype.kind == "V":
         return _as_objects(ids.tolist())
+    if ids.ndim == 1 and ids.dtype.kind == "T":
+        return id_array(ids.tolist())
     if ids.ndim != 1 or ids.dtype != object:
         return ids
     kinds = set(map(type, ids))
@@ -127,6 +130,9 @@ def _fixed_width(ids: Sequence, kinds: set[type], sizes: Any) -> np.ndarray | No
     as_objects = _OBJECT * n_rows + n_characters
     if width * n_rows > max(_FIXED_WIDTH, _WASTE * as_objects):
         return None
+    if not kinds <= {dtype, np.dtype(dtype).type}:
+        # NumPy would take the names of members of an enumeration for their texts.
+        ids = [dtype.__getitem__(one, slice(None)) for one in ids]
     array = np.array(ids, dtype=dtype)
     if array.shape != lengths.shape or (np.char.str_len(array) != lengths).any():
         return None

@@ -335,7 +335,7 @@ def as_ids(
     try:
         plain = _is_plain(groups)
         ids = id_array(typing.cast(list, groups)) if plain else np.asarray(groups)
-        ids = unmixed(ids)
+        ids = unmixed(ids.ravel() if ids.ndim == 2 and ids.shape[1] == 1 else ids)
     except UnitError as error:
         raise ValueError(f"{name}: {error}") from None
     except ValueError:  # lists of different lengths
@@ -343,8 +343,6 @@ def as_ids(
             f"{name} must be one-dimensional with one {what} per row, got "
             f"{shown(groups)}"
         ) from None
-    if ids.ndim == 2 and ids.shape[1] == 1:
-        ids = ids.ravel()
     if ids.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional with one {what} per row, got "

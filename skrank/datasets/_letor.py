@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse as sp
 
-from skrank._core._id_arrays import id_array
+from skrank._core._id_arrays import id_array, id_list
 from skrank._core._letor import (
     ParseError,
     format_dense,
@@ -427,7 +427,7 @@ def _check_labels(y: npt.ArrayLike, n_rows: int) -> np.ndarray:
 
 def _check_query_ids(groups: npt.ArrayLike, n_rows: int) -> list[bytes]:
     groups = check_groups(groups, n_rows)
-    values, wrong = groups.tolist(), []
+    values, wrong = id_list(groups), []
     if groups.dtype.kind not in "iuUT":
         kinds = str, int, np.integer
         wrong = [v for v in values if isinstance(v, bool) or not isinstance(v, kinds)]

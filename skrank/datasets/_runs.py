@@ -81,10 +81,14 @@ class _Table:
         columns = id_list(self.groups), id_list(self.docids), self._numbers.tolist()
         for query, docid, number in zip(*columns):
             table.setdefault(query, {})[docid] = number
-        if sum(map(len, table.values())) < len(columns[0]):
+        self._refuse_duplicates(table)
+        return table
+
+    def _refuse_duplicates(self, table: dict) -> None:
+        """Raise an error if nested dictionaries of the rows hold fewer documents."""
+        if sum(map(len, table.values())) < len(self._numbers):
             name = type(self).__name__
             self._checked(name, self.groups, self.docids, self._numbers)
-        return table
 
     def to_pandas(self, names: Names = "ir_measures") -> Any:
         """Convert to a data frame with one row per document.
@@ -152,9 +156,9 @@ class _Table:
         ImportError
             If ranx is not installed.
         ValueError
-            If there are no rows, grades are not whole numbers, two ids have the same
-            text, or an id ends in NUL or another character whose number is a multiple
-            of 256, none of which ranx can hold.
+            If there are no rows, a document occurs twice for a query, grades are not
+            whole numbers, two ids have the same text, or an id ends in NUL or another
+            character whose number is a multiple of 256, none of which ranx can hold.
         """
         caller = f"{type(self).__name__}.to_ranx"
         ranx = _imported("ranx", caller)
@@ -177,6 +181,7 @@ class _Table:
                     f"the character U+{ord(docid[-1]):04X}"
                 )
             table.setdefault(query, {})[docid] = number
+        self._refuse_duplicates(table)
         if self._field == "y":
             return ranx.Qrels(table)
         return ranx.Run(table, name=getattr(self, "tag", None))

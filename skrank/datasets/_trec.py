@@ -25,6 +25,7 @@ from skrank._core._validation import (
     as_ids,
     as_numbers,
     check_arguments,
+    check_hashable,
     check_no_missing_id,
     check_scores,
     naming,
@@ -265,7 +266,9 @@ def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
     for values, name in ((groups, "groups"), (docids, "docids")):
         what = "query id" if name == "groups" else "document id"
         entries = entries_of(values, name, n_rows, what)
-        check_no_missing_id(as_ids(values, name), name, what)
+        ids = as_ids(values, name)
+        check_no_missing_id(ids, name, what)
+        check_hashable(ids, name)
         as_text_list(entries, name, r"\s|^$|^#")
         columns.append(texts_of_ids(entries, name))
     queries, documents = (np.array(column, dtype=object) for column in columns)

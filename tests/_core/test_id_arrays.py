@@ -1,6 +1,7 @@
 """Ids stay apart, and take no more memory than they have characters."""
 
 import datetime
+import enum
 import gzip
 import tracemalloc
 
@@ -300,3 +301,48 @@ def test_what_is_repeated_counts_as_often_as_it_is_repeated():
     # The long one is there once among thousands of short ones.
     assert id_array(["x" * 100, "y"], np.array([1, 15_000])).dtype == object
     assert id_array(["x" * 100, "y"], np.array([15_000, 1])).dtype == "U100"
+
+
+class Name(str, enum.Enum):  # noqa: UP042, which has other names
+    """Names as wide as those of the members."""
+
+    FIRST = "Name.SECOND"
+    SECOND = "second name"
+
+
+class Code(bytes, enum.Enum):
+    FIRST = b"Code.LAST_"
+    SECOND = b"other code"
+
+
+@pytest.mark.parametrize("kind", [Name, Code])
+def test_members_of_enumerations_are_their_texts(kind):
+    members = [kind.FIRST, kind.SECOND, kind.FIRST]
+    texts = [one.value for one in members]
+    assert id_array(members).tolist() == id_array(texts).tolist() == texts
+    assert id_array(members).dtype == id_array(texts).dtype
+    assert len(set(as_ids([*members, *texts]).tolist())) == 2
+
+
+@pytest.mark.skipif(
+    not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no text of any width"
+)
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_texts_of_any_width_are_found(missing):
+    kind = np.dtypes.StringDType(na_object=missing)
+    for shape in ((4,), (4, 1)):
+        ids = np.array(["a", "a", "b", missing], dtype=kind).reshape(shape)
+        with pytest.raises(ValueError, match=r"groups must .* row 3 has none"):
+            check_groups(ids, 4)
+        with pytest.raises(ValueError, match="one query id per row; row 3 has none"):
+            Run(ids, list("abcd"), np.zeros(4), "run")
+        assert check_groups(ids[:3], 3).tolist() == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize("odd", [{}, {1}, [[1], [2]]])
+@pytest.mark.parametrize("role", ["groups", "docids"])
+def test_ids_that_cannot_be_hashed_are_named_by_writers(odd, role, tmp_path):
+    ids = {"groups": ["q", "p"], "docids": ["a", "b"]} | {role: [odd, "x"]}
+    with pytest.raises(TypeError, match=f"^{role} must hold hashable ids"):
+        dump_run(**ids, scores=[1.0, 2.0], path=tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []

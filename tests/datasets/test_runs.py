@@ -256,6 +256,12 @@ def test_what_ranx_cannot_hold():
         Run.from_dict({"q": {1: 1, "1": 2}}).to_ranx()
     with pytest.raises(ValueError, match="two ids have the same text"):
         Run.from_dict({1: {"a": 1}, "1": {"b": 2}}).to_ranx()
+    for table in (
+        Run(["q"] * 2, ["a"] * 2, [1.0, 2.0], "run"),
+        Qrels(["q"] * 2, ["a"] * 2, [1, 0]),
+    ):
+        with pytest.raises(ValueError, match="holds document 'a' a second time"):
+            table.to_ranx()
     numbers = Run.from_ranx(Run.from_dict({1: {2: 0.5}}).to_ranx())
     assert numbers.to_dict() == {"1": {"2": 0.5}}
 
