@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -381,31 +382,42 @@ def check_sparse(X: Any, name: str = "X") -> None:
     Raises
     ------
     ValueError
-        If the arrays of a CSR, CSC or COO matrix do not belong together.
+        If the arrays of the matrix do not belong together.
     """
-    if not sparse.issparse(X) or X.format not in ("csr", "csc", "coo"):
-        return
-    if X.format == "coo":
-        coords = getattr(X, "coords", None) or (X.row, X.col)  # before SciPy 1.13
-        axes = zip(coords, X.shape)
-        fits = all(len(at) == len(X.data) and _within(at, n) for at, n in axes)
-    else:
-        n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
-        bounds = X.indptr
-        n = min(len(X.indices), len(X.data))
-        fits = (
-            len(bounds) == n_major + 1
-            and bounds[0] == 0
-            and bounds[-1] <= n
-            and bool((bounds[1:] >= bounds[:-1]).all())
-            and _within(X.indices[: bounds[-1]], n_minor)
-        )
-    if not fits:
+    if sparse.issparse(X) and not _fits(X):
         raise ValueError(
             f"{name} must be a sparse matrix whose indices lie within its shape, "
             f"{X.shape}, and whose pointers ascend; those of this {X.format.upper()} "
             "matrix do not"
         )
+
+
+def _fits(X: Any) -> bool:
+    """Return whether indices lie within the shape, of formats that trust them."""
+    if X.format == "coo":
+        coords = getattr(X, "coords", None) or (X.row, X.col)  # before SciPy 1.13
+        axes = zip(coords, X.shape)
+        return all(len(at) == len(X.data) and _within(at, n) for at, n in axes)
+    if X.format == "lil":
+        lengths = list(map(len, X.rows))
+        indices = np.array(list(chain.from_iterable(X.rows)), dtype=np.int64)
+        fits = len(lengths) == X.shape[0] and lengths == list(map(len, X.data))
+        return fits and _within(indices, X.shape[1])
+    if X.format not in ("csr", "csc", "bsr"):  # no others are trusted
+        return True
+    shape = X.shape if X.ndim == 2 else (1, *X.shape)  # one row may have no axis
+    n_major, n_minor = shape if X.format != "csc" else shape[::-1]
+    if X.format == "bsr":
+        height, width = X.blocksize
+        n_major, n_minor = n_major // height, n_minor // width
+    bounds, n = X.indptr, min(len(X.indices), len(X.data))
+    return (
+        len(bounds) == n_major + 1
+        and bounds[0] == 0
+        and bounds[-1] <= n
+        and bool((bounds[1:] >= bounds[:-1]).all())
+        and _within(X.indices[: bounds[-1]], n_minor)
+    )
 
 
 def _within(indices: np.ndarray, stop: int) -> bool:

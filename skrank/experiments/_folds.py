@@ -17,6 +17,7 @@ from skrank._core._queries import take_rows
 from skrank._core._validation import (
     check_grades,
     check_options,
+    check_sparse,
     n_rows,
     naming,
     resolve_groups,
@@ -129,6 +130,7 @@ def make_folds(
     """
     options = {"n_splits": n_splits, "shuffle": shuffle, "random_state": random_state}
     check_options(make_folds, {**options, "docids": docids})
+    check_sparse(X)
     n_samples = n_rows(X)
     grades = check_grades(y, n_samples=n_samples)
     ids = resolve_groups(groups, y, X, n_samples=n_samples, caller="make_folds")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._missing import unmasked
-from skrank._core._validation import naming
+from skrank._core._validation import check_sparse, naming
 from skrank._rows import read_only
 
 
@@ -15,6 +15,7 @@ def in_order(X: Any) -> Any:
     Nested lists become arrays, and what a mask hides becomes missing; other rows are
     returned as they are.
     """
+    check_sparse(X)
     if hasattr(X, "tocsr"):
         return read_only(X.tocsr())
     if hasattr(X, "shape"):

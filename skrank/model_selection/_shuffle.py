@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 
 from skrank._core._parameters import Fraction, PositiveInt, Seed
 from skrank._core._queries import take_rows
-from skrank._core._validation import check_arguments, n_rows, resolve_groups
+from skrank._core._validation import (
+    check_arguments,
+    check_sparse,
+    n_rows,
+    resolve_groups,
+)
 from skrank.model_selection._base import (
     BaseQuerySplitter,
     Queries,
@@ -168,6 +173,8 @@ def train_test_query_split(
         shuffle=shuffle,
         random_state=random_state,
     )
+    for array in arrays:
+        check_sparse(array, "arrays")
     lengths = [n_rows(array, "arrays") for array in arrays]
     if len(set(lengths)) > 1:
         raise ValueError(f"arrays must have the same number of rows, got {lengths}")

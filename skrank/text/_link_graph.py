@@ -12,7 +12,7 @@ from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._reading import Source
-from skrank._core._validation import check_arguments
+from skrank._core._validation import check_arguments, check_sparse
 from skrank.text._collection import as_ids_array
 from skrank.text._link_files import (
     links_of_pages,
@@ -324,6 +324,7 @@ def transitions(matrix: Any) -> tuple[sparse.csr_array, np.ndarray]:
 
 def _checked_matrix(given: Any) -> Any:
     given = unmasked(given)
+    check_sparse(given, "links")
     try:
         # Some versions of SciPy take a single number for a matrix.
         matrix: Any = sparse.csr_array(given) if np.ndim(given) != 0 else None

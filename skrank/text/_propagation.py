@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Positive, PositiveInt
-from skrank._core._validation import as_numbers, check_arguments
+from skrank._core._validation import as_numbers, check_arguments, check_sparse
 from skrank.text._link_graph import as_graph, transitions
 from skrank.text._page_rank import Links
 from skrank.text._site_map import SiteMap
@@ -181,6 +181,7 @@ def propagate_site(
     if not isinstance(site, SiteMap):
         raise TypeError(f"site must be a SiteMap, got {shown(site)}")
     given: Any = values
+    check_sparse(given, "values")
     if not sparse.issparse(given):
         given = _checked_values(given, len(site), "values")
     elif given.dtype.kind not in "biuf" or given.shape[0] != len(site):

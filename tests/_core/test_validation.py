@@ -23,12 +23,15 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.aggregation import join_runs
+from skrank.experiments import make_folds
+from skrank.inspection import query_permutation_importance
 from skrank.metrics import ndcg_score, winning_number
-from skrank.model_selection import QuerySubsample
+from skrank.model_selection import QuerySubsample, train_test_query_split
 from skrank.online import PDGD
 from skrank.preprocessing import QueryStandardScaler, QueryTargetEncoder
 from skrank.rankers import MART, RankSVM
 from skrank.selection import GAS, QueryRFE
+from skrank.text import LinkGraph, PageRank, SiteMap, propagate_site
 from skrank.unbiased._counterfactual_measures import rank_weights
 
 
@@ -289,10 +292,13 @@ def test_what_is_no_number_is_named(values):
         check_weights(values, 2)
 
 
-def damaged(kind, format):
+def damaged(kind, format, n_columns=4):
     """Sparse rows whose arrays do not belong together."""
-    X = sparse.random(6, 4, density=0.7, format=format, random_state=0)
-    if format == "coo":
+    X = sparse.random(6, n_columns, density=0.7, format=format, random_state=0)
+    if format == "lil":
+        X.rows[0] = {"below": [-1], "beyond": [n_columns], "descends": [0, 1]}[kind]
+        X.data[0] = [1.0]
+    elif format == "coo":
         X.row[0] = {"below": -1, "beyond": 6}[kind]
     elif kind in ("below", "beyond"):
         X.indices[0] = {"below": -1, "beyond": 10**6}[kind]
@@ -302,9 +308,10 @@ def damaged(kind, format):
 
 
 KINDS = ["below", "beyond", "descends", "too far"]
-DAMAGED = [(k, f) for k in KINDS for f in ("csr", "csc")] + [
-    ("below", "coo"),
-    ("beyond", "coo"),
+DAMAGED = [
+    *((k, f) for k in KINDS for f in ("csr", "csc", "bsr")),
+    *((k, "lil") for k in KINDS[:3]),
+    *((k, "coo") for k in KINDS[:2]),
 ]
 
 
@@ -312,6 +319,35 @@ DAMAGED = [(k, f) for k in KINDS for f in ("csr", "csc")] + [
 def test_sparse_rows_with_indices_beyond_their_shape(kind, format):
     with pytest.raises(ValueError, match="Z must be a sparse matrix whose indices lie"):
         check_sparse(damaged(kind, format), "Z")
+
+
+@pytest.mark.parametrize(("kind", "format"), DAMAGED)
+def test_whatever_takes_sparse_matrices_checks_them(kind, format):
+    links = damaged(kind, format, n_columns=6)
+    site = SiteMap([f"example.org/{i}" for i in range(6)])
+    y, groups = [0, 1, 2] * 2, [0, 0, 0, 1, 1, 1]
+    ranker = RankSVM().fit(np.eye(6), y, groups)
+    for call in (
+        lambda: LinkGraph(links),
+        lambda: PageRank().fit(links),
+        lambda: propagate_site(links, site),
+        lambda: make_folds(links, y, groups, n_splits=3),
+        lambda: train_test_query_split(links, groups=groups),
+        lambda: query_permutation_importance(ranker, links, y, groups),
+    ):
+        with pytest.raises(ValueError, match="must be a sparse matrix whose indices"):
+            call()
+
+
+def test_a_sparse_row_without_axis_is_a_row():
+    row = sparse.csr_array(np.array([[0.0, 1.0, 2.0]]))
+    check_sparse(row)
+    if hasattr(sparse, "coo_array") and sparse.coo_array(np.ones(3)).ndim == 1:
+        flat = sparse.coo_array(np.ones(3)).tocsr()
+        check_sparse(flat)
+        flat.indices[0] = 9
+        with pytest.raises(ValueError, match="must be a sparse matrix whose indices"):
+            check_sparse(flat)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"])
