@@ -94,6 +94,16 @@ def largest_safe(dtype: Any) -> float:
     return float(np.cbrt(np.finfo(dtype).max))
 
 
+def at_most_one(values: np.ndarray) -> np.ndarray:
+    """Return numbers over the power of two that is just above all of them in size.
+
+    Nothing is rounded but what vanishes beside the largest one, and sums of squares
+    neither overflow nor vanish. NaN stays; zeros alone stay as they are.
+    """
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    return np.ldexp(values, -int(np.frexp(largest)[1]))
+
+
 def unsafe_range(name: str, array: Any) -> str | None:
     """Return a sentence about an array whose numbers are too large or too small.
 

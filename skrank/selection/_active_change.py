@@ -180,10 +180,20 @@ def _norms(phi, known_phi, step) -> np.ndarray:
     total = step.sum(axis=1)
     if sparse.issparse(phi):
         pulled = sparse.csr_array(step) @ sparse.csr_array(known_phi)
-        moved = sparse.csr_array(phi).multiply(total[:, None]) - pulled
-        return np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel())
-    moved = total[:, None] * phi - step @ known_phi
-    return np.sqrt(np.einsum("ij,ij->i", moved, moved))
+        moved = sparse.csr_array(
+            sparse.csr_array(phi).multiply(total[:, None]) - pulled
+        )
+        exponents = np.frexp(np.abs(moved).max(axis=1).toarray().ravel())[1]
+        of_entry = np.repeat(exponents, np.diff(moved.indptr))
+        moved.data = np.ldexp(moved.data, -of_entry)
+        squares = np.asarray(moved.multiply(moved).sum(axis=1)).ravel()
+    else:
+        moved = total[:, None] * phi - step @ known_phi
+        exponents = np.frexp(np.abs(moved).max(axis=1, initial=0.0))[1]
+        moved = np.ldexp(moved, -exponents[:, None])
+        squares = np.einsum("ij,ij->i", moved, moved)
+    # Powers of two, without which squares overflow or vanish, round nothing.
+    return np.ldexp(np.sqrt(squares), exponents)
 
 
 def hypothesis_of(ranker: Any) -> Callable[[Any], Any]:

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from skrank._core._inner import accepts, scores_of
+from skrank._core._finite import NotFiniteError, at_most_one, largest_safe
+from skrank._core._inner import accepts, as_answer, scores_of
 from skrank._core._parameters import Positive, PositiveInt
 from skrank._meta import fit_on
 from skrank._rows import GroupedRows
@@ -209,10 +210,7 @@ class ActiveExploration(BaseActiveSelector):
     def _beliefs(self, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the variance of the relevance of each document."""
         if accepts(pool.ranker, "predict", "return_std"):
-            mean, std = pool.ranker.predict(pool.X, return_std=True)
-            return pool.index.take(np.asarray(mean)), pool.index.take(
-                np.asarray(std) ** 2
-            )
+            return self._stated_beliefs(pool)
         if not pool.judged.any():
             raise ValueError(
                 "ActiveExploration needs y with the grades of the judged documents, to "
@@ -222,12 +220,29 @@ class ActiveExploration(BaseActiveSelector):
         members = np.stack([self._member(pool, rows) for _ in range(self.n_members)])
         return members.mean(axis=0), members.var(axis=0)
 
+    def _stated_beliefs(self, pool) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a ranker says of the means and standard deviations."""
+        name = f"{type(pool.ranker).__name__}.predict"
+        n, found = pool.index.n_documents, []
+        for part in pool.ranker.predict(pool.X, return_std=True):
+            found.append(pool.index.take(as_answer(part, name, n)))
+            largest = np.abs(found[-1]).max(initial=0.0)
+            limit = largest_safe(np.float64)
+            if not largest <= limit:
+                raise NotFiniteError(
+                    f"what {name} returns must hold numbers of at most {limit:.2g} in "
+                    f"size, because sums of squares of larger ones may overflow; found "
+                    f"{largest:.2g}"
+                )
+        mean, std = found
+        return mean, std**2
+
     def _member(self, pool, rows) -> np.ndarray:
         """Return the scores of a ranker that saw a sample of the judged queries."""
         draws = pool.rng.randint(rows.n_queries, size=rows.n_queries)
         model = fit_on(pool.ranker, rows.subset(draws))
         ids = pool.index.restore(pool.index.ids[pool.codes])
-        scores = pool.index.take(scores_of(model, pool.X, ids))
+        scores = at_most_one(pool.index.take(scores_of(model, pool.X, ids)))
         ptr, sizes = pool.index.ptr, pool.index.sizes
         scores = scores - np.repeat(np.add.reduceat(scores, ptr[:-1]) / sizes, sizes)
         length = np.sqrt(np.mean(scores**2))

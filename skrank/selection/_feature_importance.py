@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skrank._core._finite import at_most_one
 from skrank._core._informative import warn_of_data, without_preference
 from skrank._core._parameters import NThreads
 from skrank._core._threads import effective_n_threads
@@ -81,6 +82,7 @@ class Judge:
 
 def _standardized(scores):
     """Return scores of mean 0 and variance 1, without which losses compare units."""
+    scores = at_most_one(scores)
     centred = scores - np.nanmean(scores) if not np.isnan(scores).all() else scores
     spread = np.sqrt(np.nanmean(centred**2)) if not np.isnan(scores).all() else 0.0
     return centred / spread if spread > 0 else np.zeros(len(scores))

@@ -103,7 +103,11 @@ class HostRank(BasePageRank):
         scale = _power_of_two(matrix.data.max(initial=0.0))
         weights = matrix.data / scale
         between = sources != targets
-        entries: Any = (weights[between], (sources[between], targets[between]))
+        # Beside the weights of other hosts, those of a host could vanish.
+        exponents = np.full(n_hosts, np.iinfo(np.int16).min, dtype=np.int32)
+        np.maximum.at(exponents, sources, np.frexp(matrix.data)[1])
+        own = np.ldexp(matrix.data, -exponents[sources])[between]
+        entries: Any = (own, (sources[between], targets[between]))
         graph: Any = sparse.coo_array(entries, shape=(n_hosts, n_hosts)).tocsr()
         uniform = np.full((n_hosts, 1), 1 / n_hosts)
         importance = self._walk(graph, uniform)[:, 0]

@@ -88,7 +88,7 @@ def _check_weights(query: Mapping, where: str) -> None:
             raise TypeError(f"{where} has the term {shown(term)}, expected a string")
         if not isinstance(weight, Real) or isinstance(weight, bool | np.bool_):
             raise TypeError(f"{where} gives {shown(term)} the weight {shown(weight)}")
-        if not 0 <= float(weight) <= MAX_COUNT:
+        if not 0 <= weight <= MAX_COUNT:  # a float cannot hold some whole numbers
             raise ValueError(
                 f"{where} gives {shown(term)} the weight {shown(weight)}, expected a "
                 "number from 0 to 2**53"

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, Interval, PositiveInt, Seed
 from skrank._core._queries import QueryIndex, rows_of_queries
@@ -107,7 +108,9 @@ def plackett_luce_exposure(
         raise ValueError("scores must be finite, or -inf for documents never shown")
     if n:  # beside large scores, noise would be rounded away
         best = np.maximum.reduceat(own, index.ptr[:-1])
-        own = own - np.repeat(np.where(np.isfinite(best), best, 0.0), index.sizes)
+        best = np.where(np.isfinite(best), best, 0.0)
+        with quiet():  # a score that is too far below has no chance
+            own = own - np.repeat(best, index.sizes)
     curve = check_curve(propensities)
     table = np.zeros(int(index.sizes.max(initial=0)))
     table[: len(curve)] = curve[: len(table)]

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.stats import norm, spearmanr
-from sklearn.base import clone
-from sklearn.linear_model import BayesianRidge, Ridge
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -441,6 +441,47 @@ def test_hypotheses_of_kernels_pipelines_and_sparse_rows():
     poly = RankSVM(kernel="poly", kernel_params={"degree": 2}, n_components=20)
     rows = selector.select(poly.fit(*given), X, groups, 30, y=y)
     assert y.mask[rows].all()
+
+
+@pytest.mark.parametrize("power", [-600, 600])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_changes_of_features_of_any_size(power, kind):
+    X, groups, y, _ = pool()
+    ranker = LinearRegression().fit(X, y.data)
+    selector = ExpectedHypothesisChange(loss="logistic")
+    expected = selector.select(ranker, kind(X), groups, 30, y=y)
+    ranker.coef_ = np.ldexp(ranker.coef_, -power)
+    found = selector.select(ranker, kind(np.ldexp(X, power)), groups, 30, y=y)
+    np.testing.assert_array_equal(found, expected)
+
+
+class Stated(BaseEstimator):
+    """States what it is given as means and standard deviations."""
+
+    def __init__(self, mean, std):
+        self.mean, self.std = mean, std
+
+    def predict(self, X, return_std=False):
+        return (self.mean, self.std) if return_std else self.mean
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a * 1e200, r"what Stated.predict returns must hold .* at most 5.6e"),
+        (lambda a: a * np.nan, r"what Stated.predict returns must hold numbers of at"),
+        (lambda a: a[:-1], r"what Stated.predict returns must hold one number for"),
+        (lambda a: a + 1j, r"what Stated.predict returns must hold numbers, got"),
+    ],
+)
+def test_stated_beliefs_must_be_numbers(change, message):
+    X, groups, *_ = pool()
+    good = X[:, 0], np.abs(X[:, 1])
+    explore = ActiveExploration()
+    explore.select(Stated(*good), X, groups, 2)
+    for given in ((change(good[0]), good[1]), (good[0], change(good[1]))):
+        with pytest.raises(ValueError, match=message):
+            explore.select(Stated(*given), X, groups, 2)
 
 
 def test_rankers_without_a_hypothesis():

@@ -203,6 +203,15 @@ def test_importances_by_a_loss():
         np.testing.assert_allclose(selector.importances_[j], expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("power", [-900, 900])
+def test_importances_by_a_loss_do_not_depend_on_the_unit(power):
+    X, y, groups = rows()
+    for selector in (SelectByMeasure(importance=LogLoss()), GAS(importance=LogLoss())):
+        expected = clone(selector).fit(X, y, groups).importances_
+        found = clone(selector).fit(np.ldexp(X, power), y, groups).importances_
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_errors_have_the_opposite_sign():
     X, y, groups = rows()
     X = np.column_stack([X, y + 0.1])

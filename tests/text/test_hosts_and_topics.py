@@ -69,6 +69,16 @@ def test_the_largest_weights_of_one_host():
     assert np.allclose(found, [1 / 2, 0, 0, 1 / 3, 1 / 6], rtol=1e-12, atol=1e-300)
 
 
+def test_small_weights_beside_the_largest_ones():
+    links = np.zeros((3, 3))
+    links[0, 1:] = 1e308
+    links[1, 0] = 1e-320
+    found = HostRank().fit(links, [0, 1, 1])
+    assert found.n_iter_ < 1000
+    expected = HostRank().fit(np.sign(links), [0, 1, 1]).scores_
+    assert np.allclose(found.scores_, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("stay", [0.0, 0.4, 1.0])
 def test_topical_page_rank_solves_its_linear_system(stay):
     links, shares = random_links(2), shares_of(random_topics(2))

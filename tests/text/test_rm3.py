@@ -209,6 +209,7 @@ def test_small_weights_never_lose_their_sign():
         ([{"a": -1.0}], ValueError, r"item 0 gives 'a' the weight -1\.0, expected"),
         ([{"a": np.nan}], ValueError, "item 0 gives 'a' the weight nan"),
         ([{"a": np.inf}], ValueError, "item 0 gives 'a' the weight inf"),
+        ([{"a": 10**400}], ValueError, "item 0 gives 'a' the weight 1000"),
         (["a", {"a": "b"}], TypeError, "item 1 gives 'a' the weight 'b'"),
         ([{"a": True}], TypeError, "item 0 gives 'a' the weight True"),
         ([{3: 1.0}], TypeError, "item 0 has the term 3, expected a string"),

@@ -91,6 +91,8 @@ def test_documents_of_no_probability_are_never_shown():
     assert cut[:2].sum() == pytest.approx(two.sum())
     one = plackett_luce_exposure([-np.inf, 0.0, -np.inf], *given, **options)
     assert one.tolist() == [0.0, 1.0, 0.0]
+    far = plackett_luce_exposure([1e308, -1e308, 0.0], *given, **options)
+    assert far[0] == 1.0
     with pytest.raises(ValueError, match="scores must be finite, or -inf"):
         plackett_luce_exposure([0.0, np.inf, 1.0], *given)
 
