@@ -22,6 +22,7 @@ from skrank._core._queries import (
     rows_of_queries,
     take_rows,
 )
+from skrank._core._sparse import read_only
 from skrank._core._validation import check_weights
 from skrank.losses._base import has_preference
 
@@ -321,40 +322,6 @@ def _stacked(parts: Sequence[Any]) -> Any:
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack(parts, format="csr")
     return np.concatenate(parts)
-
-
-def read_only(array: Any) -> Any:
-    """Return an array that shares memory with what a user passed and protects it.
-
-    Callbacks, estimators inside others and losses that users write see the rows, and a
-    mistake of theirs must not change the data of the caller.
-
-    Parameters
-    ----------
-    array : ndarray, CSR matrix, data frame or None
-        What was passed.
-
-    Returns
-    -------
-    ndarray, CSR matrix, data frame or None
-        A view that cannot be written to; of a CSR matrix whose columns are not in order
-        a copy in which they are, with the sum of entries that stand in the same place,
-        because libraries order them in place and take such entries for several. Data
-        frames are returned as they are.
-    """
-    if isinstance(array, np.ndarray):
-        view = array.view()
-        view.flags.writeable = False
-        return view
-    if not (sparse.issparse(array) and array.format == "csr"):
-        return array
-    if not array.has_canonical_format:
-        array = array.copy()
-        array.sum_duplicates()  # also puts columns in order
-    parts = [read_only(part) for part in (array.data, array.indices, array.indptr)]
-    view = type(array)(tuple(parts), shape=array.shape, copy=False)
-    view.has_sorted_indices = view.has_canonical_format = True
-    return view
 
 
 def check_pairs(preferences: npt.ArrayLike, n_samples: int) -> np.ndarray:

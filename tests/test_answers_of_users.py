@@ -14,6 +14,7 @@ from skrank.datasets import make_ranking
 from skrank.energies import BaseEnergy, LinearEnergy
 from skrank.exceptions import NotFiniteError
 from skrank.losses import BaseLoss, BaseMarginLoss, LogLoss, PreparedLoss
+from skrank.metrics import BaseMeasure, evaluate_measure, ndcg_score
 from skrank.rankers import BoostedRanker, EnergyRanker
 
 
@@ -184,3 +185,36 @@ def test_masked_answers_are_no_numbers(data):
         Own().fit(X, y, groups).predict(X)
     with pytest.raises(ValueError, match="Fusion: the fused scores are not finite"):
         Fusion().predict(np.nan_to_num(X), groups)
+
+
+def test_slips_of_users_do_not_change_the_data_of_the_caller(data):
+    X, y, groups = data
+    given = y.astype(float)
+
+    def capped(grades):
+        grades[grades > 1] = 1.0
+        return grades
+
+    class Own(BaseMeasure):
+        short_name = "own_of_tests"
+
+        def _values(self, documents):
+            return capped(documents.y)[documents.ptr[:-1]]
+
+    class InPlace(OwnPrepared):
+        def value_gradient(self, raw):
+            raw -= self.y
+            return self._arrays(raw)[:2]
+
+    # A function has grades of its own, which it may change.
+    found = ndcg_score(given, X[:, 0], groups=groups, gain=capped)
+    expected = ndcg_score(y, X[:, 0], groups=groups, gain=lambda g: np.minimum(g, 1.0))
+    assert found == expected
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate_measure(Own(), given, X[:, 0], groups=groups)
+    prepared = InPlace(y, [0, len(y)], None, 1, None)
+    raw = np.zeros(len(y))
+    with pytest.raises(ValueError, match="read-only"):
+        prepared.value_gradient(raw)
+    assert raw.max() == 0.0
+    np.testing.assert_array_equal(given, y)

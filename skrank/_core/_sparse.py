@@ -97,3 +97,35 @@ def with_sparse_columns(X: Any, columns: Iterable[tuple[int, np.ndarray]]) -> An
     parts = [np.concatenate(part) for part in (values, rows, places)]
     entries = (parts[0].astype(dtype), (parts[1], parts[2]))
     return canonical_csr(sparse.csr_array(entries, shape=X.shape))
+
+
+def read_only(array: Any) -> Any:
+    """Return an array that shares memory with what a user passed and protects it.
+
+    Callbacks, estimators inside others and losses that users write see the rows, and a
+    mistake of theirs must not change the data of the caller.
+
+    Parameters
+    ----------
+    array : ndarray, CSR matrix, data frame or None
+        What was passed.
+
+    Returns
+    -------
+    ndarray, CSR matrix, data frame or None
+        A view that cannot be written to; of a CSR matrix whose columns are not in order
+        a copy in which they are, with the sum of entries that stand in the same place,
+        because libraries order them in place and take such entries for several. Data
+        frames are returned as they are.
+    """
+    if isinstance(array, np.ndarray):
+        view = array.view()
+        view.flags.writeable = False
+        return view
+    if not (sparse.issparse(array) and array.format == "csr"):
+        return array
+    array = canonical_csr(array)
+    parts = [read_only(part) for part in (array.data, array.indices, array.indptr)]
+    view = type(array)(tuple(parts), shape=array.shape, copy=False)
+    view.has_sorted_indices = view.has_canonical_format = True
+    return view

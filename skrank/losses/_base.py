@@ -28,6 +28,7 @@ from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters, PositiveInt
 from skrank._core._queries import rows_of_queries
+from skrank._core._sparse import read_only
 from skrank._core._threads import n_threads_for
 from skrank._core._validation import (
     as_numbers,
@@ -273,6 +274,7 @@ def finite_evaluation(function):
         # Solvers pass arrays of numbers, for which nothing is to be done.
         if type(raw) is not np.ndarray or raw.dtype.kind not in "fiu":
             raw = as_numbers(raw, "raw", "scores")
+        raw = read_only(raw)  # of which a ranker may make its next step
         with quiet():
             if not _all_finite(raw):
                 raise NotFiniteError(self._why_not_evaluated(raw))

@@ -198,7 +198,7 @@ def gain_of_grades(gain: Gain, y: np.ndarray) -> np.ndarray:
         values = _mapped_gain(gain, y)
     elif callable(gain):
         with calling("gain"):
-            found = gain(y)
+            found = gain(y.copy())  # which a slip of the user's may change
         values = as_numbers(found, "the result of the function gain")
     else:
         values = _table_gain(gain, y)

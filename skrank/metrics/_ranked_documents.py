@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from skrank._core import _measures
+from skrank._core._sparse import read_only
 
 Ties = Literal["average", "stable", "best", "worst", "docid", "random"]
 TiesOrThreshold = Literal[
@@ -82,8 +83,10 @@ class RankedDocuments:
         n_threads: int = 1,
         row_arguments: Mapping[str, np.ndarray] | None = None,
     ):
-        self.y = y
-        self.row_arguments = row_arguments or {}
+        # A slip in a measure of the user's must not change the data of the caller.
+        self.y = read_only(y)
+        given = row_arguments or {}
+        self.row_arguments = {name: read_only(own) for name, own in given.items()}
         self.ptr = ptr
         self.ties = ties
         self.n_threads = n_threads
@@ -95,7 +98,7 @@ class RankedDocuments:
         )
         if self.retrieved is not None:
             y_score = _with_unretrieved_last(y_score, self.retrieved)
-        self.y_score = y_score
+        self.y_score = read_only(y_score)
         self._docids = docids
         self._random_state = random_state
         self._greater_is_better = greater_is_better

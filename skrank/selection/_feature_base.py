@@ -14,6 +14,7 @@ from skrank._core._finite import NotFiniteError, checked_rows, quiet, unsafe_ran
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Fraction, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
+from skrank._core._sparse import read_only
 from skrank._core._tables import naming_text, refuse_dates, refuse_series
 from skrank._core._validation import (
     check_grades,
@@ -22,7 +23,7 @@ from skrank._core._validation import (
     naming,
     resolve_groups,
 )
-from skrank._rows import GroupedRows, read_only
+from skrank._rows import GroupedRows
 
 #: A number of features, a share of them, or None for half of them.
 NumberOfFeatures = Fraction | PositiveInt | None

@@ -9,8 +9,9 @@ from sklearn.base import clone
 
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, Positive, PositiveInt
+from skrank._core._sparse import read_only
 from skrank._meta import fit_on
-from skrank._rows import GroupedRows, read_only
+from skrank._rows import GroupedRows
 from skrank.energies import LinearEnergy
 from skrank.losses import LogLoss
 from skrank.rankers import EnergyRanker
