@@ -14,6 +14,7 @@ from skrank._core._inner import check_scores_documents
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import NThreads, Seed
+from skrank._core._splits import splits_of
 from skrank._core._threads import jobs_for
 from skrank._core._validation import (
     check_options,
@@ -198,13 +199,10 @@ def _growing_splits(
     rng = check_random_state(random_state)
     # Queries are permuted once per split, for all sizes: a smaller training set is then
     # part of a larger one, and the curve shows the effect of the size alone.
-    with naming("cv"):
-        splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y, ids)]
-    if any(part.dtype.kind not in "biu" for split in splits for part in split):
-        raise TypeError("cv must make pairs of arrays of row numbers")
+    splits = splits_of(
+        cv, X, y, ids, len(ids), lambda accepted: ValueError(f"cv must be {accepted}")
+    )
     folds = [(rng.permutation(np.unique(codes[a])), test) for a, test in splits]
-    if not folds:
-        raise ValueError("cv must make at least one split, got none")
     sizes = _numbers_of_queries(train_sizes, min(len(train) for train, _ in folds))
     splits = [
         (queries.rows(train[:size]), test) for size in sizes for train, test in folds

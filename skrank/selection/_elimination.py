@@ -21,7 +21,8 @@ from skrank._core._parameters import (
 )
 from skrank._core._permutations import falls_by_permutation, shuffled_within
 from skrank._core._pipelines import last_step, rows_of_last_step
-from skrank._core._validation import as_numbers, naming
+from skrank._core._splits import splits_of
+from skrank._core._validation import as_numbers
 from skrank._meta import fit_on, in_parallel
 from skrank._rows import GroupedRows, named_rows
 from skrank.metrics import get_measure
@@ -34,8 +35,6 @@ from skrank.selection._feature_base import (
     spreads,
     with_features,
 )
-
-_PAIRS = "a splitter that yields pairs of row numbers"
 
 
 class _BaseElimination(MetaEstimatorMixin, BaseFeatureSelector):
@@ -371,31 +370,23 @@ def folds_of(
         groups = np.repeat(np.arange(rows.n_queries), rows.sizes)
     elif not hasattr(cv, "split") or isinstance(cv, type | str):
         raise invalid_parameter(owner, "cv", "a number of folds or a splitter", cv)
-    with naming("cv"):
-        splits = list(check_cv(cv).split(rows.X, rows.y, groups))
-    if not splits:
-        raise invalid_parameter(owner, "cv", f"{_PAIRS}, which gave none", cv)
-    folds = []
-    for split in splits:
-        if not isinstance(split, tuple | list) or len(split) != 2:
-            raise invalid_parameter(
-                owner, "cv", f"{_PAIRS}, which gave {shown(split)}", cv
-            )
-        train, test = (_mask_of(part, rows.n_documents, owner, cv) for part in split)
-        folds.append((rows.where(train), rows.where(test)))
-    return folds
+    found = splits_of(
+        check_cv(cv),
+        rows.X,
+        rows.y,
+        groups,
+        rows.n_documents,
+        lambda accepted: invalid_parameter(owner, "cv", accepted, cv),
+    )
+    return [
+        (rows.where(_mask_of(train, rows)), rows.where(_mask_of(test, rows)))
+        for train, test in found
+    ]
 
 
-def _mask_of(part: Any, n_documents: int, owner: Any, cv: Any) -> np.ndarray:
-    """Return which rows a splitter has named."""
-    mask, part = np.zeros(n_documents, dtype=bool), np.asarray(part)
-    try:
-        if part.ndim != 1 or part.dtype.kind not in "iub":
-            raise IndexError
-        mask[part] = True
-    except IndexError:
-        accepted = f"{_PAIRS}, which gave {shown(part)}"
-        raise invalid_parameter(owner, "cv", accepted, cv) from None
+def _mask_of(part: np.ndarray, rows: GroupedRows) -> np.ndarray:
+    mask = np.zeros(rows.n_documents, dtype=bool)
+    mask[part] = True
     return mask
 
 

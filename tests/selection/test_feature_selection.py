@@ -24,7 +24,7 @@ from skrank.exceptions import NotFiniteError, TrainingDataWarning
 from skrank.export import load_model, save_model
 from skrank.losses import LogLoss
 from skrank.metrics import evaluate_measure, get_measure
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, query_learning_curve
 from skrank.preprocessing import QueryStandardScaler
 from skrank.rankers import (
     MART,
@@ -581,6 +581,8 @@ def test_the_number_of_features_is_that_of_validation_queries():
         ([[0]], [1]),
         ([10**6], [0]),
         ([0], [1], [2]),
+        (np.ma.masked_array([0, 1], [False, True]), [2]),
+        (np.array([True, False]), [2]),
     ],
     ids=str,
 )
@@ -594,9 +596,36 @@ def test_splitters_that_yield_no_row_numbers_are_named(split):
             return 1
 
     X, y, groups = rows()
+    masked = split is not None and np.ma.isMaskedArray(split[0])
+    message = "is masked" if masked else "a splitter that yields pairs"
     for selector in (QueryRFECV(SubsetRegression(), cv=Odd()), QueryRFE(cv=Odd())):
-        with pytest.raises(ValueError, match="cv must be a splitter that yields pairs"):
+        with pytest.raises(ValueError, match=f"cv must .*{message}"):
             selector.fit(X, y, groups)
+    with pytest.raises(ValueError, match=f"cv must .*{message}"):
+        query_learning_curve(SubsetRegression(), X, with_queries(y, groups), cv=Odd())
+
+
+def with_queries(y, groups):
+    return pd.Series(y, index=pd.Index(groups, name="qid"))
+
+
+def test_splitters_may_use_one_array_again_and_again():
+    class Reusing(QueryKFold):
+        def split(self, X, y=None, groups=None):
+            train, test = np.empty(80, dtype=int), np.empty(20, dtype=int)
+            for one, other in super().split(X, y, groups):
+                train[:], test[:] = one, other
+                yield train, test
+
+    X, y, groups = make_ranking(n_queries=10, docs_per_query=10, random_state=0)
+    found = []
+    for cv in (QueryKFold(5), Reusing(5)):
+        selector = QueryRFECV(SubsetRegression(), step=0.5, cv=cv, random_state=0)
+        labels = with_queries(y, groups)
+        curve = query_learning_curve(SubsetRegression(), X, labels, cv=cv)
+        found.append((selector.fit(X, y, groups).validation_values_, curve[2]))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
 @pytest.mark.parametrize("attribute", ["feature_importances_", "coef_"])
