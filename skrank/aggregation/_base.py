@@ -35,7 +35,11 @@ from skrank.aggregation._joined import (
     join_new,
     join_runs,
 )
-from skrank.aggregation._judgements import Judgements, judgements_of
+from skrank.aggregation._judgements import (
+    Judgements,
+    judgements_of,
+    least_relevant_first,
+)
 from skrank.aggregation._normalization import (
     Normalization,
     normalized,
@@ -119,7 +123,8 @@ class BaseAggregator(Parameters, BaseEstimator):
         y : Qrels, mapping or array-like of shape (n_documents,), default=None
             Judgements of the runs' documents: those of `skrank.datasets.load_qrels`, a
             dictionary ``{query: {document: grade}}``, or the grade of each row if the
-            runs come as an array.
+            runs come as an array. Of documents of an array with equal scores, the least
+            relevant one counts as ranked first, whatever the order of the rows.
         groups : array-like of shape (n_documents,), default=None
             Query id of each row of an array.
 
@@ -148,6 +153,8 @@ class BaseAggregator(Parameters, BaseEstimator):
                 f"{type(self).__name__}.fit learns from judged queries: pass y, as "
                 "Qrels, a dictionary {query: {document: grade}}, or one grade per row"
             )
+        if judgements is not None and joined._kind == "array":
+            joined, judgements = least_relevant_first(joined, judgements)
         self._learn(joined, judgements)
         self.n_runs_ = joined.n_runs
 

@@ -1,6 +1,7 @@
 """Judgements of the documents of joined runs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,23 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
         missed.append(np.maximum(np.fromiter(left.values(), np.float64, len(left)), 0))
     # A negative grade means pooled but not judged, which is not relevant.
     return Judgements(np.maximum(np.array(grades), 0.0), judged, missed)
+
+
+def least_relevant_first(
+    joined: JoinedRuns, judgements: Judgements
+) -> tuple[JoinedRuns, Judgements]:
+    """Return runs of an array, and their judgements, by rising grades in each query.
+
+    Documents without ids are ranked in the order of the rows where scores are equal,
+    and rows of judged data often come by falling grades, which is no merit of a run.
+    """
+    codes = np.repeat(np.arange(joined.n_queries), joined.sizes)
+    order = np.lexsort((judgements.grades, codes))
+    scores = np.asfortranarray(joined.scores[order])
+    return (
+        replace(joined, _matrix=scores, _index=None),
+        judgements._replace(grades=judgements.grades[order]),
+    )
 
 
 def _tables_of_qrels(qrels: Qrels) -> dict:

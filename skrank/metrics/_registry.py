@@ -389,6 +389,18 @@ def measure_of_function(
     return FunctionMeasure(function, kwargs=kwargs or None)
 
 
+def measure_at_worst(measure: MeasureLike) -> BaseMeasure:
+    """Return a measure, by which nothing is won with equal scores.
+
+    A function may break ties by the order of the rows: of documents of equal score it
+    sees the least relevant one first, unless it is one of the scores themselves.
+    """
+    chosen = get_measure(measure)
+    if isinstance(chosen, FunctionMeasure) and chosen.ties == "function":
+        return chosen._with(ties="worst") if chosen.has_swap_deltas else chosen
+    return chosen
+
+
 def __getattr__(name):
     if name == "MEASURES":
         return measure_names().measures

@@ -6,6 +6,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._sparse import is_mapping
 from skrank._core._validation import as_numbers, check_options
@@ -13,6 +14,9 @@ from skrank.metrics._by_index import by_index
 
 # Between two blocks of columns with about so many values, signals are answered.
 _VALUES_AT_ONCE = 2**18
+
+# Means of the same numbers in another order differ by less, relative to their size.
+_ROUNDING = 1e-12
 
 
 def _score_matrix(scores):
@@ -68,7 +72,10 @@ def _wins(matrix) -> np.ndarray:
         ascending = np.take_along_axis(block, order, axis=0)
         # As many values are smaller as stand before the first one that is equal.
         smaller = np.broadcast_to(np.arange(n)[:, None], order.shape).copy()
-        smaller[1:][ascending[1:] == ascending[:-1]] = 0
+        with quiet():  # differences of the largest numbers are infinite
+            size = np.maximum(np.abs(ascending[1:]), np.abs(ascending[:-1]))
+            equal = ascending[1:] - ascending[:-1] <= _ROUNDING * size
+        smaller[1:][equal] = 0
         smaller = np.maximum.accumulate(smaller, axis=0)
         smaller[np.isnan(ascending)] = 0
         of_rows = np.empty_like(smaller)
@@ -99,7 +106,7 @@ def winning_number(
         Values of one measure; a mapping has one row per name, a data frame one row per
         algorithm. Series in a mapping whose indices are labels, the data sets, are
         aligned by them; all else is by place. NaN marks a missing result, which neither
-        wins nor loses.
+        wins nor loses, as of two values that differ by rounding alone (1e-12 of them).
     greater_is_better : bool, default=True
         Whether the larger of two values wins.
 

@@ -8,13 +8,8 @@ from skrank._core import _measures
 from skrank._core._informative import warn_of_data
 from skrank._core._parameters import invalid_parameter
 from skrank._rows import GroupedRows
-from skrank.metrics import (
-    BaseMeasure,
-    FunctionMeasure,
-    get_measure,
-    query_weights,
-)
-from skrank.metrics._registry import MeasureLike
+from skrank.metrics import BaseMeasure, query_weights
+from skrank.metrics._registry import MeasureLike, measure_at_worst
 
 # What the value at equal scores tells of the constant of a query, beyond rounding.
 _CONSTANT = 1e-9
@@ -44,12 +39,10 @@ def measure_to_maximise(owner: Any, measure: MeasureLike) -> BaseMeasure:
         If it depends on the scores themselves, or if a ranker could profit from the
         order of the rows by making scores equal.
     """
-    chosen = get_measure(measure)
+    chosen = measure_at_worst(measure)
     if not chosen.has_swap_deltas:
         accepted = "a measure of rankings such as 'ndcg@10' or 'map'"
         raise invalid_parameter(owner, "measure", accepted, measure)
-    if isinstance(chosen, FunctionMeasure) and chosen.ties == "function":
-        return chosen._with(ties="worst")
     if getattr(chosen, "ties", "average") not in _FAIR:
         accepted = (
             f"a measure whose ties is one of {', '.join(_FAIR)}, so that equal scores "

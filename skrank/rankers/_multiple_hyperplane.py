@@ -12,8 +12,7 @@ from skrank._core._parameters import Interval, NThreads, invalid_parameter
 from skrank._meta import BaseQueryMetaRanker, fit_on, in_parallel
 from skrank._monitor import Evaluator
 from skrank._rows import GroupedRows
-from skrank.metrics import get_measure
-from skrank.metrics._registry import MeasureLike
+from skrank.metrics._registry import MeasureLike, measure_at_worst
 from skrank.rankers._rank_svm import RankSVM
 
 # Factors that are tried on one weight at a time, and how often all weights are gone
@@ -190,7 +189,7 @@ class MultipleHyperplaneRanker(BaseQueryMetaRanker):
 
     def _best_weights(self, validation) -> np.ndarray:
         """Return the weights that are best on the validation queries."""
-        measure = get_measure(self.validation_measure)
+        measure = measure_at_worst(self.validation_measure)
         sign = 1.0 if measure.greater_is_better else -1.0
         points = self._points(validation.X, validation.ptr)
         evaluate = Evaluator(

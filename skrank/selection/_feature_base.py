@@ -14,7 +14,7 @@ from skrank._core._finite import NotFiniteError, checked_rows, quiet, unsafe_ran
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Fraction, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
-from skrank._core._sparse import read_only
+from skrank._core._sparse import canonical_csr, read_only
 from skrank._core._tables import naming_text, refuse_dates, refuse_series
 from skrank._core._validation import (
     check_grades,
@@ -222,18 +222,9 @@ def spreads(rows: GroupedRows) -> np.ndarray:
 
 def _squares_within(rows) -> np.ndarray:
     """Return the sum over queries of squared differences from the mean of the query."""
-    n, sizes = rows.n_documents, rows.sizes
+    sizes = rows.sizes
     if sparse.issparse(rows.X):
-        members = sparse.csr_array(
-            (np.ones(n), np.arange(n), rows.ptr), shape=(rows.n_queries, n)
-        )
-        X = sparse.csr_array(rows.X).astype(np.float64)
-        squares = np.asarray((X * X).sum(axis=0)).ravel()
-        sums = members @ X
-        between = np.asarray((sums * sums).T @ (1.0 / sizes)).ravel()
-        within = squares - between
-        # What rounding leaves of equal values is not a spread; NaN stays.
-        return np.where(within <= 1e-12 * squares, 0.0, within)
+        return _sparse_squares_within(canonical_csr(rows.X), sizes)
     inner = np.zeros(rows.X.shape[1])
     for j in range(rows.X.shape[1]):
         values = rows.X[:, j].astype(np.float64)
@@ -242,6 +233,26 @@ def _squares_within(rows) -> np.ndarray:
         values -= np.repeat(np.add.reduceat(values, rows.ptr[:-1]) / sizes, sizes)
         inner[j] = values @ values
     return inner
+
+
+def _sparse_squares_within(X, sizes) -> np.ndarray:
+    """Return what `_squares_within` does, of CSR rows in queries of these sizes."""
+    n_features = X.shape[1]
+    if not X.nnz:
+        return np.zeros(n_features)
+    query = np.repeat(np.repeat(np.arange(len(sizes)), sizes), np.diff(X.indptr))
+    key = query.astype(np.int64) * n_features + X.indices
+    order = np.argsort(key, kind="stable")
+    key, values = key[order], X.data[order].astype(np.float64)
+    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    counts = np.diff(np.append(starts, len(key)))
+    size = sizes[key[starts] // n_features]
+    # A shift without rounding for equal values, which zeros beside them are not.
+    values -= np.repeat(np.where(counts == size, values[starts], 0.0), counts)
+    means = np.add.reduceat(values, starts) / size
+    values -= np.repeat(means, counts)
+    squares = np.add.reduceat(values * values, starts) + (size - counts) * means**2
+    return np.bincount(key[starts] % n_features, squares, minlength=n_features)
 
 
 def largest(values: np.ndarray, n: int) -> np.ndarray:

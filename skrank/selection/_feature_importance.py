@@ -11,8 +11,7 @@ from skrank._core._parameters import NThreads
 from skrank._core._threads import effective_n_threads
 from skrank._rows import GroupedRows
 from skrank.losses import BaseLoss
-from skrank.metrics import BaseMeasure, get_measure
-from skrank.metrics._registry import MeasureLike
+from skrank.metrics._registry import MeasureLike, measure_at_worst
 from skrank.selection._feature_base import BaseCountedSelector, largest
 
 
@@ -57,7 +56,7 @@ class Judge:
             )
             self.zero = self._loss(np.zeros(rows.n_documents))
         else:
-            self.measure: BaseMeasure = get_measure(importance)
+            self.measure = measure_at_worst(importance)
 
     def _loss(self, scores) -> float:
         total = self.prepared.total_weight

@@ -6,6 +6,7 @@ from math import ceil, log
 import numpy as np
 import pytest
 from _runs import close, make_qrels, make_runs, queries_of, ranks_of
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
@@ -268,11 +269,27 @@ def test_a_run_below_zero_starts_at_zero_and_may_come_back():
 
 def test_a_run_that_breaks_ties_badly_gets_no_weight():
     # Any weight of the second run puts the relevant document behind another one, with
-    # which it ties in the first run, where it is the first of the two rows.
-    X, y, groups = [[1.0, 0.0], [1.0, 1.0], [0.0, 0.5]], [1, 0, 0], [0, 0, 0]
-    fusion = WeightedFusion(measure="map").fit(X, y, groups)
+    # which it ties in the first run, where it is the one with the larger id.
+    runs = {"c": 1.0, "b": 1.0, "a": 0.0}, {"c": 0.0, "b": 1.0, "a": 0.5}
+    judged = {"q": {"c": 1.0, "b": 0.0, "a": 0.0}}
+    fusion = WeightedFusion(measure="map").fit([{"q": run} for run in runs], judged)
     assert fusion.weights_.tolist() == [1.0, 0.0]
     assert fusion.train_value_ == 1.0
+
+
+@pytest.mark.parametrize("method", [WeightedFusion(), get_aggregator("mapfuse")])
+def test_equal_scores_of_an_array_are_no_merit(method):
+    rng = np.random.default_rng(0)
+    groups, y = np.repeat(np.arange(20), 6), rng.integers(0, 3, 120).astype(float)
+    runs = np.column_stack([y + rng.normal(size=120), np.zeros(120)])
+    orders = [np.lexsort((-y, groups)), np.lexsort((y, groups)), rng.permutation(120)]
+    found = [
+        clone(method).fit(runs[order], y[order], groups[order]).weights_
+        for order in orders
+    ]
+    assert found[0][0] > found[0][1]
+    for weights in found[1:]:
+        np.testing.assert_allclose(weights, found[0], rtol=1e-12)
 
 
 def test_weights_are_searched_again_while_it_helps():

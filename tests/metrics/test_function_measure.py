@@ -40,9 +40,11 @@ from skrank.rankers import (
     CoordinateAscent,
     LambdaMART,
     LambdaRank,
+    MultipleHyperplaneRanker,
     RankGP,
     RankSVM,
 )
+from skrank.selection import GAS, SelectByMeasure
 
 
 def discounted(y_true, y_score):
@@ -427,6 +429,25 @@ def test_searches_gain_nothing_from_the_order_of_the_rows():
     X = np.column_stack([y + rng.normal(size=80), np.zeros(80)])
     ranker = CoordinateAscent(discounted, n_restarts=1, random_state=0)
     assert ranker.fit(X, y, groups).coef_[0] > 0.0
+    for selector in (SelectByMeasure, GAS):
+        values = selector(1, importance=discounted).fit(X, y, groups).importances_
+        assert values[0] > values[1]
+    cost = FunctionMeasure(lambda y, s: -discounted(y, s), greater_is_better=False)
+    ranker = CoordinateAscent(cost, n_restarts=1, random_state=0).fit(X, y, groups)
+    assert ranker.coef_[0] > 0.0
+
+
+def test_weights_of_levels_gain_nothing_from_the_order_of_the_rows():
+    X, y, groups = make_ranking(n_queries=20, random_state=0)
+    orders = np.lexsort((-y, groups)), np.lexsort((y, groups))
+    found = []
+    for order in orders:
+        ranker = MultipleHyperplaneRanker(
+            RankSVM(), weights="validation", validation_measure=discounted
+        )
+        held = {"X_val": X[order], "y_val": y[order], "groups_val": groups[order]}
+        found.append(ranker.fit(X, y, groups, **held).weights_)
+    np.testing.assert_array_equal(*found)
 
 
 def test_ties_may_be_broken_before_the_function_sees_them():
@@ -440,6 +461,10 @@ def test_ties_may_be_broken_before_the_function_sees_them():
         for ties in ("function", "stable", "best", "worst")
     }
     assert found == {"function": 0.0, "stable": 0.0, "best": 2.0, "worst": 0.0}
+    # The most or the least relevant one, whatever the direction of the function.
+    for ties in ("best", "worst"):
+        lower = FunctionMeasure(first, ties=ties, greater_is_better=False)
+        assert lower.per_query(y, scores, ptr)[0] == found[ties]
     by_id = FunctionMeasure(first, ties="docid")
     assert by_id.per_query(y, scores, ptr, docids=np.array(["a", "b", "c"])) == [1.0]
     # What is not retrieved stays outside of the ranking.

@@ -346,6 +346,13 @@ LIU_MAP = {
 }
 
 
+def test_values_that_differ_by_rounding_do_not_win():
+    assert winning_number([[0.1 + 0.2], [0.3]]).tolist() == [0, 0]
+    assert winning_number([[0.3 + 1e-9], [0.3], [0.1 + 0.2]]).tolist() == [2, 0, 0]
+    assert winning_number([[1e308], [-1e308], [0.0]]).tolist() == [2, 0, 1]
+    assert winning_number([[1e-300], [0.0]]).tolist() == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("results", "published"),
     [

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank._core._choices import kendall_sums
+from skrank._core._queries import QueryIndex
 from skrank._rows import GroupedRows
 from skrank.datasets import make_ranking
 from skrank.exceptions import NotFiniteError, TrainingDataWarning
@@ -41,6 +42,7 @@ from skrank.selection import (
     SelectByMeasure,
 )
 from skrank.selection._elimination import permutation_importances
+from skrank.selection._feature_base import _squares_within
 from skrank.selection._gas import greedy
 from skrank.solvers import SGD
 
@@ -432,6 +434,24 @@ def test_the_path_does_not_depend_on_scales():
     second = L1PathSelector(3).fit(X * scale, y, groups)
     np.testing.assert_array_equal(first.get_support(), second.get_support())
     np.testing.assert_allclose(first.l1s_, second.l1s_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1.7e9])
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
+def test_spreads_of_sparse_rows_are_those_of_dense_ones(offset, kind):
+    X, y, groups = rows()
+    X = np.column_stack([offset + X[:, 0], np.where(X[:, 1] > 0.5, X[:, 1], 0.0)])
+    X = np.column_stack([X, groups + offset, np.full(len(y), 0.1), np.zeros(len(y))])
+    X = np.column_stack([X, np.where(np.arange(len(y)) == 3, np.nan, X[:, 1])])
+    index = QueryIndex.from_groups(groups)
+    dense = spreads_or_nan(GroupedRows.from_index(X, y, index))
+    thin = spreads_or_nan(GroupedRows.from_index(kind(X).tocsr(), y, index))
+    np.testing.assert_allclose(thin, dense, rtol=1e-12, atol=0.0)
+    assert thin[2] == thin[3] == thin[4] == 0.0
+
+
+def spreads_or_nan(given):
+    return np.sqrt(_squares_within(given) / given.n_documents)
 
 
 def test_the_path_of_other_rankers():
