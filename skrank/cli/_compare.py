@@ -11,6 +11,7 @@ from skrank.cli import _measures
 from skrank.cli._errors import CommandError
 from skrank.cli._io import read_scores, report, source
 from skrank.cli._options import STANDARD, refuse_unused
+from skrank.cli._stdout import check_stdout
 from skrank.cli._tables import read_grades
 from skrank.datasets import load_qrels, load_run
 from skrank.metrics import compare
@@ -22,6 +23,7 @@ from skrank.metrics._conventions import conventions_of
 def run(args: argparse.Namespace) -> None:
     """Compare systems and print a table."""
     _check(args)
+    check_stdout()
     systems = _named_files(args.systems)
     check_tests(args, len(systems), args.test)
     if args.reference is not None and args.reference not in systems:

@@ -12,7 +12,7 @@ from skrank.cli._errors import CommandError
 from skrank.cli._io import Progress, rows_of
 from skrank.cli._models import predict_scores, train_model
 from skrank.cli._names import make_ranker
-from skrank.cli._stdout import print_lines
+from skrank.cli._stdout import check_stdout, print_lines
 from skrank.datasets import load_see_also
 from skrank.metrics import compare
 
@@ -46,6 +46,7 @@ _RANKERS = (
 def run(args: argparse.Namespace) -> None:
     """Train the rankers and print how they compare."""
     check_format(args)
+    check_stdout()
     measures = _measures.parse_metrics(args.metrics, args.preset)
     progress = Progress(args.verbose)
     progress("reading the docstrings of numpy, scipy and scikit-learn")

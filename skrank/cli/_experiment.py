@@ -23,6 +23,7 @@ from skrank.cli._io import check_folds, report, source
 from skrank.cli._models import FOR_NUMBERS_HERE, SCALERS, check_scaling
 from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_unused
 from skrank.cli._outputs import check_results
+from skrank.cli._stdout import check_stdout
 from skrank.cli._tables import Columns, check_scaled_columns, is_table, read_table
 from skrank.datasets import LetorFold, load_letor, load_letor_folds
 from skrank.experiments import Experiment, ExperimentResult, make_folds
@@ -41,6 +42,7 @@ _OFTEN = 1.0  # seconds between two lines of progress
 def run(args: argparse.Namespace) -> None:
     """Run the experiment on all data sets, and print a table for each."""
     check_format(args)
+    check_stdout()
     definition = definition_of(args)
     _check_options(args, definition)
     check_results(args, definition.data, definition.texts)

@@ -30,7 +30,7 @@ from skrank.cli._io import (
 from skrank.cli._models import check_scaling, naming_files, predict_scores, train_model
 from skrank.cli._options import COLUMN_OPTIONS, STANDARD, refuse_others, refuse_unused
 from skrank.cli._saving import check_savable, save
-from skrank.cli._stdout import print_lines
+from skrank.cli._stdout import check_stdout, print_lines
 from skrank.cli._tables import (
     check_columns,
     check_scaled_columns,
@@ -82,8 +82,7 @@ def run(args: argparse.Namespace) -> None:
         _list(args)
         return
     _check(args)
-    if args.save == STANDARD and sys.stdout is None:
-        raise CommandError("the standard output is closed")
+    check_stdout()
     measures = _measures.parse_metrics(args.metrics, args.preset)
     ranker = _names.make_ranker(args.ranker, args.settings, args.seed, args.jobs)
     _set_validation_measures(args, ranker)

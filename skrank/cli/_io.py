@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import sys
 import time
@@ -169,13 +170,18 @@ def read_scores(
     return scores
 
 
+def number_in(word: bytes) -> float:
+    """Return the number that a field holds, NaN if it holds none, as 1_0 does not."""
+    try:
+        return math.nan if b"_" in word else float(word)
+    except ValueError:
+        return math.nan
+
+
 def _score(line, path, number):
     # RankLib writes "query <tab> document <tab> score": the last field is the score.
     text = line.split()[-1]
-    try:
-        score = float(text)
-    except ValueError:
-        score = float("nan")
+    score = number_in(text)
     if np.isnan(score):
         found = shown(text.decode(errors="replace"))
         raise CommandError(

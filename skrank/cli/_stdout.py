@@ -16,6 +16,12 @@ from skrank.cli._errors import CommandError
 from skrank.cli._options import STDOUT
 
 
+def check_stdout() -> None:
+    """Raise an error, before the work begins, if the standard output is closed."""
+    if sys.stdout is None:
+        raise CommandError("the standard output is closed")
+
+
 @contextlib.contextmanager
 def standard_output() -> Iterator[Any]:
     """Yield the standard output, and flush it.
@@ -27,8 +33,7 @@ def standard_output() -> Iterator[Any]:
     OSError
         If it cannot be written to. The error has its name.
     """
-    if sys.stdout is None:
-        raise CommandError("the standard output is closed")
+    check_stdout()
     try:
         with named_errors(STDOUT):
             yield sys.stdout

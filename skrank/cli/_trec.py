@@ -10,7 +10,7 @@ from typing import Any
 
 from skrank._core._messages import on_one_line, shown
 from skrank.cli._errors import CommandError
-from skrank.cli._io import read_lines, source
+from skrank.cli._io import number_in, read_lines, source
 from skrank.datasets import load_qrels
 from skrank.datasets._trec import WrongKindError, is_line_of_run
 
@@ -53,7 +53,13 @@ def read_zscores(
     """Read means and standard deviations of measures, by query and measure."""
     reference: dict[str, dict[str, tuple[float, float]]] = {}
     for query, measure, mean, deviation in _rows(path, _ZSCORES, 2, max_bytes):
-        reference.setdefault(query, {})[measure] = (mean, deviation)
+        own = reference.setdefault(query, {})
+        if measure in own:
+            raise CommandError(
+                f"{on_one_line(path)} has the measure {shown(measure)} of query "
+                f"{shown(query)} twice"
+            )
+        own[measure] = (mean, deviation)
     return reference
 
 
@@ -84,10 +90,7 @@ def _rows(path, layout, numbers, max_bytes) -> Iterator[list]:
 
 
 def _number(word, name, where):
-    try:
-        number = float(word)
-    except ValueError:
-        number = math.nan
+    number = number_in(word)
     if not math.isfinite(number):
         found = shown(word.decode(errors="replace"))
         raise CommandError(f"{where}: expected a number as {name}, found {found}")

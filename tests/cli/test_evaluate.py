@@ -241,6 +241,22 @@ def test_means_and_deviations_are_finite(fails, files, tmp_path):
         assert f"line 1: expected a number as deviation, found '{found}'" in message
 
 
+def test_statistics_of_a_measure_are_given_once(fails, files, tmp_path):
+    (tmp_path / "reference").write_text("1 map 0.5 1\n2 map 1 1\n1 map 0.7 2\n")
+    message = fails("evaluate", *files, "-Z", tmp_path / "reference")
+    assert message.endswith("reference has the measure 'map' of query '1' twice")
+
+
+def test_numbers_have_no_underscores(fails, files, tmp_path):
+    (tmp_path / "reference").write_text("1 map 0.5 1_0\n")
+    message = fails("evaluate", *files, "-Z", tmp_path / "reference")
+    assert "line 1: expected a number as deviation, found '1_0'" in message
+    (tmp_path / "data").write_text("0 qid:1 1:1\n")
+    (tmp_path / "scores").write_text("1_0\n")
+    options = ["--letor", tmp_path / "data", "--scores", tmp_path / "scores"]
+    assert "line 1: expected a score, found '1_0'" in fails("evaluate", *options)
+
+
 def test_ids_of_judgements_need_not_be_text(ok, files):
     qrels, run = files
     options = ["-m", "all", "-R", "qrels_prefs"]

@@ -3,6 +3,7 @@
 import bz2
 import errno
 import gzip
+import importlib
 import io
 import json
 import lzma
@@ -380,6 +381,25 @@ PRINTING = [
 
 @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
 def test_the_standard_output_may_be_closed(files, monkeypatch, capsys, arguments):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert main(with_paths(arguments, files, "", "-")) == 2
+    error = capsys.readouterr().err
+    assert error == "skrank: error: the standard output is closed\n"
+
+
+@pytest.mark.parametrize("command", ["fit", "demo", "experiment"])
+def test_a_closed_output_is_seen_before_the_work_begins(
+    files, monkeypatch, capsys, command
+):
+    arguments = {
+        "fit": ("fit", "LETOR", "--ranker", "RankSVM"),
+        "demo": ("demo",),
+        "experiment": ("experiment", "LETOR", "--ranker", "RankSVM", "-o", "r"),
+    }[command]
+    module = importlib.import_module(f"skrank.cli._{command}")
+    work = {"fit": "_sets", "demo": "load_see_also", "experiment": "_folds"}[command]
+    monkeypatch.setattr(module, work, None)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)
         assert main(with_paths(arguments, files, "", "-")) == 2
