@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skrank.losses import LambdaLoss
-from skrank.metrics import BaseMeasure, get_measure
+from skrank.metrics import AP, ERR, NDCG, RR, BaseMeasure, get_measure
 from skrank.metrics._base import CutOffMixin
 from skrank.metrics._binary_measures import BinaryMeasure, defined
 from skrank.rankers import LambdaMART
@@ -68,6 +68,61 @@ def test_terms_of_a_falling_measure(k, relevance_level, weighted, rng):
 def test_a_falling_measure_lifts_relevant_documents():
     _, gradient = LambdaLoss(Fallout(1)).value_gradient([0, 1], [0.0, 0.0], [0, 2])
     np.testing.assert_allclose(gradient, [0.5, -0.5])
+
+
+class RecomputedNDCG(NDCG):
+    """The measure with every swap evaluated."""
+
+    def delta_terms(self, y, ptr):
+        return BaseMeasure.delta_terms(self, y, ptr)
+
+
+@pytest.mark.parametrize(
+    "options", [{"damping": 0.01}, {"normalize": True}, {"damping": 1.0, "k": 1}]
+)
+def test_equal_scores_and_queries_that_no_swap_changes(options):
+    options = dict(options)
+    k = options.pop("k", 2)
+    # The last query has two relevant documents of one grade at the top, beyond which
+    # the cut-off does not look.
+    y, ptr = [0.0, 2.0, 1.0, 2.0, 2.0, 0.0], [0, 3, 6]
+    for scores in (np.zeros(6), np.array([0.0, 0.0, 0.0, 3.0, 2.0, 1.0])):
+        found, expected = (
+            LambdaLoss(cls(k), **options).prepare(y, ptr).gradient_hessian(scores)
+            for cls in (RecomputedNDCG, NDCG)
+        )
+        for one, other in zip(found, expected):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-14)
+
+
+def test_normalisation_of_queries_without_a_pull():
+    def flat(y, scores):
+        return 1.0 if y[0] == 0 else y[np.argmax(scores)]
+
+    y, ptr, scores = [0.0, 2, 1, 2, 0, 1], [0, 3, 6], [3.0, 2, 1, 3, 2, 1]
+    values, gradient = LambdaLoss(flat, normalize=True).value_gradient(y, scores, ptr)
+    assert values[0] == 0.0
+    assert values[1] > 0.0
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("kind", [AP, RR, ERR])
+def test_other_falling_measures_are_evaluated_swap_by_swap(kind):
+    class Falling(kind):
+        greater_is_better = False
+        short_name = "falling_of_tests"
+
+    class Recomputed(Falling):
+        def delta_terms(self, y, ptr):
+            return BaseMeasure.delta_terms(self, y, ptr)
+
+    y, scores, ptr = [0.0, 2.0, 1.0], [3.0, 2.0, 1.0], [0, 3]
+    found, expected = (
+        LambdaLoss(cls()).value_gradient(y, scores, ptr)[1]
+        for cls in (Falling, Recomputed)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert expected.any()
 
 
 Y, PTR = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 1.0, 0.0]), np.array([0, 3, 7])
