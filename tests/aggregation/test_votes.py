@@ -106,6 +106,13 @@ def test_kernels_against_loops(n_threads):
                 assert prefers[a + i, a + j] >= prefers[a + j, a + i]
 
 
+@pytest.mark.parametrize("method", ["condorcet", "local_kemeny"])
+def test_documents_without_a_majority_stay_in_the_order_of_their_points(method):
+    runs = {"a": 2.0, "b": 1.0, "c": 0.0}, {"b": 2.0, "a": 1.0, "c": 0.0}
+    found = aggregate([{"q": run} for run in runs], method)["q"]
+    assert sorted(found, key=found.get, reverse=True) == ["b", "a", "c"]
+
+
 def test_a_run_without_the_query_has_no_vote():
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 2.0, "b": 1.0}}, {"p": {"c": 1.0}}]
     assert aggregate(runs, "copeland")["q"] == {"a": 1.0, "b": -1.0}

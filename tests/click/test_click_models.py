@@ -422,6 +422,20 @@ def test_a_step_of_browsing_models_by_a_loop(cls, sessions):
         assert model.examination_[place] == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.parametrize("cls", [PositionBasedModel, UserBrowsingModel])
+def test_one_skip_among_many_clicks(cls):
+    n, priors = 20_000, dict.fromkeys(("prior_clicks", "prior_skips"), 0.1)
+    click = np.ones((n, 2), dtype=np.uint8)
+    click[-1, 1] = 0
+    sessions = Sessions.from_lists(["q"] * n, [["a", "b"]] * n, click)
+    model = cls(max_iter=40, tol=0, behaviour_prior=0.1, **priors).fit(sessions)
+    alpha = 0.5  # as likely as the look at the second place
+    for _ in range(40):
+        alpha = (n - 1 + alpha * (1 - alpha) / (1 - alpha**2) + 0.1) / (n + 0.2)
+    assert 1 - alpha**2 < 1e-3
+    assert 1 - model.relevance("q", "b") == pytest.approx(1 - alpha, rel=1e-9)
+
+
 def test_the_density_of_a_prior_has_a_floor_where_numbers_end():
     limits = np.finfo(float)
     for low, shown in ((0.0, limits.tiny), (1e-300, 1e-300), (1e-20, 1e-20)):

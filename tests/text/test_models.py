@@ -280,6 +280,13 @@ def test_documents_of_negative_and_of_zero_scores_are_found():
     assert scores.tolist() == [[0, 0]]
 
 
+@pytest.mark.parametrize("model", [BM25(), LMDirichlet(), LMJelinekMercer()])
+def test_searches_leave_nothing_to_the_next_query(model):
+    documents = [f"common w{i}" for i in range(100)] + ["rare x"]
+    found, _ = clone(model).fit(documents).retrieve(["rare"] * 200, k=2)
+    assert set(np.asarray(found)[:, 0]) == {100}
+
+
 def test_collections_without_a_term_find_nothing():
     for model in MODELS:
         documents, scores = clone(model).fit(["", "the"]).retrieve(["sort"], k=1)

@@ -207,6 +207,7 @@ def parts(index):
         ({"counts": [sparse.csc_array((2, 3))]}, r"csc_array of shape \(2, 2\)"),
         ({"counts": [sparse.csr_array((2, 2))]}, r"csc_array of shape \(2, 2\)"),
         ({"counts": [-sparse.csc_array(np.eye(2))]}, "counts must be numbers > 0"),
+        ({"counts": [sparse.csc_array(2.0**54 * np.eye(2))]}, "counts must be numbers"),
         ({"counts": None}, "must have counts for each of its fields"),
         ({"positions": []}, "must have positions for each of its fields"),
         ({"positions": [np.zeros(4)]}, "positions must be an array of int32"),
