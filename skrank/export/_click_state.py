@@ -108,6 +108,9 @@ def _check_behaviour(model: Any) -> None:
         alpha = _check_shares(model, "alpha_", (3,))
         if alpha[1] == 0 < alpha[2]:
             raise error_of(model, "alpha_", "0 at the end, as before it", alpha)
+        relevance: Any = model.relevance_  # by which a continuation is divided
+        if not (relevance > 0).all():
+            raise error_of(model, "relevance_", "probabilities > 0", relevance)
     elif kind == "RandomClickModel":
         _check_share(model, "click_rate_")
     elif kind in ("DynamicBayesianNetwork", "SimplifiedDynamicBayesianNetwork"):

@@ -42,7 +42,7 @@ from skrank.export._state_names import check_state_name
 from skrank.losses import BaseLoss
 
 REQUESTS = "_metadata_request"
-_ARRAY_KINDS = "biufcSUmM"
+_ARRAY_KINDS = "biufSUmM"
 _SPARSE = {
     sparse.csr_matrix: ("csr", False),
     sparse.csr_array: ("csr", True),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
+from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, Seed
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._validation import n_rows, resolve_groups
@@ -149,8 +150,24 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
         """
         self._check_parameters()
         queries = queries_of(X, y, groups, type(self).__name__)
-        for train, test in self._split_queries(queries, X, y):
+        for parts in self._split_queries(queries, X, y):
+            train, test = (self._checked_part(part, len(queries)) for part in parts)
             yield queries.rows(train), queries.rows(test)
+
+    def _checked_part(self, part: Any, n_queries: int) -> np.ndarray:
+        """Return the numbers of queries that a class, of the user's perhaps, chose."""
+        found = np.asarray(part)
+        whole = found.ndim == 1 and (found.dtype.kind in "iu" or not found.size)
+        if whole and found.size:
+            whole = found.min() >= 0 and found.max() < n_queries
+            whole = whole and len(np.unique(found)) == len(found)
+        if not whole:
+            raise ValueError(
+                f"{type(self).__name__}._split_queries must yield pairs of arrays of "
+                f"different numbers of queries, from 0 to {n_queries - 1}, got "
+                f"{shown(part)}"
+            )
+        return found.astype(np.intp)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.

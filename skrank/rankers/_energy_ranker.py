@@ -194,7 +194,8 @@ class BaseEnergyRanker(EarlyStoppingMixin, ThreadsMixin, BaseIterativeRanker):
             )
             name = f"{type(solver).__name__}.solve"
             found = as_answer(result.params, name, len(params), "parameters")
-            ended.append((replace(result, params=found), monitor))
+            # A solver of the user's may use one array for all of its results.
+            ended.append((replace(result, params=found.copy()), monitor))
         return ended
 
     def _objective(self, energy, loss, data, n_threads):

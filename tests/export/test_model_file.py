@@ -585,6 +585,15 @@ def test_deep_nesting_is_refused(saved):
         load_model(saved.path)
 
 
+@pytest.mark.parametrize("kind", [np.complex64, np.complex128])
+def test_what_loading_would_refuse_is_not_saved(kind, data, tmp_path):
+    X, y, groups = data
+    ranker = RankSVM().fit(X, y, np.asarray(groups).astype(kind))
+    with pytest.raises(TypeError, match=r"query_ids_ cannot be saved: .* dtype c"):
+        save_model(ranker, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_query_scalers_round_trip(data, tmp_path):
     X, _, groups = data
     scaler = QueryMinMaxScaler(feature_range=(0, 2)).fit(X)

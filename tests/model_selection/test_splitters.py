@@ -16,6 +16,7 @@ from skrank.model_selection import (
     StratifiedQueryKFold,
     train_test_query_split,
 )
+from skrank.model_selection._base import BaseQuerySplitter
 from skrank.model_selection._kfold import _strata
 
 SPLITTERS = [
@@ -426,3 +427,42 @@ def test_there_is_a_part_for_each_row(parts):
     message = f"parts must hold one number for each of 5 rows, got {len(parts)}"
     with pytest.raises(ValueError, match=message):
         next(splitter.split(np.zeros((5, 1)), groups=np.arange(5)))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        np.array([True, False, True]),
+        [0.5, 1.0],
+        [0, 0],
+        [3],
+        [-1],
+        [[0], [1]],
+        None,
+        ["a"],
+        np.ma.masked_array([0, 1], True).tolist(),
+    ],
+    ids=str,
+)
+def test_own_splitters_must_choose_numbers_of_queries(part):
+    def splitter_of(*pair):
+        class Own(BaseQuerySplitter):
+            def _split_queries(self, queries, X, y):
+                yield pair
+
+        return Own(2)
+
+    for own in (splitter_of(part, [0]), splitter_of([0], part)):
+        splits = own.split(np.zeros((6, 1)), groups=[0, 0, 1, 1, 2, 2])
+        with pytest.raises(ValueError, match=r"Own._split_queries must yield pairs of"):
+            next(splits)
+
+
+def test_own_splitters_may_choose_nothing():
+    class Own(BaseQuerySplitter):
+        def _split_queries(self, queries, X, y):
+            yield [], [1, 0]
+
+    ((train, test),) = Own(2).split(np.zeros((4, 1)), groups=[5, 5, 1, 1])
+    assert len(train) == 0
+    assert test.tolist() == [2, 3, 0, 1]
