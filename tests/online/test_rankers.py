@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skrank import config_context
 from skrank.click import SimulatedUser
 from skrank.datasets import make_ranking
-from skrank.exceptions import InvalidParameterError
+from skrank.exceptions import InvalidParameterError, TrainingDataWarning
 from skrank.export import (
     from_json,
     load_model,
@@ -319,3 +319,11 @@ def test_a_linear_model_is_exported_and_explained(ranker):
     np.testing.assert_allclose(parts.values, expected, atol=1e-12)
     told = explain_preference(ranker, X, 0, 1)
     np.testing.assert_allclose(told.values.sum(), scores[0] - scores[1], atol=1e-12)
+
+
+def test_passes_without_a_value_have_no_regret():
+    X, _, groups = make_ranking(n_queries=5, random_state=0)
+    ranker = PDGD(max_iter=2, random_state=0)
+    with pytest.warns(TrainingDataWarning):
+        ranker.fit(X, np.zeros(len(X)), groups)
+    assert ranker.loss_curve_.tolist() == [0.0]

@@ -237,3 +237,9 @@ def test_numbers_of_small_types_do_not_wrap_around():
     )
     np.testing.assert_array_equal(found.shown, expected.shown)
     np.testing.assert_array_equal(found.offline, expected.offline)
+
+
+def test_the_first_impressions_are_looked_at():
+    run = simulate_online(PDGD(), *ROWS, n_impressions=100, random_state=0)
+    assert run.impressions[:2].tolist() == [0, 1]
+    assert run.impressions[-1] == 100

@@ -160,7 +160,8 @@ def test_bad_input(selector):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"), [(None, 3), (1, 1), (6, 6), (0.5, 3), (0.4, 2), (0.01, 1)]
+    ("wanted", "expected"),
+    [(None, 3), (1, 1), (6, 6), (0.5, 3), (0.4, 2), (0.3, 1), (0.01, 1)],
 )
 def test_numbers_and_shares_of_features(wanted, expected):
     assert SelectByMeasure(wanted).fit(*rows()).n_features_ == expected

@@ -198,6 +198,16 @@ def test_scores_are_linear_in_the_weights():
     np.testing.assert_allclose(both, 0.3 * one + 0.7 * other, rtol=1e-14)
 
 
+def test_the_logarithm_goes_on_with_the_weight_itself():
+    """Of documents with each term once, only the weights of the query tell."""
+    model = VectorSpace(tokenizer=str.split).fit(["a c", "b c", "a b d", "d"])
+    other = VectorSpace(sublinear_tf=True, tokenizer=str.split).fit(
+        ["a c", "b c", "a b d", "d"]
+    )
+    query = [{"a": 0.2, "b": 0.9, "c": 1.0}]
+    np.testing.assert_allclose(other.score(query), model.score(query), rtol=1e-12)
+
+
 def test_small_weights_never_lose_their_sign():
     model = VectorSpace(sublinear_tf=True, tokenizer=str.split).fit(DOCUMENTS)
     assert (model.score([{"a": 0.01, "b": 0.2}]) >= 0).all()

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.sparse import dok_matrix
 
 from skrank.click import Sessions
 from skrank.unbiased import CounterfactualEvaluator
+from skrank.unbiased._counterfactual_estimate import Intervals
 
 LOG = Sessions.from_lists(
     ["q", "q", "p"], [["a", "b"], ["b", "a"], ["a", "c"]], [[1, 0], [1, 1], [0, 1]]
@@ -192,3 +194,11 @@ class Predictor:
 
     def predict(self, X):
         return np.zeros(len(X))
+
+
+def test_intervals_are_those_of_student():
+    values = np.random.default_rng(0).normal(size=(5, 2))
+    errors, ends = Intervals("t", 0.9, 100, None).of_means(values)
+    assert_allclose(errors, stats.sem(values))
+    low, high = stats.t.interval(0.9, 4, loc=values.mean(axis=0), scale=errors)
+    assert_allclose(ends, np.column_stack([low, high]))

@@ -233,3 +233,11 @@ def test_lists_that_have_no_probability_are_refused(lists, scores, message):
     log = Sessions.from_lists(["q"] * len(lists), lists, [[0] * len(o) for o in lists])
     with pytest.raises(ValueError, match=message):
         plackett_luce_log_probability(log, scores, ["q"] * 2, ["a", "b"])
+
+
+def test_weights_are_doubted_from_three_standard_errors_on():
+    weights = np.random.default_rng(0).normal(size=(50, 1))
+    weights = (weights - weights.mean()) / (weights.std(ddof=1) / np.sqrt(50))
+    for errors, is_told in ((2.9, False), (3.1, True), (-2.9, False), (-3.1, True)):
+        told = lists_module._doubts(["policy"], 1.0 + weights + errors)
+        assert bool(told) == is_told

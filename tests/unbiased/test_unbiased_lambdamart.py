@@ -190,3 +190,14 @@ def test_bad_arguments_are_refused():
         _fit(regularization=-1.0)
     with pytest.raises(InvalidParameterError, match="clip must be"):
         _fit(clip=0.0)
+
+
+def test_ratios_below_the_limit_count_as_the_limit():
+    plain = LambdaLoss("ndcg@5").prepare(CLICKS, _ptr())
+    raw, found = np.random.default_rng(0).normal(size=len(CLICKS)), []
+    for ratio, clip in ((0.1, 0.3), (0.3, None), (0.1, None)):
+        pairs = DebiasedPairs(plain, POSITIONS - 1, 0.0, clip)
+        pairs.ratios[0][2:] = ratio
+        found.append(pairs.sums(raw)[1])
+    assert_array_equal(found[0], found[1])
+    assert (found[0] != found[2]).any()
