@@ -346,3 +346,8 @@ def test_ids_that_cannot_be_hashed_are_named_by_writers(odd, role, tmp_path):
     with pytest.raises(TypeError, match=f"^{role} must hold hashable ids"):
         dump_run(**ids, scores=[1.0, 2.0], path=tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_that_do_not_fit_into_floats_are_ordered():
+    ids = [10**400, np.float64(1.5)]
+    assert sorted(map(str, in_order(ids))) == sorted(map(str, ids))

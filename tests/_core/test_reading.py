@@ -697,3 +697,10 @@ def test_lines_have_limits(tmp_path):
     assert next(lines) == (1, b"first")
     with pytest.raises(ValueError, match="is damaged"):
         list(lines)
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+@pytest.mark.parametrize("more", [b"", b"a\0"])
+def test_a_mark_of_utf_16_is_told(mark, more):
+    with pytest.raises(ValueError, match="is UTF-16 text, expected UTF-8"):
+        list(open_lines(mark + more))

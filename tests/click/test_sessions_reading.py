@@ -563,3 +563,14 @@ def test_files_that_are_absent(tmp_path):
     for load in (load_sessions, iter_sessions):
         with pytest.raises(FileNotFoundError, match=r"none.tsv"):
             list(load(tmp_path / "none.tsv"))
+
+
+def test_stray_clicks_stay_out_of_the_sessions_before():
+    text = b"q\ta,b : a\nq\ta : zz\n"
+    sessions = load_sessions(text, format="yandex", stray_clicks="drop")
+    assert sessions.click.tolist() == [1, 0, 0]
+
+
+def test_blank_lines_before_a_log_do_not_hide_its_format():
+    expected = load_sessions(LOG).click.tolist()
+    assert load_sessions(b"\n\n" + LOG).click.tolist() == expected

@@ -499,3 +499,10 @@ def test_the_largest_index_is_told_from_one_beyond_all(index):
     for sparse in (False, True):
         with pytest.raises(ValueError, match=message):
             n_features_of(text, sparse=sparse)
+
+
+def test_sparse_rows_of_several_blocks_are_written(tmp_path):
+    X = sp.csr_matrix(np.arange(9000.0).reshape(3000, 3))
+    dump_letor(X, np.ones(3000), np.ones(3000, dtype=int), tmp_path / "rows")
+    read = load_letor(tmp_path / "rows", dtype=np.float64).X
+    np.testing.assert_array_equal(read, X.toarray())

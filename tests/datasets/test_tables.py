@@ -713,3 +713,10 @@ def test_document_ids_of_parquet_that_are_no_text(tmp_path):
         ValueError, match=r"t\.parquet: column 'd' holds bytes that are"
     ):
         load_table(tmp_path / "t.parquet", label="y", qid=None, docid="d")
+
+
+@pytest.mark.parametrize("odd", ["-0", "01", "9999999999999999999", "+1"])
+def test_text_that_no_number_would_be_written_as_stays_text(odd, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"q,y,f\n{odd},1,2\n0,0,3\n1,0,4\n")
+    assert load_table(path, label="y", qid="q").groups.tolist() == [odd, "0", "1"]

@@ -535,3 +535,17 @@ def test_tables_of_lists(kind):
     assert len(table.to_pandas()) == 2
     with pytest.raises(ValueError, match=f"^{kind.__name__} must hold as many"):
         kind(["q"], ["a", "b"], [2, 0], *tag)
+
+
+def test_ids_that_look_like_comments_are_not_written(tmp_path):
+    for role in ({"groups": ["#q", "p"]}, {"docids": ["#a", "b"]}):
+        ids = {"groups": ["q", "p"], "docids": ["a", "b"]} | role
+        with pytest.raises(ValueError, match="must not contain what separates fields"):
+            dump_qrels(**ids, y=[1, 2], path=tmp_path / "qrels")
+
+
+def test_judgements_with_further_fields_are_no_run():
+    assert load_qrels(b"q 0 d 1 3 t\n").y.tolist() == [1.0]
+    for text in (b"q q0 d 1 3 t\n", b"q Q0 d 1 3 t\n", b"q 0 d 1 3.5 t\n"):
+        with pytest.raises(ValueError, match="holds a run, lines 'query Q0 document"):
+            load_qrels(text)
