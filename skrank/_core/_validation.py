@@ -399,10 +399,9 @@ def _fits(X: Any) -> bool:
         axes = zip(coords, X.shape)
         return all(len(at) == len(X.data) and _within(at, n) for at, n in axes)
     if X.format == "lil":
-        lengths = list(map(len, X.rows))
-        indices = np.array(list(chain.from_iterable(X.rows)), dtype=np.int64)
+        lengths, indices = list(map(len, X.rows)), list(chain.from_iterable(X.rows))
         fits = len(lengths) == X.shape[0] and lengths == list(map(len, X.data))
-        return fits and _within(indices, X.shape[1])
+        return fits and (not indices or 0 <= min(indices) <= max(indices) < X.shape[1])
     if X.format not in ("csr", "csc", "bsr"):  # no others are trusted
         return True
     shape = X.shape if X.ndim == 2 else (1, *X.shape)  # one row may have no axis
