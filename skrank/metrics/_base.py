@@ -398,6 +398,7 @@ class BaseMeasure(Parameters, BaseEstimator):
                 retrieved=retrieved,
                 judged=~np.ma.getmaskarray(y) if is_masked else None,
                 random_state=getattr(self, "random_state", None),
+                greater_is_better=self.greater_is_better,
                 n_threads=effective_n_threads(n_threads),
                 row_arguments=rows,
             )

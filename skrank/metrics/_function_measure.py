@@ -227,7 +227,9 @@ class FunctionMeasure(BaseMeasure):
     def _values(self, documents: RankedDocuments) -> np.ndarray:
         scores = documents.y_score
         if self.ties != "function":
-            scores = documents.untied_scores(documents.y)
+            # Relevance is good, even if the function is a cost.
+            sign = 1.0 if self.greater_is_better else -1.0
+            scores = documents.untied_scores(sign * documents.y)
         elif documents.retrieved is not None:
             scores = np.where(documents.retrieved, scores, -np.inf)
         values = [

@@ -60,6 +60,8 @@ class RankedDocuments:
         False marks documents without a grade; None if all have one.
     random_state : int, RandomState instance or None
         Seed of ``ties="random"``.
+    greater_is_better : bool, default=True
+        Direction of the measure, which tells ``ties="best"`` from ``ties="worst"``.
     n_threads : int
         Number of threads that kernels may use.
     row_arguments : mapping of str to ndarray, default=None
@@ -77,6 +79,7 @@ class RankedDocuments:
         retrieved: npt.ArrayLike | None = None,
         judged: np.ndarray | None = None,
         random_state: int | np.random.RandomState | None = None,
+        greater_is_better: bool = True,
         n_threads: int = 1,
         row_arguments: Mapping[str, np.ndarray] | None = None,
     ):
@@ -98,6 +101,7 @@ class RankedDocuments:
         self.y_score = read_only(y_score)
         self._docids = docids
         self._random_state = random_state
+        self._greater_is_better = greater_is_better
         if ties == "docid" and docids is None:
             raise ValueError(
                 "ties='docid' breaks equal scores by document id: pass docids=, or "
@@ -129,7 +133,8 @@ class RankedDocuments:
             rng = check_random_state(self._random_state)
             return rng.permutation(len(self.y)).astype(np.float64)
         if self.ties in ("best", "worst"):
-            return -value if self.ties == "best" else value
+            falling = (self.ties == "best") == self._greater_is_better
+            return -value if falling else value
         return None
 
     def rank(

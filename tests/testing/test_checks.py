@@ -310,7 +310,7 @@ class TakesLabels(Square):
         (
             _losses.check_shapes,
             loss_with(other_shape),
-            "must return one value for",
+            "must return arrays of the shapes",
         ),
         (_losses.check_gradient, loss_with(wrong_gradient), "that is not the derivati"),
         (
