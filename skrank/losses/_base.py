@@ -357,7 +357,7 @@ class PreparedLoss:
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for name in ("value_gradient", "gradient_hessian", "most_violated"):
-            own = vars(cls).get(name)
+            own: Any = vars(cls).get(name)
             if inspect.isfunction(own):
                 setattr(cls, name, finite_evaluation(own))
             elif hasattr(own, "fn"):  # behind scikit-learn's available_if

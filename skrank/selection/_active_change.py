@@ -183,7 +183,7 @@ def _norms(phi, known_phi, step) -> np.ndarray:
         moved = sparse.csr_array(
             sparse.csr_array(phi).multiply(total[:, None]) - pulled
         )
-        exponents = np.frexp(np.abs(moved).max(axis=1).toarray().ravel())[1]
+        exponents = np.frexp(abs(moved).max(axis=1).toarray().ravel())[1]
         of_entry = np.repeat(exponents, np.diff(moved.indptr))
         moved.data = np.ldexp(moved.data, -of_entry)
         squares = np.asarray(moved.multiply(moved).sum(axis=1)).ravel()

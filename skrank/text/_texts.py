@@ -88,7 +88,8 @@ def _check_weights(query: Mapping, where: str) -> None:
             raise TypeError(f"{where} has the term {shown(term)}, expected a string")
         if not isinstance(weight, Real) or isinstance(weight, bool | np.bool_):
             raise TypeError(f"{where} gives {shown(term)} the weight {shown(weight)}")
-        if not 0 <= weight <= MAX_COUNT:  # a float cannot hold some whole numbers
+        number: Any = weight  # whole ones need not fit into a float
+        if not 0 <= number <= MAX_COUNT:
             raise ValueError(
                 f"{where} gives {shown(term)} the weight {shown(weight)}, expected a "
                 "number from 0 to 2**53"
