@@ -339,6 +339,11 @@ def scores_of(
     return as_scores(response, estimator, n_rows(X), method)
 
 
+def is_of_user(function: Any) -> bool:
+    """Return whether a function is none of this package, and may answer anything."""
+    return (function.__module__ or "").partition(".")[0] != "skrank"
+
+
 def numbers_of(answer: Any, method: str) -> np.ndarray:
     """Return what a method, of a class of the user's perhaps, returned, as numbers.
 

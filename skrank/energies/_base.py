@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from skrank._core._finite import checked_array
-from skrank._core._inner import as_answer, numbers_of
+from skrank._core._inner import as_answer, is_of_user, numbers_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank._core._validation import as_numbers
@@ -32,6 +32,8 @@ def _of_fitting_arrays(function):
 
     It trusts their lengths: of parameters that are too many, it would read the first.
     """
+
+    of_user = is_of_user(function)
 
     @functools.wraps(function)
     def evaluate(self, params, X, *rest, **named):
@@ -59,6 +61,8 @@ def _of_fitting_arrays(function):
                 f"{X.shape[1]} features, got shape {params.shape}"
             )
         found = function(self, np.ascontiguousarray(params), X, *rest, **named)
+        if not of_user:
+            return found
         name = f"{type(self).__name__}.{function.__name__}"
         if function.__name__ == "scores":
             return _scores_of_rows(found, name, X)
@@ -77,7 +81,7 @@ def _of_fitting_arrays(function):
 
 
 def _scores_of_rows(scores, name, X) -> np.ndarray:
-    """Return what a method, of the user's perhaps, has returned as scores of rows."""
+    """Return what a method of the user's has returned as scores of rows."""
     scores, n = numbers_of(scores, name), X.shape[0]
     if scores.ndim not in (1, 2) or len(scores) != n:
         raise ValueError(

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from skrank._core import _segments
 from skrank._core._finite import NotFiniteError, largest_safe, quiet
 from skrank._core._informative import warn_of_data
-from skrank._core._inner import names_of_seeds, numbers_of
+from skrank._core._inner import is_of_user, names_of_seeds, numbers_of
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters, PositiveInt
@@ -269,16 +269,21 @@ def finite_evaluation(function):
     that they are ordered. `PreparedLoss` applies it to the methods of its subclasses.
     """
 
+    of_user = is_of_user(function)
+
     @functools.wraps(function)
     def evaluate(self, raw):
         # Solvers pass arrays of numbers, for which nothing is to be done.
         if type(raw) is not np.ndarray or raw.dtype.kind not in "fiu":
             raw = as_numbers(raw, "raw", "scores")
-        raw = read_only(raw)  # of which a ranker may make its next step
+        if of_user:
+            raw = read_only(raw)  # of which a ranker may make its next step
         with quiet():
             if not _all_finite(raw):
                 raise NotFiniteError(self._why_not_evaluated(raw))
-            result = _checked_result(function(self, raw), self, function, raw)
+            result = function(self, raw)
+            if of_user:
+                result = _checked_result(result, self, function, raw)
             total = result[0].sum()
             # Scores that overflow within a kernel may show in the gradient alone.
             for more in result[1:]:
@@ -292,7 +297,7 @@ def finite_evaluation(function):
 
 
 def _checked_result(result, prepared, function, raw) -> tuple[np.ndarray, ...]:
-    """Return what an evaluation of a loss, of the user's perhaps, has returned.
+    """Return what a loss of the user's has returned, after a check.
 
     Arrays of other lengths would be broadcast to rows without a word.
     """
