@@ -218,3 +218,31 @@ def test_slips_of_users_do_not_change_the_data_of_the_caller(data):
         prepared.value_gradient(raw)
     assert raw.max() == 0.0
     np.testing.assert_array_equal(given, y)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "g", ">f8", "u1", "i8", "?"])
+def test_numbers_of_any_type_are_numbers(dtype, data):
+    """0 and 1 are the same numbers in all of these types."""
+
+    class Own(BaseMarginLoss):
+        short_name = "own_of_tests"
+        dtype: str = "f8"
+
+        def margin_loss(self, margins):
+            return np.zeros(len(margins), self.dtype), np.ones(len(margins), self.dtype)
+
+        def margin_curvature(self, margins):
+            return np.ones(len(margins), self.dtype)
+
+    def steps(dtype):
+        return lambda n: (np.arange(n) % 2).astype(dtype)
+
+    options = {"n_estimators": 2, "min_samples_leaf": 2, "random_state": 0}
+    of_documents = (OwnLoss(odd=(1, steps(kind))) for kind in (dtype, "f8"))
+    pairs = (Own(dtype=dtype), Own()), tuple(of_documents)
+    for loss, plain in pairs:
+        found, expected = (
+            BoostedRanker(one, **options).fit(*data).predict(data[0])
+            for one in (loss, plain)
+        )
+        np.testing.assert_array_equal(found, expected)

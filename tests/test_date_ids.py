@@ -6,7 +6,7 @@ import pytest
 import skrank
 from skrank._core._id_arrays import id_objects, in_one_unit
 from skrank.aggregation import aggregate
-from skrank.click import Sessions, load_sessions, save_sessions
+from skrank.click import Sessions, interaction_features, load_sessions, save_sessions
 from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run, make_ranking
 from skrank.metrics import (
     QueryLeakageWarning,
@@ -128,3 +128,22 @@ def test_units_of_which_none_holds_all_stay():
     assert text.dtype.kind == "U"
     assert [a.dtype for a in dates] == ["M8[s]", "M8[s]"]
     assert [type(one) for one in id_objects(fine)] == [np.datetime64]
+
+
+def test_ids_of_data_frames_are_read_only():
+    """As columns of text are since pandas 3."""
+    queries, documents = np.array(["q", "q"]), np.array(["a", "b"], dtype=object)
+    queries.flags.writeable = documents.flags.writeable = False
+    run = Run(queries, documents, np.array([2.0, 1.0]), "run")
+    qrels = Qrels(queries, documents, np.array([0.0, 1.0]))
+    for one in (run, qrels):
+        object.__setattr__(one, "docids", documents)
+    assert judge_run(qrels, run).y.tolist() == [0.0, 1.0]
+    assert aggregate([run, run], "borda").docids.tolist() == ["a", "b"]
+
+
+def test_texts_of_documents_are_found_by_dates(ids):
+    sessions = Sessions.from_lists(["sort rows"], [ids[1:]], [[1, 0]])
+    texts = dict(zip(ids[1:], ["sort an array", "rows"]))
+    found = interaction_features(sessions, texts=texts)
+    assert found.X[:, found.names.index("query_in_text")].tolist() == [0.5, 0.5]

@@ -145,10 +145,13 @@ def id_list(ids: np.ndarray) -> list:
 
 
 def id_objects(ids: np.ndarray) -> np.ndarray:
-    """Return ids as an array of objects; dates stay dates, whatever their unit."""
+    """Return ids as an array of objects; dates stay dates, whatever their unit.
+
+    It can be written to, which compiled code asks of arrays of objects.
+    """
     if ids.dtype.kind in "mM":
         return _as_objects(list(ids))
-    return np.ascontiguousarray(ids, dtype=object)
+    return np.require(ids, dtype=object, requirements=["C", "W"])
 
 
 def in_one_unit(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

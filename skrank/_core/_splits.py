@@ -38,7 +38,7 @@ def splits_of(
     splits = []
     with naming("cv"):
         for split in cv.split(X, y, groups):
-            if not isinstance(split, tuple | list) or len(split) != 2:
+            if not isinstance(split, tuple | list | np.ndarray) or len(split) != 2:
                 raise refused(f"{_PAIRS} {shown(split)}")
             for part in split:
                 refuse_mask(part, "cv", "row number")
@@ -49,11 +49,9 @@ def splits_of(
 
 
 def _rows_of(part: np.ndarray, n_rows: int, refused: Callable[[str], Any]) -> Any:
-    if not part.size and part.ndim == 1:
-        return part.astype(np.intp)
     if part.ndim == 1 and part.dtype.kind == "b" and len(part) == n_rows:
-        return np.flatnonzero(part)
-    is_rows = part.ndim == 1 and part.dtype.kind in "iu"
+        part = np.flatnonzero(part)
+    is_rows = part.ndim == 1 and part.dtype.kind in "iu" and part.size
     if not is_rows or part.min() < -n_rows or part.max() >= n_rows:
         raise refused(f"{_PAIRS} {shown(part)}")
     return part.astype(np.intp)

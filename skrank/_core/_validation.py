@@ -384,7 +384,11 @@ def check_sparse(X: Any, name: str = "X") -> None:
     ValueError
         If the arrays of the matrix do not belong together.
     """
-    if sparse.issparse(X) and not _fits(X):
+    try:
+        fits = not sparse.issparse(X) or _fits(X)
+    except (AttributeError, IndexError, TypeError, ValueError):  # arrays of other kinds
+        fits = False
+    if not fits:
         raise ValueError(
             f"{name} must be a sparse matrix whose indices lie within its shape, "
             f"{X.shape}, and whose pointers ascend; those of this {X.format.upper()} "
@@ -402,6 +406,8 @@ def _fits(X: Any) -> bool:
         lengths, indices = list(map(len, X.rows)), list(chain.from_iterable(X.rows))
         fits = len(lengths) == X.shape[0] and lengths == list(map(len, X.data))
         return fits and (not indices or 0 <= min(indices) <= max(indices) < X.shape[1])
+    if X.format == "dia":
+        return X.offsets.shape == (len(X.data),)
     if X.format not in ("csr", "csc", "bsr"):  # no others are trusted
         return True
     shape = X.shape if X.ndim == 2 else (1, *X.shape)  # one row may have no axis

@@ -153,7 +153,7 @@ class BaseAggregator(Parameters, BaseEstimator):
                 f"{type(self).__name__}.fit learns from judged queries: pass y, as "
                 "Qrels, a dictionary {query: {document: grade}}, or one grade per row"
             )
-        if judgements is not None and joined._kind == "array":
+        if judgements is not None and self.learns and joined._kind == "array":
             joined, judgements = least_relevant_first(joined, judgements)
         self._learn(joined, judgements)
         self.n_runs_ = joined.n_runs

@@ -236,7 +236,7 @@ class _Table:
             raise ValueError(
                 f"{name} must hold {cls._what}s; row {row} has {values[row]:g}"
             )
-        documents = id_objects(documents)
+        documents = id_objects(documents).copy()
         duplicate = first_duplicate(queries, documents) if distinct else None
         if duplicate is not None:
             raise ValueError(

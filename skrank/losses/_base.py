@@ -307,7 +307,9 @@ def _checked_result(result, prepared, function, raw) -> tuple[np.ndarray, ...]:
         shapes.append(shapes[1])
     if not isinstance(result, tuple) or len(result) != len(shapes):
         raise TypeError(f"{name} must return {len(shapes)} arrays, got {shown(result)}")
-    found = tuple(numbers_of(array, name) for array in result)
+    found = tuple(
+        numbers_of(array, name).astype(np.float64, copy=False) for array in result
+    )
     if [array.shape for array in found] != shapes:
         raise ValueError(
             f"{name} must return arrays of the shapes {', '.join(map(str, shapes))}, "

@@ -211,7 +211,11 @@ class BaseMarginLoss(EnergyFunctional):
             raise TypeError(
                 f"{name} must return two arrays, values and slopes, got {shown(answer)}"
             )
-        values, slopes = (as_answer(a, name, len(margins), "margins") for a in answer)
+        # Slopes are turned, which numbers without a sign are not.
+        values, slopes = (
+            as_answer(a, name, len(margins), "margins").astype(np.float64, copy=False)
+            for a in answer
+        )
         return values, slopes
 
     def _contrast(self, right, wrong):

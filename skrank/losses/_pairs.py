@@ -382,7 +382,8 @@ def pair_sums(
 def curvature_of(loss, margins: np.ndarray) -> np.ndarray:
     """Return the second derivatives that a loss, of the user's perhaps, states."""
     name = f"{type(loss).__name__}.margin_curvature"
-    return as_answer(loss.margin_curvature(margins), name, len(margins), "margins")
+    found = as_answer(loss.margin_curvature(margins), name, len(margins), "margins")
+    return found.astype(np.float64, copy=False)
 
 
 def add_pairs(losses, gradient, better, worse, values, slopes, weight):

@@ -151,6 +151,8 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
         self._check_parameters()
         queries = queries_of(X, y, groups, type(self).__name__)
         for parts in self._split_queries(queries, X, y):
+            if not isinstance(parts, tuple | list) or len(parts) != 2:
+                raise self._no_numbers(parts, len(queries))
             train, test = (self._checked_part(part, len(queries)) for part in parts)
             yield queries.rows(train), queries.rows(test)
 
@@ -160,14 +162,15 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
         whole = found.ndim == 1 and (found.dtype.kind in "iu" or not found.size)
         if whole and found.size:
             whole = found.min() >= 0 and found.max() < n_queries
-            whole = whole and len(np.unique(found)) == len(found)
         if not whole:
-            raise ValueError(
-                f"{type(self).__name__}._split_queries must yield pairs of arrays of "
-                f"different numbers of queries, from 0 to {n_queries - 1}, got "
-                f"{shown(part)}"
-            )
+            raise self._no_numbers(part, n_queries)
         return found.astype(np.intp)
+
+    def _no_numbers(self, found: Any, n_queries: int) -> ValueError:
+        return ValueError(
+            f"{type(self).__name__}._split_queries must yield pairs of arrays of "
+            f"numbers of queries, from 0 to {n_queries - 1}, got {shown(found)}"
+        )
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.

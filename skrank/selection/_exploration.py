@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from skrank._core._finite import NotFiniteError, at_most_one, largest_safe
 from skrank._core._inner import accepts, as_answer, scores_of
+from skrank._core._messages import shown
 from skrank._core._parameters import Positive, PositiveInt
 from skrank._meta import fit_on
 from skrank._rows import GroupedRows
@@ -224,8 +225,15 @@ class ActiveExploration(BaseActiveSelector):
         """Return what a ranker says of the means and standard deviations."""
         name = f"{type(pool.ranker).__name__}.predict"
         n, found = pool.index.n_documents, []
-        for part in pool.ranker.predict(pool.X, return_std=True):
-            found.append(pool.index.take(as_answer(part, name, n)))
+        stated = pool.ranker.predict(pool.X, return_std=True)
+        if not isinstance(stated, tuple | list) or len(stated) != 2:
+            raise TypeError(
+                f"{name} must return means and standard deviations for return_std=True,"
+                f" got {shown(stated)}"
+            )
+        for part in stated:
+            part = as_answer(part, name, n).astype(np.float64, copy=False)
+            found.append(pool.index.take(part))
             largest = np.abs(found[-1]).max(initial=0.0)
             limit = largest_safe(np.float64)
             if not largest <= limit:

@@ -339,6 +339,14 @@ def test_whatever_takes_sparse_matrices_checks_them(kind, format):
             call()
 
 
+def test_diagonals_have_as_many_offsets_as_rows():
+    X = sparse.dia_matrix(np.eye(6, 4) + np.eye(6, 4, 1))
+    check_sparse(X)
+    X.offsets = X.offsets[:1]
+    with pytest.raises(ValueError, match="must be a sparse matrix whose indices lie"):
+        check_sparse(X)
+
+
 def test_a_sparse_row_without_axis_is_a_row():
     row = sparse.csr_array(np.array([[0.0, 1.0, 2.0]]))
     check_sparse(row)
@@ -419,3 +427,21 @@ def test_types_that_take_no_arrays():
         ndcg_score([1, 0], [1, 0], groups=[1, 1], gain=int)
     with pytest.raises(TypeError, match=message.format("measure")):
         rank_weights(int, np.array([0, 4]), None)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("indices", [0, 1, 2]),
+        ("indptr", np.array([0.0, 1.5, 2.0])),
+        ("indptr", np.zeros((2, 2), dtype=int)),
+        ("data", None),
+        ("indptr", None),
+        ("indices", np.array(["a", "b", "c"])),
+    ],
+)
+def test_sparse_rows_whose_arrays_are_of_another_kind(attribute, value):
+    X = sparse.csr_matrix(np.eye(3))
+    setattr(X, attribute, value)
+    with pytest.raises(ValueError, match="X must be a sparse matrix whose indices lie"):
+        RankSVM().fit(X, [0, 1, 2], [0, 0, 0])

@@ -292,6 +292,15 @@ def test_equal_scores_of_an_array_are_no_merit(method):
         np.testing.assert_allclose(weights, found[0], rtol=1e-12)
 
 
+def test_methods_that_need_no_judgements_keep_the_order_of_the_rows(runs):
+    rng = np.random.default_rng(0)
+    groups, y = np.repeat(np.arange(5), 6), rng.integers(0, 3, 30).astype(float)
+    scores = rng.normal(size=(30, 3))
+    model = get_aggregator("plackett_luce")
+    alone = clone(model).fit(scores, groups=groups).worths_
+    np.testing.assert_array_equal(clone(model).fit(scores, y, groups).worths_, alone)
+
+
 def test_weights_are_searched_again_while_it_helps():
     values = []
     for seed in range(4):

@@ -434,7 +434,6 @@ def test_there_is_a_part_for_each_row(parts):
     [
         np.array([True, False, True]),
         [0.5, 1.0],
-        [0, 0],
         [3],
         [-1],
         [[0], [1]],
@@ -466,3 +465,15 @@ def test_own_splitters_may_choose_nothing():
     ((train, test),) = Own(2).split(np.zeros((4, 1)), groups=[5, 5, 1, 1])
     assert len(train) == 0
     assert test.tolist() == [2, 3, 0, 1]
+
+
+def test_own_splitters_may_repeat_queries_and_yield_pairs_alone():
+    class Own(BaseQuerySplitter):
+        def _split_queries(self, queries, X, y):
+            yield [1, 0, 1], [2]
+            yield [0], [1], [2]
+
+    splits = Own(2).split(np.zeros((6, 1)), groups=[0, 0, 1, 1, 2, 2])
+    assert next(splits)[0].tolist() == [0, 1, 2, 3, 2, 3]
+    with pytest.raises(ValueError, match=r"Own._split_queries must yield pairs of"):
+        next(splits)

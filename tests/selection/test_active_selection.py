@@ -484,6 +484,28 @@ def test_stated_beliefs_must_be_numbers(change, message):
             explore.select(Stated(*given), X, groups, 2)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
+def test_stated_beliefs_of_any_type(dtype):
+    X, groups, *_ = pool()
+    means, stds = np.round(X[:, 0]), np.round(20.0 * np.abs(X[:, 1]))
+    explore = ActiveExploration()
+    found = explore.select(
+        Stated(means.astype(dtype), stds.astype(dtype)), X, groups, 4
+    )
+    expected = explore.select(Stated(means, stds), X, groups, 4)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_beliefs_are_means_and_deviations():
+    class Three(Stated):
+        def predict(self, X, return_std=False):
+            return self.mean, self.std, self.std
+
+    X, groups, *_ = pool()
+    with pytest.raises(TypeError, match=r"Three.predict must return means and st"):
+        ActiveExploration().select(Three(X[:, 0], X[:, 1]), X, groups, 4)
+
+
 def test_rankers_without_a_hypothesis():
     X, groups, y, _ = pool()
     judged = ~y.mask
