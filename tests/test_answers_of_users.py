@@ -246,3 +246,13 @@ def test_numbers_of_any_type_are_numbers(dtype, data):
             for one in (loss, plain)
         )
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "g", ">f8", "u1", "i8", "?"])
+def test_fused_scores_of_any_type_are_scores(dtype):
+    class Fusion(BaseAggregator):
+        def _combine(self, joined):
+            return (np.arange(joined.n_documents) % 2).astype(dtype)
+
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
+    assert sorted(Fusion().aggregate(runs)["q"].values()) == [0.0, 1.0]

@@ -8,6 +8,7 @@ from skrank._core._id_arrays import id_objects, in_one_unit
 from skrank.aggregation import aggregate
 from skrank.click import Sessions, interaction_features, load_sessions, save_sessions
 from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run, make_ranking
+from skrank.experiments import Experiment, make_folds
 from skrank.metrics import (
     QueryLeakageWarning,
     compare_runs,
@@ -147,3 +148,14 @@ def test_texts_of_documents_are_found_by_dates(ids):
     texts = dict(zip(ids[1:], ["sort an array", "rows"]))
     found = interaction_features(sessions, texts=texts)
     assert found.X[:, found.names.index("query_in_text")].tolist() == [0.5, 0.5]
+
+
+def test_experiments_of_dates(ids, tmp_path):
+    X, y, groups = make_ranking(n_queries=6, random_state=0)
+    of_rows = (ids[0] + np.arange(6) * np.timedelta64(1, "D"))[groups]
+    experiment, found = Experiment(rankers={"svm": RankSVM()}), []
+    for number, given in enumerate((of_rows, groups)):
+        folds = make_folds(X, y, given, n_splits=3)
+        result = experiment.run(folds, tmp_path / str(number))
+        found.append(result.table.means)
+    np.testing.assert_array_equal(*found)

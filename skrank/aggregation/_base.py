@@ -39,6 +39,7 @@ from skrank.aggregation._judgements import (
     Judgements,
     judgements_of,
     least_relevant_first,
+    warn_of_judgements,
 )
 from skrank.aggregation._normalization import (
     Normalization,
@@ -156,6 +157,8 @@ class BaseAggregator(Parameters, BaseEstimator):
         if judgements is not None and self.learns and joined._kind == "array":
             joined, judgements = least_relevant_first(joined, judgements)
         self._learn(joined, judgements)
+        if judgements is not None and self.learns:
+            warn_of_judgements(self, judgements)
         self.n_runs_ = joined.n_runs
 
     def _needs_fit(self) -> bool:
@@ -221,7 +224,8 @@ class BaseAggregator(Parameters, BaseEstimator):
         with quiet():
             scores = self._combine(retrieved) if retrieved.n_documents else np.empty(0)
         name = f"{type(self).__name__}._combine"
-        fused = scores = as_answer(scores, name, retrieved.n_documents)
+        scores = as_answer(scores, name, retrieved.n_documents)
+        fused = scores = scores.astype(np.float64, copy=False)
         if joined.n_documents > len(scores):
             fused = np.full(joined.n_documents, -np.inf)
             fused[joined.found] = scores

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skrank._core._id_arrays import id_list
+from skrank._core._informative import warn_of_data
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, rows_of_queries
 from skrank._core._validation import as_numbers, check_grades, check_groups
@@ -88,6 +89,17 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
         missed.append(np.maximum(np.fromiter(left.values(), np.float64, len(left)), 0))
     # A negative grade means pooled but not judged, which is not relevant.
     return Judgements(np.maximum(np.array(grades), 0.0), judged, missed)
+
+
+def warn_of_judgements(owner: Any, judgements: Judgements) -> None:
+    """Warn if no document of the runs is relevant, so that nothing is learned."""
+    if len(judgements.grades) and not (judgements.grades > 0).any():
+        missed = sum(int((own > 0).sum()) for own in judgements.missed)
+        warn_of_data(
+            f"{type(owner).__name__} learns nothing, because no document of the runs "
+            f"is relevant: of their queries, y has {missed} relevant documents that no "
+            "run retrieved; check whether y names documents as the runs do"
+        )
 
 
 def least_relevant_first(

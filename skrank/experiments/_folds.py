@@ -265,6 +265,8 @@ def _add_features(digest, X) -> None:
 
 def _add_array(digest, values: np.ndarray) -> None:
     digest.update(repr((values.dtype.str, values.shape)).encode())
+    if values.dtype.kind in "mM":  # which have no buffer; their type has been added
+        values = values.view(np.int64)
     if values.dtype == object:
         digest.update(repr(values.tolist()).encode(errors="surrogateescape"))
     else:

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import Positive
 from skrank._core._pipelines import last_step, rows_of_last_step
@@ -263,7 +264,7 @@ def _rows_of(groups, query):
     """Row numbers of one query, and a title that names the query."""
     groups = np.asarray(groups)
     query = groups[0] if query is None else query
-    known = groups.tolist()
+    known = id_list(groups)
     chosen = np.array([i for i, found in enumerate(known) if _is_same(found, query)])
     if not len(chosen):
         known = QueryIndex.from_groups(groups).ids[:5]

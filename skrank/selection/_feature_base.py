@@ -24,6 +24,7 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank._rows import GroupedRows
+from skrank._training_data import warn_of_training_data
 
 #: A number of features, a share of them, or None for half of them.
 NumberOfFeatures = Fraction | PositiveInt | None
@@ -133,7 +134,9 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
         ids = resolve_groups(groups, y, given, n_samples=n, caller=caller)
         index = QueryIndex.from_groups(ids, canonical=True)
         names = getattr(self, "feature_names_in_", None)
-        return GroupedRows.from_index(X, grades, index, feature_names=names)
+        rows = GroupedRows.from_index(X, grades, index, feature_names=names)
+        warn_of_training_data(self, rows, index)
+        return rows
 
     def _n_of(self, wanted: float | None, name: str) -> int:
         """Return a number of features, given by itself or by a share."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from skrank._core._finite import at_most_one
-from skrank._core._informative import warn_of_data, without_preference
+from skrank._core._informative import warn_of_data
 from skrank._core._parameters import NThreads
 from skrank._core._threads import effective_n_threads
 from skrank._rows import GroupedRows
@@ -127,11 +127,11 @@ def judge_features(
 
 
 def _warn_of_no_information(owner, measure, rows):
-    if rows.has_preference().any():
-        why = f"no query has a value of {measure.name}"
-    else:
-        why = without_preference(rows.y, rows.n_queries)
-    warn_of_data(f"{owner} finds all features equally important, because {why}")
+    if rows.has_preference().any():  # of others the user has been told
+        warn_of_data(
+            f"{owner} finds all features equally important, because no query has a "
+            f"value of {measure.name}"
+        )
 
 
 class SelectByMeasure(BaseCountedSelector):

@@ -21,6 +21,7 @@ from skrank.aggregation import (
 )
 from skrank.aggregation._judgements import judgements_of, measured_runs
 from skrank.datasets import Qrels
+from skrank.exceptions import TrainingDataWarning
 from skrank.metrics import AP, get_measure
 
 BOUNDS = [0, 5, 10, 15, 20, 30, 100, 200, 500, 1000]
@@ -235,7 +236,9 @@ def test_weights_raise_the_measure(runs, aggregator, measure):
 
 def test_runs_that_are_equally_bad_have_equal_weights():
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}]
-    fusion = WeightedFusion(search="none").fit(runs, {"q": {"c": 1}})
+    fusion = WeightedFusion(search="none")
+    with pytest.warns(TrainingDataWarning, match="y has 1 relevant documents that no"):
+        fusion.fit(runs, {"q": {"c": 1}})
     assert fusion.weights_.tolist() == [0.5, 0.5]
     assert fusion.train_value_ == 0
 
@@ -290,6 +293,19 @@ def test_equal_scores_of_an_array_are_no_merit(method):
     assert found[0][0] > found[0][1]
     for weights in found[1:]:
         np.testing.assert_allclose(weights, found[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "method", ["probfuse", "posfuse", "segfuse", "slidefuse", "bayesfuse"]
+)
+@pytest.mark.parametrize(
+    ("judged", "n_missed"), [({"xd1": 1.0}, 1), ({"a": 0.0, "b": 0.0}, 0)]
+)
+def test_judgements_without_a_relevant_document_are_warned_of(method, judged, n_missed):
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}]
+    message = f"learns nothing, because .* y has {n_missed} relevant documents"
+    with pytest.warns(TrainingDataWarning, match=message):
+        get_aggregator(method).fit(runs, {"q": judged})
 
 
 def test_methods_that_need_no_judgements_keep_the_order_of_the_rows(runs):

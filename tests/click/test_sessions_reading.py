@@ -392,7 +392,7 @@ def test_ids_that_parquet_cannot_hold(other, tmp_path):
         (
             [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 5)],
             ValueError,
-            r"datetime\(2020, 1, 1, 5, 0\) of {}_ids would become np.datetime64",
+            r"datetime\(2020, 1, 1, 5, 0\) of {}_ids would become .*2020-01-01",
         ),
         (
             [datetime.time(1, tzinfo=datetime.UTC), datetime.time(2)],

@@ -254,10 +254,37 @@ def test_missing_values_rank_last():
 @pytest.mark.parametrize("selector", [SelectByMeasure(2), GAS(2)])
 def test_grades_without_preference_warn(selector):
     X, y, groups = rows()
-    with pytest.warns(TrainingDataWarning, match="equally important"):
+    with pytest.warns(TrainingDataWarning, match="no query prefers a document to"):
         selector.fit(X, np.zeros(len(y)), groups)
     assert np.isfinite(selector.importances_).all()
     assert selector.n_features_ == 2
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        SelectByMeasure(2),
+        GAS(2),
+        QueryRFE(SubsetRegression(), n_repeats=1, random_state=0),
+        QueryRFECV(SubsetRegression(), n_repeats=1, cv=2, random_state=0),
+    ],
+    ids=lambda s: type(s).__name__,
+)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y, groups: (X, np.full(len(y), 2.0), groups), "the same grade, 2"),
+        (lambda X, y, groups: (X, y, np.arange(len(y))), "has a single document"),
+        (lambda X, y, groups: (0 * X, y, groups), "has the same value in all rows"),
+        (lambda X, y, groups: (X, groups, y), "y and groups look swapped"),
+    ],
+    ids=["grades", "groups", "features", "swapped"],
+)
+def test_data_that_tell_nothing_are_warned_of(selector, change, message):
+    given = change(*make_ranking(n_queries=30, docs_per_query=6, random_state=0))
+    with pytest.warns(TrainingDataWarning, match=message) as told:
+        clone(selector).fit(*given)
+    assert len(told) == 1
 
 
 # GAS.
