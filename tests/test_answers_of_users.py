@@ -197,9 +197,10 @@ def test_slips_of_users_do_not_change_the_data_of_the_caller(data):
 
     class Own(BaseMeasure):
         short_name = "own_of_tests"
+        changed: str = "y"
 
         def _values(self, documents):
-            return capped(documents.y)[documents.ptr[:-1]]
+            return capped(getattr(documents, self.changed))[documents.ptr[:-1]]
 
     class InPlace(OwnPrepared):
         def value_gradient(self, raw):
@@ -210,8 +211,9 @@ def test_slips_of_users_do_not_change_the_data_of_the_caller(data):
     found = ndcg_score(given, X[:, 0], groups=groups, gain=capped)
     expected = ndcg_score(y, X[:, 0], groups=groups, gain=lambda g: np.minimum(g, 1.0))
     assert found == expected
-    with pytest.raises(ValueError, match="read-only"):
-        evaluate_measure(Own(), given, X[:, 0], groups=groups)
+    for changed in ("y", "y_score"):
+        with pytest.raises(ValueError, match="read-only"):
+            evaluate_measure(Own(changed=changed), given, 9.0 * X[:, 0], groups=groups)
     prepared = InPlace(y, [0, len(y)], None, 1, None)
     raw = np.zeros(len(y))
     with pytest.raises(ValueError, match="read-only"):

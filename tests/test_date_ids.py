@@ -153,6 +153,8 @@ def test_texts_of_documents_are_found_by_dates(ids):
 def test_experiments_of_dates(ids, tmp_path):
     X, y, groups = make_ranking(n_queries=6, random_state=0)
     of_rows = (ids[0] + np.arange(6) * np.timedelta64(1, "D"))[groups]
+    if ids.dtype.kind == "m":
+        pytest.skip("the text of a duration, '1 days', is no field of a run")
     experiment, found = Experiment(rankers={"svm": RankSVM()}), []
     for number, given in enumerate((of_rows, groups)):
         folds = make_folds(X, y, given, n_splits=3)

@@ -417,7 +417,8 @@ def _fits(X: Any) -> bool:
         n_major, n_minor = n_major // height, n_minor // width
     bounds, n = X.indptr, min(len(X.indices), len(X.data))
     return (
-        len(bounds) == n_major + 1
+        bounds.dtype.kind == X.indices.dtype.kind == "i"
+        and len(bounds) == n_major + 1
         and bounds[0] == 0
         and bounds[-1] <= n
         and bool((bounds[1:] >= bounds[:-1]).all())

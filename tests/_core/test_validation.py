@@ -296,8 +296,10 @@ def damaged(kind, format, n_columns=4):
     """Sparse rows whose arrays do not belong together."""
     X = sparse.random(6, n_columns, density=0.7, format=format, random_state=0)
     if format == "lil":
-        X.rows[0] = {"below": [-1], "beyond": [n_columns], "descends": [0, 1]}[kind]
+        X.rows[0] = {"below": [-1], "beyond": [n_columns]}.get(kind, [0, 1])
         X.data[0] = [1.0]
+        if kind == "too far":
+            X.rows, X.data = X.rows[1:], X.data[1:]
     elif format == "coo":
         X.row[0] = {"below": -1, "beyond": 6}[kind]
     elif kind in ("below", "beyond"):
@@ -310,7 +312,7 @@ def damaged(kind, format, n_columns=4):
 KINDS = ["below", "beyond", "descends", "too far"]
 DAMAGED = [
     *((k, f) for k in KINDS for f in ("csr", "csc", "bsr")),
-    *((k, "lil") for k in KINDS[:3]),
+    *((k, "lil") for k in KINDS),
     *((k, "coo") for k in KINDS[:2]),
 ]
 
@@ -438,6 +440,8 @@ def test_types_that_take_no_arrays():
         ("data", None),
         ("indptr", None),
         ("indices", np.array(["a", "b", "c"])),
+        ("indices", np.array([0.0, 1.0, 2.0])),
+        ("indptr", np.array([0.0, 1.0, 2.0, 3.0])),
     ],
 )
 def test_sparse_rows_whose_arrays_are_of_another_kind(attribute, value):

@@ -628,6 +628,8 @@ def test_the_number_of_features_is_that_of_validation_queries():
         ([0.5], [1]),
         ([[0]], [1]),
         ([10**6], [0]),
+        ([-(10**6)], [0]),
+        ([], [0]),
         ([0], [1], [2]),
         (np.ma.masked_array([0, 1], [False, True]), [2]),
         (np.array([True, False]), [2]),
