@@ -114,7 +114,12 @@ def checked_id(found: str, name: str, line: int, what: str = "document") -> str:
 
 
 def collected(
-    records: Iterable[TextRecord], source: Source, what: str, *, chosen: bool = True
+    records: Iterable[TextRecord],
+    source: Source,
+    what: str,
+    *,
+    chosen: bool = True,
+    needs_text: bool = False,
 ) -> TextCollection:
     """Return all records of a file; a field that a record lacks is empty.
 
@@ -128,6 +133,8 @@ def collected(
         What the records are, for messages.
     chosen : bool, default=True
         Whether the names of the fields were chosen; those of the file are limited.
+    needs_text : bool, default=False
+        Whether a file of which no record has a field is refused.
 
     Returns
     -------
@@ -136,7 +143,8 @@ def collected(
     Raises
     ------
     ValueError
-        If there are none, an id occurs twice, or a file has too many fields.
+        If there are none, none has a text, an id occurs twice, or a file has too many
+        fields.
     """
     name, line_of, columns = source_name(source), {}, {}
     for record in records:
@@ -161,6 +169,11 @@ def collected(
         line_of[record.id] = record.line
     if not line_of:
         raise ValueError(f"{name} has no {what}")
+    if not columns and needs_text:
+        raise ValueError(
+            f"{name}: none of the {len(line_of)} {what} has a text, which is a string "
+            "under a key other than that of the id"
+        )
     for column in columns.values():
         column.extend([""] * (len(line_of) - len(column)))
     return TextCollection(list(line_of), columns or {"text": [""] * len(line_of)})
@@ -341,7 +354,13 @@ def load_jsonl_documents(
     records = iter_jsonl_documents(
         source, id_key=id_key, fields=fields, max_bytes=max_bytes
     )
-    return collected(records, source, "documents", chosen=fields is not None)
+    return collected(
+        records,
+        source,
+        "documents",
+        chosen=fields is not None,
+        needs_text=fields is None,
+    )
 
 
 def load_jsonl_queries(
@@ -386,7 +405,13 @@ def load_jsonl_queries(
     records = iter_jsonl_documents(
         source, id_key=id_key, fields=fields, max_bytes=max_bytes
     )
-    return collected(records, source, "queries", chosen=fields is not None)
+    return collected(
+        records,
+        source,
+        "queries",
+        chosen=fields is not None,
+        needs_text=fields is None,
+    )
 
 
 def load_tsv_queries(

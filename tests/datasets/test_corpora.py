@@ -451,3 +451,13 @@ def test_arbitrary_files_of_cranfield_are_read_or_refused(tmp_path):
 def test_hostile_markup_takes_linear_time(text):
     # Quadratic time would take hours of a test that takes milliseconds.
     assert load_trec_documents(text).ids.tolist() == ["1"]
+
+
+def test_documents_without_any_text_are_refused():
+    lists = b'{"_id": "a", "body": ["the fox"]}\n{"_id": "b", "body": {"t": "a dog"}}\n'
+    with pytest.raises(ValueError, match="none of the 2 documents has a text, which"):
+        load_jsonl_documents(lists)
+    with pytest.raises(ValueError, match="none of the 2 queries has a text, which"):
+        load_jsonl_queries(lists)
+    more = load_jsonl_documents(lists + b'{"_id": "c", "title": "x"}\n')
+    assert more.fields == {"title": ["", "", "x"]}
