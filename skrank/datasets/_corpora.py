@@ -333,8 +333,8 @@ def load_jsonl_documents(
         If a line is no JSON object, has no id or one that occurred before, a field that
         is no string, or half of a surrogate pair, such as ``"\\ud800"``, or if
         ``fields`` is None and there are more than 256 different ones (the message names
-        the file and the line), or if the file is empty, damaged, or larger than
-        ``max_bytes``.
+        the file and the line), or none at all, or if the file is empty, damaged, or
+        larger than ``max_bytes``.
     OSError
         If the file cannot be read.
 
