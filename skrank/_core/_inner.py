@@ -390,6 +390,11 @@ def as_answer(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarra
     return answer
 
 
+def as_floats(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarray:
+    """Return what `as_answer` does in the precision that compiled code takes."""
+    return as_answer(answer, method, n, what).astype(np.float64, copy=False)
+
+
 def as_scores(
     response: Any, estimator: Any, n_documents: int, method: str = "predict"
 ) -> np.ndarray:

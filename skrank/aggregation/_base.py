@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import largest_safe, quiet
 from skrank._core._id_arrays import id_list
-from skrank._core._inner import as_answer
+from skrank._core._inner import as_floats
 from skrank._core._messages import shown
 from skrank._core._parameters import (
     NThreads,
@@ -224,8 +224,7 @@ class BaseAggregator(Parameters, BaseEstimator):
         with quiet():
             scores = self._combine(retrieved) if retrieved.n_documents else np.empty(0)
         name = f"{type(self).__name__}._combine"
-        scores = as_answer(scores, name, retrieved.n_documents)
-        fused = scores = scores.astype(np.float64, copy=False)
+        fused = scores = as_floats(scores, name, retrieved.n_documents)
         if joined.n_documents > len(scores):
             fused = np.full(joined.n_documents, -np.inf)
             fused[joined.found] = scores

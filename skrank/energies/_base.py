@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from skrank._core._finite import checked_array
-from skrank._core._inner import as_answer, is_of_user, numbers_of
+from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank._core._validation import as_numbers
@@ -98,7 +98,7 @@ def _of_one_vector(function):
     def start(self, n_features, rng):
         found, n = function(self, n_features, rng), self.n_params(n_features)
         name = f"{type(self).__name__}.{function.__name__}"
-        return as_answer(found, name, n, "parameters").astype(np.float64, copy=False)
+        return as_floats(found, name, n, "parameters")
 
     return start
 

@@ -21,7 +21,7 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _one_pass, _segments
-from skrank._core._inner import as_answer
+from skrank._core._inner import as_floats
 from skrank._core._messages import shown
 from skrank._core._parameters import invalid_parameter
 from skrank._core._validation import as_numbers
@@ -212,10 +212,7 @@ class BaseMarginLoss(EnergyFunctional):
                 f"{name} must return two arrays, values and slopes, got {shown(answer)}"
             )
         # Slopes are turned, which numbers without a sign are not.
-        values, slopes = (
-            as_answer(a, name, len(margins), "margins").astype(np.float64, copy=False)
-            for a in answer
-        )
+        values, slopes = (as_floats(a, name, len(margins), "margins") for a in answer)
         return values, slopes
 
     def _contrast(self, right, wrong):

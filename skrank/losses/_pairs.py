@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from skrank._core import _segments
-from skrank._core._inner import as_answer
+from skrank._core._inner import as_floats
 from skrank._core._messages import shown
 from skrank._core._queries import rows_of_queries
 from skrank._core._validation import as_numbers, calling
@@ -382,8 +382,7 @@ def pair_sums(
 def curvature_of(loss, margins: np.ndarray) -> np.ndarray:
     """Return the second derivatives that a loss, of the user's perhaps, states."""
     name = f"{type(loss).__name__}.margin_curvature"
-    found = as_answer(loss.margin_curvature(margins), name, len(margins), "margins")
-    return found.astype(np.float64, copy=False)
+    return as_floats(loss.margin_curvature(margins), name, len(margins), "margins")
 
 
 def add_pairs(losses, gradient, better, worse, values, slopes, weight):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank._core._finite import quiet
+from skrank._core._finite import at_most_one, quiet
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import (
@@ -160,7 +160,7 @@ def _scaled_down(weights):
     largest = weights.max(initial=0)
     if largest == 0 or 1e-250 < largest < 1e250:
         return weights
-    return np.ldexp(weights, -np.frexp(largest)[1])
+    return at_most_one(weights)
 
 
 def _undo_rounding(values, low, high, n_terms):

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from skrank._core._finite import NotFiniteError, at_most_one, largest_safe
-from skrank._core._inner import accepts, as_answer, scores_of
+from skrank._core._inner import accepts, as_floats, scores_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Positive, PositiveInt
 from skrank._meta import fit_on
@@ -232,8 +232,7 @@ class ActiveExploration(BaseActiveSelector):
                 f" got {shown(stated)}"
             )
         for part in stated:
-            part = as_answer(part, name, n).astype(np.float64, copy=False)
-            found.append(pool.index.take(part))
+            found.append(pool.index.take(as_floats(part, name, n)))
             largest = np.abs(found[-1]).max(initial=0.0)
             limit = largest_safe(np.float64)
             if not largest <= limit:
