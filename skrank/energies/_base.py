@@ -24,7 +24,22 @@ from skrank._core._finite import checked_array
 from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
-from skrank._core._validation import as_numbers
+from skrank._core._validation import as_numbers, check_sparse_once
+
+
+#: Methods that take rows, and the place of these among the arguments.
+_PLACES_OF_ROWS = {"setup": 0, "transform": 0, "coordinates": 0, "document_scores": 1}
+
+
+def _of_sound_rows(function, place):
+    """Have a method refuse a sparse matrix whose indices lie beyond its shape."""
+
+    @functools.wraps(function)
+    def method(self, *args, **named):
+        check_sparse_once(args[place] if len(args) > place else named.get("X"))
+        return function(self, *args, **named)
+
+    return method
 
 
 def _of_fitting_arrays(function):
@@ -52,6 +67,7 @@ def _of_fitting_arrays(function):
         if sparse.issparse(X) and not self.accepts_sparse:
             name = type(self).__name__
             raise TypeError(f"{name} takes X as an array, got a sparse matrix")
+        check_sparse_once(X)
         n = self.n_params(X.shape[1])
         if type(params) is not np.ndarray or params.dtype.char != "d":
             params = as_numbers(params, "params")
@@ -150,6 +166,10 @@ class BaseEnergy(Parameters, BaseEstimator):
             own = vars(cls).get(name)
             if inspect.isfunction(own):
                 setattr(cls, name, _of_fitting_arrays(own))
+        for name, place in _PLACES_OF_ROWS.items():
+            own = vars(cls).get(name)
+            if inspect.isfunction(own):
+                setattr(cls, name, _of_sound_rows(own, place))
         own = vars(cls).get("init_params")
         if inspect.isfunction(own):
             cls.init_params = _of_one_vector(own)

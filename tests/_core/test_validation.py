@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import pytest
+from _damaged import DAMAGED, damaged
 from scipy import sparse
 
 import skrank
@@ -18,6 +19,7 @@ from skrank._core._validation import (
     check_groups,
     check_scores,
     check_sparse,
+    check_sparse_once,
     check_weights,
     n_rows,
     resolve_groups,
@@ -292,35 +294,24 @@ def test_what_is_no_number_is_named(values):
         check_weights(values, 2)
 
 
-def damaged(kind, format, n_columns=4):
-    """Sparse rows whose arrays do not belong together."""
-    X = sparse.random(6, n_columns, density=0.7, format=format, random_state=0)
-    if format == "lil":
-        X.rows[0] = {"below": [-1], "beyond": [n_columns]}.get(kind, [0, 1])
-        X.data[0] = [1.0]
-        if kind == "too far":
-            X.rows, X.data = X.rows[1:], X.data[1:]
-    elif format == "coo":
-        X.row[0] = {"below": -1, "beyond": 6}[kind]
-    elif kind in ("below", "beyond"):
-        X.indices[0] = {"below": -1, "beyond": 10**6}[kind]
-    else:
-        X.indptr[1] = {"descends": -5, "too far": 10**6}[kind]
-    return X
-
-
-KINDS = ["below", "beyond", "descends", "too far"]
-DAMAGED = [
-    *((k, f) for k in KINDS for f in ("csr", "csc", "bsr")),
-    *((k, "lil") for k in KINDS),
-    *((k, "coo") for k in KINDS[:2]),
-]
-
-
 @pytest.mark.parametrize(("kind", "format"), DAMAGED)
 def test_sparse_rows_with_indices_beyond_their_shape(kind, format):
     with pytest.raises(ValueError, match="Z must be a sparse matrix whose indices lie"):
         check_sparse(damaged(kind, format), "Z")
+
+
+def test_the_same_rows_are_checked_once():
+    X = damaged("beyond", "csr")
+    for _ in range(2):  # only what is in order is remembered
+        with pytest.raises(ValueError, match="Z must be a sparse matrix whose indices"):
+            check_sparse_once(X, "Z")
+    sound = sparse.eye(3, format="csr")
+    check_sparse_once(sound)
+    sound.indices[0] = 9
+    check_sparse_once(sound)
+    with pytest.raises(ValueError, match="X must be a sparse matrix whose indices lie"):
+        check_sparse_once(sound.copy())
+    check_sparse_once(None)
 
 
 @pytest.mark.parametrize(("kind", "format"), DAMAGED)

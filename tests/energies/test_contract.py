@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _damaged import DAMAGED, damaged
 from _labels import label
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -47,6 +48,25 @@ def test_rows_may_have_any_layout(energy, data):
         assert_array_equal(energy.scores(params, same, PTR), expected)
         found = energy.scores_and_vjp(params, same, None, PTR)[0]
         assert_array_equal(found, training)
+
+
+@each_energy
+def test_damaged_sparse_rows_are_refused(energy, data):
+    energy, rows, params = set_up(energy, *data)
+    fresh = type(energy)(**energy.get_params(deep=False))
+    calls = [
+        lambda X: fresh.setup(X, np.random.RandomState(0)),
+        lambda X: energy.transform(X),
+        lambda X: energy.scores(params, X, PTR),
+        lambda X: energy.scores_and_vjp(params, X=X, ptr=PTR),
+        lambda X: energy.document_scores(params, X, PTR),
+        lambda X: energy.coordinates(X=X, alpha=0.1),
+    ]
+    for kind, format in DAMAGED:
+        X = damaged(kind, format, n_columns=rows.shape[1])
+        for call in calls:
+            with pytest.raises((TypeError, ValueError), match="X .* sparse matrix"):
+                call(X)
 
 
 @each_energy
