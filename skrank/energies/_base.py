@@ -26,7 +26,6 @@ from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank._core._validation import as_numbers, check_sparse_once
 
-
 #: Methods that take rows, and the place of these among the arguments.
 _PLACES_OF_ROWS = {"setup": 0, "transform": 0, "coordinates": 0, "document_scores": 1}
 

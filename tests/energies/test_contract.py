@@ -65,7 +65,7 @@ def test_damaged_sparse_rows_are_refused(energy, data):
     for kind, format in DAMAGED:
         X = damaged(kind, format, n_columns=rows.shape[1])
         for call in calls:
-            with pytest.raises((TypeError, ValueError), match="X .* sparse matrix"):
+            with pytest.raises((TypeError, ValueError), match=r"X .* sparse matrix"):
                 call(X)
 
 
