@@ -1,12 +1,20 @@
 """Dates and durations of NumPy as ids: what is one id in days is one in nanoseconds."""
 
+from datetime import date, datetime, timedelta
+
 import numpy as np
 import pytest
 
 import skrank
-from skrank._core._id_arrays import id_objects, in_one_unit
-from skrank.aggregation import aggregate
-from skrank.click import Sessions, interaction_features, load_sessions, save_sessions
+from skrank._core._id_arrays import comparable_ids, id_objects
+from skrank.aggregation import WeightedFusion, aggregate
+from skrank.click import (
+    Sessions,
+    interaction_features,
+    load_sessions,
+    save_sessions,
+    to_rows,
+)
 from skrank.datasets import Qrels, Run, dump_run, judge_run, load_run, make_ranking
 from skrank.experiments import Experiment, make_folds
 from skrank.metrics import (
@@ -39,16 +47,20 @@ def ids(request):
     return in_unit(DAYS, request.param)
 
 
-@pytest.fixture(params=["D", "us", "ns"])
+@pytest.fixture(params=["D", "us", "ns", "python"])
 def others(request, ids):
-    """The same ids in another unit."""
+    """The same ids in another unit, or as objects of Python."""
+    if request.param == "python":
+        coarse = ids if ids.dtype == "M8[D]" else ids.astype(f"{ids.dtype.kind}8[us]")
+        return coarse.astype(object)
     return ids.astype(f"{ids.dtype.kind}8[{request.param}]")
 
 
 def test_judged_queries_are_the_dates_themselves(ids, others):
     judged = judge_run(qrels_of(others), run_of(ids))
-    assert judged.queries.dtype.kind == judged.groups.dtype.kind == ids.dtype.kind
-    assert (judged.groups == ids).all()
+    kind = others.dtype.kind
+    assert judged.queries.dtype.kind == judged.groups.dtype.kind == kind
+    assert (judged.groups.astype(ids.dtype) == ids).all()
     assert judged.y.tolist() == [0.0, 1.0, 1.0]
 
 
@@ -56,7 +68,7 @@ def test_judged_documents_are_the_dates_themselves(ids, others):
     queries = ["q", "p", "q"]
     judged = judge_run(qrels_of(queries, others), run_of(queries, ids))
     assert judged.y.tolist() == [1.0, 0.0, 1.0]
-    assert (np.array(judged.docids.tolist()) == ids[[1, 0, 2]]).all()
+    assert (judged.docids.astype(ids.dtype) == ids[[1, 0, 2]]).all()
 
 
 def test_numbers_are_no_dates(ids):
@@ -76,15 +88,17 @@ def test_measures_of_dates(ids, others):
     assert trec_measures(qrels_of(ids), run_of(ids), "map").summary["map"] == 0.75
     runs = {"one": run_of(ids), "two": run_of(others)}
     table = compare_runs(qrels_of(ids), runs, "map")
-    assert table.query_ids.dtype.kind == ids.dtype.kind
+    assert table.query_ids.dtype.kind == others.dtype.kind
 
 
 def test_fused_runs_of_dates(ids, others):
     fused = aggregate([run_of(ids), run_of(others)], "borda")
-    assert (np.array(fused.groups.tolist()) == ids).all()
+    assert (fused.groups.astype(ids.dtype) == ids).all()
     assert fused.docids.tolist() == DOCUMENTS.tolist()
-    fused = aggregate([run_of(["q"] * 3, others[[0, 2, 2]] + [0, 0, 1])], "borda")
-    assert fused.docids[0] == ids[0]
+    run = run_of(["q"] * 3, ids[[0, 2, 2]] + [0, 0, 1])
+    fused = aggregate([run, Run(["q"], others[1:2], [1.0], "run")], "borda")
+    assert len(fused.docids) == 3
+    assert fused.docids.astype(ids.dtype)[0] == ids[0]
 
 
 @pytest.mark.parametrize("unit", [unit for unit in UNITS if unit.startswith("M")])
@@ -107,7 +121,12 @@ def test_trained_queries_are_known_in_any_unit(ids, others):
     X, y, groups = make_ranking(n_queries=6, random_state=0)
     apart = np.arange(6) * np.timedelta64(1, "D")
     of_rows = (ids[0] + apart)[groups]
-    again = of_rows.astype(others.dtype)[groups < 3]
+    again = of_rows[groups < 3]
+    if others.dtype == object:
+        again = (
+            again if ids.dtype == "M8[D]" else again.astype(f"{ids.dtype.kind}8[us]")
+        )
+    again = again.astype(others.dtype)
     ranker = RankSVM().fit(X, y, of_rows)
     with (
         skrank.config_context(check_leakage=True),
@@ -119,16 +138,72 @@ def test_trained_queries_are_known_in_any_unit(ids, others):
     np.testing.assert_array_equal(scores, expected)
 
 
+def test_rows_of_a_log_are_found_by_dates(ids, others):
+    sessions = Sessions.from_lists(ids[1:], [ids[:1], ids[2:]], [[1], [0]])
+    X = np.array([[1.0], [0.0]])
+    found = to_rows(sessions, X, others[[2, 1]], others[[2, 0]])
+    assert found.X.ravel().tolist() == found.y.tolist()[::-1] == [0.0, 1.0]
+    found = to_rows(sessions, X, others[[1, 2]], others[[0, 2]])
+    assert found.X.ravel().tolist() == found.y.tolist() == [1.0, 0.0]
+
+
+def test_fusion_learns_from_judgements_of_dates(ids, others):
+    fusion = WeightedFusion().fit([run_of(ids), run_of(others)], qrels_of(others))
+    texts = ["p", "p", "q"]
+    expected = WeightedFusion().fit([run_of(texts)] * 2, qrels_of(texts))
+    assert fusion.train_value_ == expected.train_value_ > 0
+    run, queries = run_of(texts, ids[[0, 2, 2]]), ["p", "p"]
+    one = Run(queries, others[[2, 0]], np.array([2.0, 1.0]), "run")
+    judged = Qrels(queries, others[[2, 0]], np.array([1.0, 0.0]))
+    assert WeightedFusion().fit([run, one], judged).train_value_ == 1.0
+
+
 def test_units_of_which_none_holds_all_stay():
     days, months = np.array([1, 2], "m8[D]"), np.array([1], "m8[M]")
     old, fine = np.array(["-9999-01-01"], "M8[D]"), np.array(["2020-01-01"], "M8[ns]")
     for arrays in ((days, months), (old, fine), (fine, days), (fine, np.array(["a"]))):
-        found = in_one_unit(*arrays)
+        found = comparable_ids(*arrays)
         assert [a.dtype for a in found] == [a.dtype for a in arrays]
-    text, *dates = in_one_unit(np.array(["a"]), old, fine.astype("M8[s]"))
+    text, *dates = comparable_ids(np.array(["a"]), old, fine.astype("M8[s]"))
     assert text.dtype.kind == "U"
     assert [a.dtype for a in dates] == ["M8[s]", "M8[s]"]
     assert [type(one) for one in id_objects(fine)] == [np.datetime64]
+
+
+def test_beside_dates_of_python_dates_become_such():
+    days = [date(2020, 1, 1), date(2020, 1, 2)]
+    times = [datetime(2020, 1, 1, 7), datetime(2020, 1, 2)]
+    spans = [timedelta(microseconds=3), timedelta(days=2)]
+    for given, unit in (
+        (days, "M8[D]"),
+        (times, "M8[s]"),
+        (times, "M8[ns]"),
+        (spans, "m8[us]"),
+        (spans, "m8[ns]"),
+    ):
+        beside = np.array([*given, "a"], dtype=object)
+        found, same = comparable_ids(np.array(given, unit), beside)
+        assert same is beside
+        assert found.tolist() == given
+        assert list(map(type, found)) == list(map(type, given))
+
+
+@pytest.mark.parametrize(
+    "lacked",
+    [
+        np.array(["2020-01-01T00:00:00.000000001", "NaT"], "M8[ns]"),
+        np.array(["12000-01-01"], "M8[D]"),
+        np.array([1001], "m8[ns]"),
+        np.array([3], "m8[M]"),
+    ],
+    ids=str,
+)
+def test_dates_that_python_lacks_stay(lacked):
+    python = np.array([date(2020, 1, 1)], dtype=object)
+    found, _ = comparable_ids(lacked, python)
+    assert found.dtype == object
+    assert list(map(type, found)) == [lacked.dtype.type] * len(lacked)
+    np.testing.assert_array_equal(found.astype(lacked.dtype), lacked)
 
 
 def test_ids_of_data_frames_are_read_only():
@@ -143,9 +218,9 @@ def test_ids_of_data_frames_are_read_only():
     assert aggregate([run, run], "borda").docids.tolist() == ["a", "b"]
 
 
-def test_texts_of_documents_are_found_by_dates(ids):
+def test_texts_of_documents_are_found_by_dates(ids, others):
     sessions = Sessions.from_lists(["sort rows"], [ids[1:]], [[1, 0]])
-    texts = dict(zip(ids[1:], ["sort an array", "rows"]))
+    texts = dict(zip(others[1:], ["sort an array", "rows"]))
     found = interaction_features(sessions, texts=texts)
     assert found.X[:, found.names.index("query_in_text")].tolist() == [0.5, 0.5]
 

@@ -1,6 +1,7 @@
 """Ids of queries and documents as arrays in which different ids stay different."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -154,13 +155,22 @@ def id_objects(ids: np.ndarray) -> np.ndarray:
     return np.require(ids, dtype=object, requirements=["C", "W"])
 
 
-def in_one_unit(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return arrays of ids, with their dates or durations in one unit that holds all.
+def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return arrays of ids in which what is the same date or duration is one key.
 
-    Some versions of NumPy hash a date differently in each unit. Where there is no such
-    unit, the arrays stay as they are.
+    Versions of NumPy hash a date differently in each unit, and not as Python does.
+    Arrays of dates, or of durations, get one unit that holds all; beside an array that
+    holds those of Python they become such objects, where there are any. Where no unit
+    holds all, they stay as they are.
     """
     units = {ids.dtype for ids in arrays if ids.dtype.kind in "mM"}
+    if not units:
+        return arrays
+    if any(ids.dtype == object and _holds_dates_of_python(ids) for ids in arrays):
+        return tuple(
+            _as_objects(_dates_of_python(ids)) if ids.dtype.kind in "mM" else ids
+            for ids in arrays
+        )
     if len(units) < 2 or len({unit.kind for unit in units}) > 1:
         return arrays
     try:
@@ -175,6 +185,23 @@ def in_one_unit(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
                 return arrays
         found.append(ids)
     return tuple(found)
+
+
+def _holds_dates_of_python(ids: np.ndarray) -> bool:
+    kinds = set(map(type, ids))
+    return any(issubclass(kind, (date, timedelta)) for kind in kinds)
+
+
+def _dates_of_python(ids: np.ndarray) -> list:
+    """Return dates or durations as Python has them, those that it lacks as they are."""
+    kind, unit = ids.dtype.kind, np.datetime_data(ids.dtype)[0]
+    fine = unit in ("ns", "ps", "fs", "as")
+    coarse = ids.astype(f"{kind}8[us]") if fine else ids
+    whole = (coarse.astype(ids.dtype) == ids).tolist()
+    return [
+        own if same and isinstance(own, (date, timedelta)) else one
+        for own, one, same in zip(coarse.tolist(), ids, whole)
+    ]
 
 
 def id_keys(ids: np.ndarray) -> list:
@@ -240,6 +267,7 @@ def where_among(ids: np.ndarray, others: np.ndarray) -> np.ndarray:
             return np.zeros(len(ids), dtype=bool)
         (own, held), (known, known_held) = (_in_unit(a, unit) for a in (ids, others))
         return held & np.isin(own, known[known_held])
+    ids, others = comparable_ids(ids, others)
     # NumPy would first turn both into one type, in which 1 is the same as "1".
     known = set(id_keys(others))
     return np.fromiter((one in known for one in id_keys(ids)), bool, len(ids))
@@ -262,6 +290,7 @@ def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
                 raise UnitError(_NO_COMMON_UNIT)
             _check_unit(unit, (first, second))
         return np.concatenate([first, second])
+    first, second = comparable_ids(first, second)
     joined = np.empty(len(first) + len(second), dtype=object)
     joined[:] = id_list(first) + id_list(second)
     return joined

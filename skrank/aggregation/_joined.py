@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._best_first import best_first
-from skrank._core._id_arrays import id_array, id_list, id_objects, in_one_unit
+from skrank._core._id_arrays import comparable_ids, id_array, id_list, id_objects
 from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
 from skrank._core._missing import is_missing
@@ -413,7 +413,9 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
     if is_run:
         columns = [_columns_of_run(run, own[i]) for i, run in enumerate(runs)]
         queries, docids, scores = zip(*columns)
-        parts = list(map(_part, in_one_unit(*queries), in_one_unit(*docids), scores))
+        parts = list(
+            map(_part, comparable_ids(*queries), comparable_ids(*docids), scores)
+        )
     else:
         parts = [_part_of_dict(run, own[i]) for i, run in enumerate(runs)]
     return _from_parts(parts, tuple(names), "run" if is_run else "dict")

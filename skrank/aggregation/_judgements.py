@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank._core._id_arrays import id_list
+from skrank._core._id_arrays import comparable_ids, id_list, unmixed
 from skrank._core._informative import warn_of_data
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, rows_of_queries
-from skrank._core._validation import as_numbers, check_grades, check_groups
+from skrank._core._validation import as_ids, as_numbers, check_grades, check_groups
 from skrank.aggregation._joined import JoinedRuns, best_first
 from skrank.datasets import Qrels
 from skrank.metrics import BaseMeasure
@@ -70,16 +70,23 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
             "y must be Qrels or a dictionary {query: {document: grade}} if runs name "
             f"their documents, got {type(y).__name__}"
         )
-    tables = _tables_of_qrels(y) if isinstance(y, Qrels) else _tables_of_dict(y)
-    queries = id_list(joined.queries)
+    assert joined.docids is not None
+    queries, docids = joined.queries, joined.docids
+    if isinstance(y, Qrels):
+        groups = check_groups(y.groups, len(y.y), name="y.groups")
+        groups, queries = comparable_ids(groups, queries)
+        names, docids = comparable_ids(as_ids(y.docids, "y.docids"), unmixed(docids))
+        tables = _tables_of_qrels(groups, names, y.y)
+    else:
+        tables = _tables_of_dict(y)
+    queries = id_list(queries)
     judged = np.array([query in tables for query in queries], dtype=bool)
     if not judged.any():
         raise ValueError(
             f"no query of the runs is judged: the runs have {shown(queries[:3])}, y "
             f"has {shown(list(tables)[:3])}"
         )
-    assert joined.docids is not None
-    docids, bounds = joined.docids.tolist(), joined.ptr.tolist()
+    docids, bounds = id_list(docids), joined.ptr.tolist()
     grades: list[float] = []
     missed = []
     for query, a, b in zip(queries, bounds, bounds[1:]):
@@ -119,10 +126,9 @@ def least_relevant_first(
     )
 
 
-def _tables_of_qrels(qrels: Qrels) -> dict:
-    groups = check_groups(qrels.groups, len(qrels.y), name="y.groups")
+def _tables_of_qrels(groups: np.ndarray, docids: np.ndarray, y: np.ndarray) -> dict:
     index = QueryIndex.from_groups(groups)
-    docids, grades = id_list(index.take(qrels.docids)), index.take(qrels.y).tolist()
+    docids, grades = id_list(index.take(docids)), index.take(y).tolist()
     bounds = index.ptr.tolist()
     return {
         query: dict(zip(docids[a:b], grades[a:b]))

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._id_arrays import id_keys, id_list
+from skrank._core._id_arrays import comparable_ids, id_keys, id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, PositiveInt
 from skrank._core._validation import check_arguments
@@ -262,5 +262,6 @@ def ids_of_pairs_of(query: Any, document: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _places(known: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """Return the number of each id among known ones, −1 for others."""
+    known, ids = comparable_ids(known, ids)
     table = {key: number for number, key in enumerate(id_keys(known))}
     return np.fromiter((table.get(k, -1) for k in id_keys(ids)), np.intp, len(ids))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._id_arrays import id_list
+from skrank._core._id_arrays import comparable_ids, id_array, id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank._core._validation import as_numbers
@@ -216,12 +216,14 @@ def _overlaps(queries, documents, texts: Any) -> dict[str, np.ndarray]:
         raise TypeError(
             f"texts must be a mapping of document ids to texts, got {shown(texts)}"
         )
+    ids, keys = comparable_ids(documents, id_array(list(texts)))
+    texts = dict(zip(id_list(keys), texts.values()))
     names, words = id_list(queries), {}
     for one in dict.fromkeys(names):
         words[one] = set(tokenize(str(one)))
     columns = np.zeros((3, len(names)))
     known: dict[Any, set[str]] = {}
-    for i, (query, document) in enumerate(zip(names, id_list(documents))):
+    for i, (query, document) in enumerate(zip(names, id_list(ids))):
         if document not in known:
             text = texts.get(document, "")
             if not isinstance(text, str):

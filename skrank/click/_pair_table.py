@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank._core._id_arrays import id_keys, id_list, in_order, joined_ids, unmixed
+from skrank._core._id_arrays import (
+    comparable_ids,
+    id_keys,
+    id_list,
+    in_order,
+    joined_ids,
+    unmixed,
+)
 from skrank.click._sessions import Sessions
 
 
@@ -119,6 +126,7 @@ def places_among(known: np.ndarray, ids: np.ndarray) -> np.ndarray:
         places = np.searchsorted(known, ids)
         places[places == len(known)] = 0
         return np.where(known[places] == ids, places, -1)
+    known, ids = comparable_ids(known, ids)
     place_of = {key: place for place, key in enumerate(id_keys(known))}
     found = (place_of.get(key, -1) for key in id_keys(ids))
     return np.fromiter(found, np.intp, len(ids))

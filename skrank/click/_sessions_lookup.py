@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from skrank._core._id_arrays import id_keys, id_list
+from skrank._core._id_arrays import comparable_ids, id_keys, id_list
 from skrank._core._messages import shown
 from skrank._core._queries import take_rows
 from skrank._core._validation import as_numbers, check_arguments, n_rows
@@ -180,6 +180,8 @@ def find_rows(
             f"groups and docids must have as many rows, got {len(groups)} and "
             f"{len(docids)}"
         )
+    queries, groups = comparable_ids(queries, groups)
+    documents, docids = comparable_ids(documents, docids)
     query_table, document_table = IdCodes(), IdCodes()
     own = (
         query_table.codes_of(id_keys(groups)),

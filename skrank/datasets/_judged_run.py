@@ -10,10 +10,10 @@ import numpy as np
 
 from skrank._core._best_first import best_first
 from skrank._core._id_arrays import (
+    comparable_ids,
     id_array,
     id_list,
     id_objects,
-    in_one_unit,
     in_order,
 )
 from skrank._core._ids import IdTable, join_ids
@@ -269,7 +269,7 @@ def join_run(
     scores = check_scores(run.scores, n_rows(run.groups), name="run.scores")
     grades = _grades_of(qrels)
     columns = _ids_of("qrels", qrels, grades), _ids_of("run", run, scores)
-    queries, documents = (in_one_unit(*ids) for ids in zip(*columns))
+    queries, documents = (comparable_ids(*ids) for ids in zip(*columns))
     judged = _Side.of(queries[0], documents[0], grades)
     retrieved = _Side.of(queries[1], documents[1], scores)
     common = in_order(judged.numbers.keys() & retrieved.numbers.keys())

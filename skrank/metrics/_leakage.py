@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._config import get_config
-from skrank._core._id_arrays import id_list, in_one_unit
+from skrank._core._id_arrays import comparable_ids, id_list
 from skrank._core._queries import QueryIndex
 from skrank._core._times import check_times
 from skrank._core._validation import as_ids, check_groups
@@ -69,7 +69,7 @@ def _all_later(times, index: QueryIndex, ranker: Any) -> set[Any]:
     kinds = {first.dtype.kind, known.dtype.kind}
     if len(kinds) > 1 and kinds & {"m", "M"}:
         return set()  # dates and numbers do not compare
-    ids, own = in_one_unit(index.ids, ranker.query_ids_)
+    ids, own = comparable_ids(index.ids, ranker.query_ids_)
     trained = dict(zip(id_list(own), range(len(known))))
     return {
         query
@@ -131,7 +131,7 @@ def check_query_leakage(
     ids = as_ids(groups)
     index = QueryIndex.from_groups(check_groups(ids, len(ids)))
     known = None if times is None else check_times(times, len(ids))
-    of_rows, of_ranker = map(id_list, in_one_unit(index.ids, trained_ids))
+    of_rows, of_ranker = map(id_list, comparable_ids(index.ids, trained_ids))
     scored = dict(zip(of_rows, index.sizes.tolist()))
     trained = dict(zip(of_ranker, ranker.query_sizes_.tolist()))
     shared = [query for query in scored if query in trained]

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import NotFiniteError, quiet, require_finite_scores
-from skrank._core._id_arrays import id_list, in_one_unit
+from skrank._core._id_arrays import comparable_ids, id_list
 from skrank._core._parameters import (
     NonNegative,
     NonNegativeInt,
@@ -203,7 +203,7 @@ class Rocchio(GroupsAtPredictMixin, BaseRanker):
         return self._scores_of_queries(data.X, QueryIndex.from_groups(data.groups))
 
     def _scores_of_queries(self, X, index) -> np.ndarray:
-        own, ids = map(id_list, in_one_unit(self.query_ids_, index.ids))
+        own, ids = map(id_list, comparable_ids(self.query_ids_, index.ids))
         places = {query: place for place, query in enumerate(own)}
         known = np.array([places.get(query, -1) for query in ids], dtype=np.intp)
         of_row = np.repeat(known, index.sizes)

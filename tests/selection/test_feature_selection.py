@@ -235,6 +235,13 @@ def test_threshold():
         SelectByMeasure(threshold=2).fit(X, y, groups)
 
 
+def test_a_feature_that_tells_nothing_counts_as_falling():
+    X, y, groups = rows()
+    X[:, 2] = 7.0
+    selector = SelectByMeasure(2, importance="ndcg").fit(X, y, groups)
+    assert selector.directions_[2] == 1
+
+
 def test_missing_values_rank_last():
     X, y, groups = rows()
     holes = np.random.default_rng(1).random(X.shape) < 0.3
@@ -317,6 +324,16 @@ def test_similarities_are_means_over_queries(similarity):
         expected = np.mean(values)
         assert selector.similarity_[i, j] == pytest.approx(expected, abs=1e-12)
         assert selector.similarity_[i, j] == selector.similarity_[j, i]
+
+
+@pytest.mark.parametrize("similarity", ["kendall", "spearman", "concordance"])
+def test_a_query_of_one_document_says_nothing_of_similarity(similarity):
+    X, y, groups = rows()
+    expected = GAS(2, similarity=similarity).fit(X, y, groups).similarity_
+    alone = np.append(groups, groups.max() + 1 + np.arange(20))
+    X, y = np.append(X, X[:20], axis=0), np.append(y, y[:20])
+    found = GAS(2, similarity=similarity).fit(X, y, alone).similarity_
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def objective(chosen, importances, similarity, c):
@@ -453,6 +470,15 @@ def test_the_path_begins_at_the_first_coefficient():
     few = L1PathSelector(1, n_steps=20, ratio=1e-3).fit(X, y, groups)
     assert np.flatnonzero(few.get_support()) == [first]
     assert few.entry_l1_[first] == few.entry_l1_.max() == few.l1s_[-1]
+
+
+def test_of_features_that_enter_at_once_the_largest_coefficients_are_kept():
+    X, y, groups = rows()
+    path = L1PathSelector(6, n_steps=2, ratio=1e-3).fit(X, y, groups)
+    assert (path.entry_l1_ == path.l1s_[1]).all()
+    largest = np.argsort(-np.abs(path.coefs_[1]))[:3]
+    few = L1PathSelector(3, n_steps=2, ratio=1e-3).fit(X, y, groups)
+    assert sorted(largest) == np.flatnonzero(few.get_support()).tolist()
 
 
 def test_the_path_does_not_depend_on_scales():

@@ -150,6 +150,18 @@ def test_a_warm_start_goes_on_with_the_propensities():
     assert np.abs(first.propensities_ - before).max() < 0.1
 
 
+def test_a_warm_start_takes_places_beyond_for_equal_to_the_first():
+    ranker = _fit(max_iter=1, warm_start=True)
+    n = len(ranker.propensities_)
+    solver = Adam(learning_rate=1e-9)  # stays where it starts
+    ranker.set_params(solver=solver, max_iter=1)
+    before = ranker.propensities_
+    further = np.where(n == POSITIONS, n + 1, POSITIONS)
+    ranker.fit(X, CLICKS, GROUPS, positions=further)
+    assert_allclose(ranker.propensities_[: n - 1], before[: n - 1], rtol=1e-4)
+    assert ranker.propensities_[n] == pytest.approx(1.0, rel=1e-4)
+
+
 def test_places_that_no_row_has_lie_between_their_neighbours():
     ranker = _fit(positions=np.where(POSITIONS >= 3, POSITIONS + 1, POSITIONS))
     curve = ranker.propensities_

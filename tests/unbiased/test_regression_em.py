@@ -47,12 +47,11 @@ def _by_loop(n_documents, document, places, clicks, n_iter):
     return theta, gamma
 
 
-def test_a_relevance_for_each_document_is_plain_expectation_maximisation():
+@pytest.mark.parametrize("curve", [[1.0, 0.6, 0.3], [0.4, 0.9, 0.6]], ids=str)
+def test_a_relevance_for_each_document_is_plain_expectation_maximisation(curve):
     rng = np.random.RandomState(0)
     document, places = rng.randint(4, size=600), rng.randint(3, size=600)
-    chance = (
-        np.array([1.0, 0.6, 0.3])[places] * np.array([0.1, 0.3, 0.5, 0.9])[document]
-    )
+    chance = np.array(curve)[places] * np.array([0.1, 0.3, 0.5, 0.9])[document]
     clicks = (rng.random_sample(600) < chance).astype(float)
     rows = OneHotEncoder(sparse_output=False).fit_transform(document[:, None])
     # Least squares on indicators without intercept take the mean of each document.
@@ -73,9 +72,23 @@ def test_it_stops_where_relative_propensities_change_by_no_more_than_tol():
     curves = [_fit(**rows, max_iter=n).propensities_ for n in range(1, 5)]
     changes = np.abs(np.diff(curves, axis=0)).max(axis=1)  # from iteration 2 on
     assert (np.diff(changes) < 0).all()
+    with pytest.warns(ConvergenceWarning, match=f"changed by {changes[2]:.2g};"):
+        _fit(**rows, max_iter=4)
     stopped = _fit(LinearRegression(), tol=float(changes[2]))
     assert stopped.n_iter_ == 4
     assert_array_equal(stopped.propensities_, curves[3])
+
+
+def test_a_first_place_that_no_row_has_is_as_the_second():
+    """Changes are relative to the propensity of the first place, which is filled."""
+    rows = {"estimator": LinearRegression(), "max_iter": 4}
+    with pytest.warns(ConvergenceWarning, match=r"still changed by 0\.0"):
+        model = _fit(**rows, tol=1e-9, positions=POSITIONS + 1)
+    assert_array_equal(model.propensities_[:2], 1.0)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        plain = _fit(**rows, tol=1e-9)
+    assert_array_equal(model.propensities_[1:], plain.propensities_)
+    assert_array_equal(model.loss_curve_, plain.loss_curve_)
 
 
 def test_shares_of_clicks_with_impressions_are_repeated_rows():
