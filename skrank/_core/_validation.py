@@ -390,7 +390,7 @@ def check_sparse(X: Any, name: str = "X") -> None:
     """
     try:
         fits = not sparse.issparse(X) or _fits(X)
-    except (AttributeError, IndexError, TypeError, ValueError):  # arrays of other kinds
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError):
         fits = False
     if not fits:
         raise ValueError(
@@ -441,6 +441,8 @@ def _fits(X: Any) -> bool:
     n_major, n_minor = shape if X.format != "csc" else shape[::-1]
     if X.format == "bsr":
         height, width = X.blocksize
+        if n_major % height or n_minor % width:
+            return False
         n_major, n_minor = n_major // height, n_minor // width
     bounds, n = X.indptr, min(len(X.indices), len(X.data))
     return (

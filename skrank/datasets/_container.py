@@ -13,7 +13,7 @@ import numpy as np
 from skrank._core._id_arrays import id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
-from skrank._core._validation import QID_LEVEL, as_ids
+from skrank._core._validation import QID_LEVEL, as_ids, check_sparse
 
 # Only blanks of ASCII separate fields: ids may hold others, such as U+00A0.
 _DOCID = re.compile(r"docid\s*=\s*(\S+)", re.ASCII)
@@ -163,7 +163,10 @@ class RankingData:
         ------
         ImportError
             If pandas is not installed.
+        ValueError
+            If the features are a sparse matrix whose arrays do not belong together.
         """
+        check_sparse(self.X)
         pd = import_pandas("as_frame=True")
         index = self._index(pd)
         if hasattr(self.X, "tocsr"):

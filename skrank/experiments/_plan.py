@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._messages import shown
-from skrank._core._validation import check_grades
+from skrank._core._validation import check_grades, check_sparse
 from skrank.datasets._container import document_names
 from skrank.datasets._trec import check_fields
 from skrank.experiments._choice import Judged, SeenFold, Slot
@@ -194,6 +194,7 @@ def see(fold: Any) -> SeenFold:
         part = getattr(fold, name)
         try:
             check_grades(part.y)
+            check_sparse(part.X)
         except ValueError as error:
             raise ValueError(f"folds: {fold.name}, {name}: {error}") from error
         judged[name] = Judged(

@@ -18,6 +18,7 @@ from skrank._core._splits import splits_of
 from skrank._core._threads import jobs_for
 from skrank._core._validation import (
     check_options,
+    check_sparse,
     n_rows,
     naming,
     resolve_groups,
@@ -148,6 +149,7 @@ def query_learning_curve(
             "(sklearn.set_config(enable_metadata_routing=True)), or keep the queries "
             "in a pandas index level 'qid' of y"
         )
+    check_sparse(X)
     ids = resolve_groups(
         groups, y, X, n_samples=n_rows(X), caller="query_learning_curve"
     )

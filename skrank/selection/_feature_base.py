@@ -101,6 +101,48 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
         self.n_features_ = int(kept.sum())
         return self
 
+    def transform(self, X: Any) -> Any:
+        """Return the rows with the features that are kept.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, `n_features_in_`)
+            One row per document.
+
+        Returns
+        -------
+        ndarray, CSR matrix or data frame of shape (n_documents, `n_features_`)
+            Rows.
+
+        Raises
+        ------
+        ValueError
+            If X is malformed or has other features than the rows of `fit`.
+        """
+        check_sparse(X)
+        return super().transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return rows of the features that are kept with zeros for all others.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, `n_features_`)
+            What `transform` returns.
+
+        Returns
+        -------
+        ndarray or CSC matrix of shape (n_documents, `n_features_in_`)
+            Rows.
+
+        Raises
+        ------
+        ValueError
+            If X is malformed or has another number of features.
+        """
+        check_sparse(X)
+        return super().inverse_transform(X)
+
     def _selected(self, rows: GroupedRows) -> np.ndarray:
         """Return the numbers of the features to keep."""
         raise NotImplementedError

@@ -1,6 +1,7 @@
 """What users may pass, and what they are told when it is wrong."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
@@ -25,14 +26,19 @@ from skrank._core._validation import (
     resolve_groups,
 )
 from skrank.aggregation import join_runs
-from skrank.experiments import make_folds
+from skrank.datasets import RankingData
+from skrank.experiments import Experiment, make_folds
 from skrank.inspection import query_permutation_importance
 from skrank.metrics import ndcg_score, winning_number
-from skrank.model_selection import QuerySubsample, train_test_query_split
+from skrank.model_selection import (
+    QuerySubsample,
+    query_learning_curve,
+    train_test_query_split,
+)
 from skrank.online import PDGD
 from skrank.preprocessing import QueryStandardScaler, QueryTargetEncoder
 from skrank.rankers import MART, RankSVM
-from skrank.selection import GAS, QueryRFE
+from skrank.selection import GAS, QueryRFE, SelectByMeasure
 from skrank.text import LinkGraph, PageRank, SiteMap, propagate_site
 from skrank.unbiased._counterfactual_measures import rank_weights
 
@@ -319,13 +325,23 @@ def test_whatever_takes_sparse_matrices_checks_them(kind, format):
     links = damaged(kind, format, n_columns=6)
     site = SiteMap([f"example.org/{i}" for i in range(6)])
     y, groups = [0, 1, 2] * 2, [0, 0, 0, 1, 1, 1]
+    series = pd.Series(y, pd.Index(groups, name="qid"))
     ranker = RankSVM().fit(np.eye(6), y, groups)
+    selector = SelectByMeasure(6).fit(np.eye(6), y, groups)
+    ordinary = make_folds(np.eye(6), y, [0, 0, 1, 1, 2, 2], n_splits=3)
+    fold = replace(ordinary[0], train=RankingData(links, y, np.array(groups)))
+    experiment = Experiment({"svm": RankSVM()})
     for call in (
+        lambda: selector.transform(links),
+        lambda: selector.inverse_transform(links),
+        lambda: RankingData(links, y, groups).to_frame(),
+        lambda: experiment.run([fold], "unused"),
         lambda: LinkGraph(links),
         lambda: PageRank().fit(links),
         lambda: propagate_site(links, site),
         lambda: make_folds(links, y, groups, n_splits=3),
         lambda: train_test_query_split(links, groups=groups),
+        lambda: query_learning_curve(ranker, links, series),
         lambda: query_permutation_importance(ranker, links, y, groups),
     ):
         with pytest.raises(ValueError, match="must be a sparse matrix whose indices"):
@@ -338,6 +354,17 @@ def test_diagonals_have_as_many_offsets_as_rows():
     X.offsets = X.offsets[:1]
     with pytest.raises(ValueError, match="must be a sparse matrix whose indices lie"):
         check_sparse(X)
+
+
+def test_blocks_fill_the_matrix():
+    X = sparse.bsr_matrix(np.eye(6, 4), blocksize=(3, 2))
+    check_sparse(X)
+    other = sparse.bsr_matrix(np.eye(6, 4), blocksize=(3, 2))
+    X._shape = (7, 4)
+    other.data = np.zeros((len(other.data), 0, 2))
+    for wrong in (X, other):
+        with pytest.raises(ValueError, match="must be a sparse matrix whose indices"):
+            check_sparse(wrong)
 
 
 def test_a_sparse_row_without_axis_is_a_row():
