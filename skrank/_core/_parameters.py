@@ -501,7 +501,9 @@ def is_integer(value) -> bool:
 def _is_sequence(value) -> bool:
     if hasattr(value, "__array__"):  # an array, or a column of a data frame
         return np.ndim(value) > 0
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if isinstance(value, str | bytes | memoryview):
+        return False
+    return isinstance(value, Sequence)
 
 
 def _is_array_of_numbers(value) -> bool:

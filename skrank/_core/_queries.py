@@ -229,6 +229,8 @@ def take_rows(array: Any, rows: np.ndarray | slice) -> Any:
         return array.iloc[rows]
     if sparse.issparse(array):
         return array.tocsr()[rows]
+    if isinstance(array, memoryview):
+        array = np.asarray(array)
     if not hasattr(array, "shape"):  # a list, a tuple or another sequence
         return array[rows] if isinstance(rows, slice) else [array[i] for i in rows]
     # Twice as fast as indexing, but it would copy the whole of an array in other order.

@@ -23,7 +23,7 @@ class _AtMost:
     high: float
 
     def __contains__(self, value):
-        return value <= self.high
+        return float(value) <= self.high
 
     def __str__(self):
         return f"<= {self.high:.0e}".replace("e+0", "e")

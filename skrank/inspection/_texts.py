@@ -184,8 +184,9 @@ def fit_legend(ax: Any, legend: Any, room: float) -> None:
             text.set_text(name)
 
 
-def in_legend(name: str) -> str:
+def in_legend(name: Any) -> str:
     """Return a name as a label that matplotlib does not leave out of legends."""
+    name = str(name)
     return f" {name}" if not name or name.startswith("_") else name
 
 

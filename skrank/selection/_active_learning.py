@@ -196,6 +196,7 @@ class _Task:
 
     def run(self, selector, n_initial, batch, n_rounds, rng) -> ActiveLearningRun:
         """Return the run of one selector."""
+        selector._check_parameters()
         judged = np.zeros(self.pool.n_documents, dtype=bool)
         first = RandomSelection(
             selector.unit,

@@ -839,3 +839,10 @@ def test_dates_and_numbers_are_ids_of_different_logs():
     with pytest.raises(ValueError, match="durations of NumPy must not stand beside"):
         CascadeModel().fit(logs[0]).partial_fit(logs[1])
     assert CascadeModel().fit(logs[0]).relevance(logs[1].query_ids, ["a"]) == [0.5]
+
+
+def test_prior_counts_of_half_precision():
+    sessions = Sessions.from_lists(["q"], [["a", "b"]], [[1, 0]])
+    model = CascadeModel(prior_clicks=np.float16(2.0)).fit(sessions)
+    expected = CascadeModel(prior_clicks=2.0).fit(sessions).predict_proba(sessions)
+    np.testing.assert_array_equal(model.predict_proba(sessions), expected)

@@ -97,3 +97,11 @@ def test_curves_that_fill_their_axes_have_the_legend_below():
     assert hidden(display.figure_) == []
     legend = display.ax_.get_legend().get_window_extent()
     assert legend.y1 < display.ax_.xaxis.label.get_window_extent().y0
+
+
+def test_curves_may_have_numbers_for_names():
+    display = RankingCurveDisplay(
+        k=[1, 2], curves={10: [0.1, 0.2], "_b": [0.2, 0.1]}, measure_name="ndcg"
+    ).plot()
+    names = [line.get_label() for line in display.ax_.get_lines()]
+    assert names == ["10", " _b"]

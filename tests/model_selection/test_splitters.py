@@ -477,3 +477,11 @@ def test_own_splitters_may_repeat_queries_and_yield_pairs_alone():
     assert next(splits)[0].tolist() == [0, 1, 2, 3, 2, 3]
     with pytest.raises(ValueError, match=r"Own._split_queries must yield pairs of"):
         next(splits)
+
+
+def test_memory_views_are_split_as_arrays():
+    X, groups = np.arange(12.0).reshape(6, 2), [0, 0, 1, 1, 2, 2]
+    expected = train_test_query_split(X, groups=groups, random_state=0)
+    found = train_test_query_split(memoryview(X), groups=groups, random_state=0)
+    for one, other in zip(found, expected):
+        np.testing.assert_array_equal(one, other)

@@ -810,6 +810,10 @@ def test_what_the_loop_refuses():
         active_learning(RankSVM(), X, y, groups, **test, batch=0)
     with pytest.raises(ValueError, match="selector must be"):
         active_learning(RankSVM(), X, y, groups, **test, selector="random")
+    for unit in (np.array(["query", "document"]), pd.NA):
+        wrong = RandomSelection(unit=unit)
+        with pytest.raises(ValueError, match="RandomSelection: unit must be"):
+            active_learning(RankSVM(), X, y, groups, **test, selector=wrong)
     with pytest.raises(ValueError, match="y_test has"):
         active_learning(RankSVM(), X, y, groups, **test | {"y_test": y})
     with pytest.raises(TypeError, match="selectors: 'a' must be a selector"):
