@@ -138,7 +138,8 @@ class BaseLoss(Parameters, BaseEstimator):
         ValueError
             If a parameter of the loss is out of range, an array has another length
             than there are documents, a grade is not finite, a weight is negative or
-            not finite, or labels are not distinct finite numbers that ascend.
+            not finite, the sum of the weights is not finite, or labels are not distinct
+            finite numbers that ascend.
         TypeError
             If a parameter is of the wrong type, or if there are labels and the loss
             does not read them.
@@ -154,6 +155,13 @@ class BaseLoss(Parameters, BaseEstimator):
             accepted = np.isfinite(sample_weight) & (sample_weight >= 0)
             rule = "sample_weight must hold finite numbers >= 0"
             _check_each(accepted, sample_weight, rule)
+            with quiet():
+                total = sample_weight.sum()
+            if not np.isfinite(total):
+                raise ValueError(
+                    "sample_weight must hold numbers whose sum is finite, found "
+                    f"{len(sample_weight)} numbers up to {sample_weight.max():.2g}"
+                )
         if labels is not None:
             labels = _check_labels(labels)
         prepared = self._bind(y, ptr, sample_weight, labels, n_threads)

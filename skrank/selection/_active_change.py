@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from skrank._core._finite import quiet
+from skrank._core._finite import at_most_one, quiet
 from skrank._core._messages import shown
 from skrank._core._pipelines import last_step, rows_of_last_step
 from skrank._core._queries import take_rows
@@ -20,6 +20,10 @@ _BLOCK = 1 << 18
 
 # Documents that a judge has put far down would make slopes overflow.
 _STEEPEST = np.exp(500.0)
+# Lengths beyond this power of two are equal, so that sums of them are finite.
+_LARGEST = 1000
+# Scores farther from the mean of their query than so many times those judged.
+_FARTHEST = 1e150
 
 
 def _hinge(margin, m):
@@ -177,23 +181,42 @@ def _norms(phi, known_phi, step) -> np.ndarray:
     step : ndarray of shape (n_new, n_known)
         Weight of each difference of features.
     """
+    exponents = [_exponent(phi, known_phi), _exponent(step)]
+    phi, known_phi = _over(phi, exponents[0]), _over(known_phi, exponents[0])
+    step = _over(step, exponents[1])
     total = step.sum(axis=1)
     if sparse.issparse(phi):
         pulled = sparse.csr_array(step) @ sparse.csr_array(known_phi)
         moved = sparse.csr_array(
             sparse.csr_array(phi).multiply(total[:, None]) - pulled
         )
-        exponents = np.frexp(abs(moved).max(axis=1).toarray().ravel())[1]
-        of_entry = np.repeat(exponents, np.diff(moved.indptr))
+        own = np.frexp(abs(moved).max(axis=1).toarray().ravel())[1]
+        of_entry = np.repeat(own, np.diff(moved.indptr))
         moved.data = np.ldexp(moved.data, -of_entry)
         squares = np.asarray(moved.multiply(moved).sum(axis=1)).ravel()
     else:
         moved = total[:, None] * phi - step @ known_phi
-        exponents = np.frexp(np.abs(moved).max(axis=1, initial=0.0))[1]
-        moved = np.ldexp(moved, -exponents[:, None])
+        own = np.frexp(np.abs(moved).max(axis=1, initial=0.0))[1]
+        moved = np.ldexp(moved, -own[:, None])
         squares = np.einsum("ij,ij->i", moved, moved)
     # Powers of two, without which squares overflow or vanish, round nothing.
-    return np.ldexp(np.sqrt(squares), exponents)
+    return np.ldexp(np.sqrt(squares), np.minimum(own + sum(exponents), _LARGEST))
+
+
+def _exponent(*arrays) -> int:
+    """Return the power of two that is just above all numbers in size."""
+    parts = (array.data if sparse.issparse(array) else array for array in arrays)
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in parts)
+    return int(np.frexp(largest)[1])
+
+
+def _over(array, exponent: int) -> Any:
+    """Return an array over a power of two."""
+    if not sparse.issparse(array):
+        return np.ldexp(array, -exponent)
+    array = sparse.csr_array(array)
+    array.data = np.ldexp(array.data, -exponent)
+    return array
 
 
 def hypothesis_of(ranker: Any) -> Callable[[Any], Any]:
@@ -261,7 +284,12 @@ def grade_posterior(pool: Pool, scores: np.ndarray) -> tuple[np.ndarray, np.ndar
         Probabilities.
     """
     ptr, sizes = pool.index.ptr, pool.index.sizes
+    scores = at_most_one(scores)
     relative = scores - np.repeat(np.add.reduceat(scores, ptr[:-1]) / sizes, sizes)
+    # Beside a judged score of about 1, the others may be of any size.
+    with quiet():
+        relative = np.ldexp(relative, -_exponent(relative[pool.judged]))
+    relative = np.clip(relative, -_FARTHEST, _FARTHEST)
     known, y = relative[pool.judged], pool.y[pool.judged]
     grades, number, count = np.unique(y, return_inverse=True, return_counts=True)
     mean = np.bincount(number, known) / count
@@ -270,6 +298,7 @@ def grade_posterior(pool: Pool, scores: np.ndarray) -> tuple[np.ndarray, np.ndar
     prior = (count + 1.0) / (count + 1.0).sum()
     if variance == 0.0:  # a ranker that gives one score to all
         return grades, np.tile(prior, (len(scores), 1))
-    logs = np.log(prior) - (relative[:, None] - mean) ** 2 / (2.0 * variance)
+    # The square of the score, which is the same for all grades, would hide the rest.
+    logs = np.log(prior) + (relative[:, None] * mean - 0.5 * mean**2) / variance
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return grades, weights / weights.sum(axis=1, keepdims=True)

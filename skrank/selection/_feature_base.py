@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._finite import NotFiniteError, checked_rows, quiet, unsafe_range
+from skrank._core._finite import NotFiniteError, checked_rows, quiet
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Fraction, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
@@ -28,6 +28,9 @@ from skrank._training_data import warn_of_training_data
 
 #: A number of features, a share of them, or None for half of them.
 NumberOfFeatures = Fraction | PositiveInt | None
+
+# Exponents of 2 up to here leave room for sums of squares.
+_ORDINARY = 400
 
 
 class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
@@ -255,14 +258,39 @@ def spreads(rows: GroupedRows) -> np.ndarray:
     Raises
     ------
     NotFiniteError
-        If sums of squares overflow.
+        If a spread is too large or too small for a float, or for one over it.
     """
     with quiet():
-        found = np.sqrt(_squares_within(rows) / rows.n_documents)
-    if not np.isfinite(found).all():
-        why = unsafe_range("X", rows.X) or "scale the features"
-        raise NotFiniteError(f"a spread within queries is not finite: {why}")
+        X, exponents = _of_ordinary_size(rows.X)
+        squares = _squares_within(replace(rows, X=X))
+        found = np.ldexp(np.sqrt(squares / rows.n_documents), exponents)
+        fits = np.isfinite(found) & np.isfinite(1.0 / found) | (squares == 0.0)
+    if not fits.all():
+        j = int(np.argmin(fits))
+        raise NotFiniteError(
+            "X must hold features whose spreads within queries, and one over them, are "
+            f"finite; that of feature {j} is {found[j]:.2g}, so scale it"
+        )
     return found
+
+
+def _of_ordinary_size(X: Any) -> tuple[Any, np.ndarray]:
+    """Return features over powers of two, and their exponents.
+
+    All exponents are 0 but those of features whose squares would overflow or vanish.
+    """
+    largest = abs(X).max(axis=0) if X.shape[0] else np.zeros(X.shape[1])
+    if sparse.issparse(largest):
+        largest = largest.toarray()
+    exponents = np.frexp(np.ravel(largest).astype(np.float64))[1]
+    exponents[np.abs(exponents) <= _ORDINARY] = 0
+    if not exponents.any():
+        return X, exponents
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data = np.ldexp(X.data, -exponents[X.indices])
+        return X, exponents
+    return np.ldexp(X, -exponents), exponents
 
 
 def _squares_within(rows) -> np.ndarray:

@@ -450,6 +450,14 @@ def test_weights_and_grades_are_checked_by_name(loss, bad, data):
             data.prepare(loss)
 
 
+@each_loss
+def test_weights_have_a_finite_sum(loss, data):
+    weight = np.full_like(data.weight, 1e308)
+    message = f"whose sum is finite, found {len(weight)} numbers up to 1e\\+308"
+    with pytest.raises(ValueError, match=message):
+        data.prepare(loss, weight)
+
+
 @pytest.mark.parametrize(
     "labels", [[2, 1, 0], [0, np.nan], [np.inf, 0], [0, 0, 1, 2], [], [[0, 1, 2]]]
 )

@@ -455,6 +455,22 @@ def test_changes_of_features_of_any_size(power, kind):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("loss", ["hinge", "exponential", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("judged", [True, False])
+def test_one_document_of_any_size(loss, judged, kind):
+    X, groups, y, _ = pool()
+    ranker = LinearRegression().fit(X, y.data)
+    selector, found = ExpectedHypothesisChange(loss=loss), []
+    row = np.flatnonzero(y.mask != judged)[0]
+    for size in (1e100, 1e152, 1e170, 1e300):
+        rows = X.copy()
+        rows[row, 1] = size
+        found.append(selector.select(ranker, kind(rows), groups, 5, y=y))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
 class Stated(BaseEstimator):
     """States what it is given as means and standard deviations."""
 

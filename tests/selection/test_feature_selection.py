@@ -792,11 +792,23 @@ def test_what_elimination_refuses():
 
 
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("selector", [L1PathSelector(2), QueryRFE(RankSVM())], ids=str)
-def test_features_whose_squares_overflow_are_named(selector, as_rows):
+def test_features_whose_squares_overflow_are_named(as_rows):
     X = as_rows(np.random.default_rng(0).normal(size=(30, 3)) * 1e160)
     with pytest.raises(NotFiniteError, match="X must hold numbers of at most"):
-        selector.fit(X, np.arange(30) % 3, groups=np.arange(30) // 5)
+        QueryRFE(RankSVM()).fit(X, np.arange(30) % 3, groups=np.arange(30) // 5)
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("power", [-1000, -500, 500, 1000])
+def test_the_path_takes_features_whose_squares_are_no_floats(power, as_rows):
+    X, y, groups = rows()
+    expected = L1PathSelector(6).fit(as_rows(X), y, groups)
+    scaled = X * [2.0**power, 1.0, 1.0, 4.0, 2.0**power, 1.0]
+    found = L1PathSelector(6).fit(as_rows(scaled), y, groups)
+    np.testing.assert_array_equal(found.entry_l1_, expected.entry_l1_)
+    scaled[:, 3] = X[:, 3] * 1e-312
+    with pytest.raises(NotFiniteError, match=r"of feature 3 is .*e-31\d, so scale"):
+        L1PathSelector(6).fit(as_rows(scaled), y, groups)
 
 
 class Indifferent(BaseEstimator):
