@@ -1,16 +1,13 @@
 """Rankers with the parameters to choose among, and what defines a training."""
 
 import hashlib
-import inspect
 import json
 import numbers
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
@@ -18,10 +15,7 @@ from skrank._core._inner import accepts, check_scores_documents
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters, invalid_parameter
 from skrank._version import __version__
-from skrank.metrics import BaseMeasure
-
-# They change how long a training takes, and what it says of it, but not its result.
-_WITHOUT_EFFECT = ("n_jobs", "verbose", "callback")
+from skrank.experiments._described import described
 
 
 class Configuration(NamedTuple):
@@ -178,113 +172,6 @@ def key_of(parts: Mapping[str, Any]) -> str:
     content = {"skrank": __version__, **{k: described(v) for k, v in parts.items()}}
     text = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def described(value: Any) -> Any:
-    """Return a value as JSON that is the same for the same content in every process.
-
-    Parameters
-    ----------
-    value : object
-        A parameter. Estimators, losses and the like are described by their class and
-        their parameters; classes and functions from outside of installed packages also
-        by the file that they come from, so that a change of the code is a change.
-
-    Returns
-    -------
-    object
-        Of the kinds that JSON has.
-
-    Raises
-    ------
-    TypeError
-        If the value is of a kind whose content cannot be told.
-    """
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return {"float": float(value).hex()}
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        digest = hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16)
-        return {"array": [value.dtype.str, list(value.shape), digest.hexdigest()]}
-    if sparse.issparse(value):
-        rows = value.tocsr()
-        return described([rows.shape, rows.data, rows.indices, rows.indptr])
-    if isinstance(value, Mapping):
-        return {"mapping": [[described(k), described(v)] for k, v in value.items()]}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [described(each) for each in value]
-    if isinstance(value, (set, frozenset)):
-        return {"set": sorted(json.dumps(described(each)) for each in value)}
-    return _described_code(value)
-
-
-def _described_code(value):
-    """Describe an object with parameters, a class, a function or a partial one."""
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        params = {
-            name: described(own)
-            for name, own in sorted(value.get_params(deep=False).items())
-            if name not in _WITHOUT_EFFECT
-        }
-        if isinstance(value, BaseMeasure):  # its name decides nothing
-            stated = {k: v for k, v in value._stated().items() if k != "short_name"}
-            params |= {name: described(own) for name, own in sorted(stated.items())}
-        return {**_described_code(type(value)), "params": params}
-    if hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
-        return {"partial": described([value.func, value.args, value.keywords])}
-    if inspect.isclass(value) or inspect.isroutine(value) or callable(value):
-        return _described_by_name(value)
-    if hasattr(value, "__dict__"):
-        return {**_described_code(type(value)), "state": described(dict(vars(value)))}
-    raise TypeError(
-        f"the content of {shown(value)} cannot be told, so that a stored training "
-        "could not be recognised; give the parameter as a number, a text, a list or an "
-        "object with get_params"
-    )
-
-
-def _described_by_name(value):
-    """Describe a class or a function by where it can be imported."""
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if name is None:  # an object that can be called
-        return {
-            **_described_by_name(type(value)),
-            "state": described(dict(vars(value))),
-        }
-    # Compiled functions of NumPy 1 do not say where they come from; their class does.
-    module = getattr(value, "__module__", None) or type(value).__module__
-    found = {"name": f"{module}:{name}", **_own_source(value, module)}
-    cells = getattr(value, "__closure__", None)
-    if cells:  # what a function inside another one has seen
-        found["closure"] = described([cell.cell_contents for cell in cells])
-    return found
-
-
-def _own_source(value, module) -> dict[str, str]:
-    """Return the digest of code that no installed package vouches for."""
-    room = module.partition(".")[0]
-    if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
-        return {}
-    path = getattr(sys.modules.get(module), "__file__", None)
-    if path is not None and ("site-packages" in path or "dist-packages" in path):
-        return {}
-    try:
-        if path is None:
-            source = inspect.getsource(value).encode()
-        else:
-            with open(path, "rb") as file:
-                source = file.read()
-    except (OSError, TypeError):
-        raise TypeError(
-            f"the code of {shown(value)} cannot be read, so that a stored training "
-            "could not be recognised; put it into a module"
-        ) from None
-    return {"source": hashlib.blake2b(source, digest_size=16).hexdigest()}
 
 
 def plain(value: Any) -> Any:

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.energies import MLPEnergy
 from skrank.experiments import RankerGrid
+from skrank.experiments._described import described
 from skrank.experiments._grid import (
-    described,
     draws_numbers,
     key_of,
     one_line,
