@@ -13,7 +13,13 @@ from skrank.base import BaseRanker
 from skrank.datasets import make_ranking
 from skrank.energies import BaseEnergy, LinearEnergy
 from skrank.exceptions import NotFiniteError
-from skrank.losses import BaseLoss, BaseMarginLoss, LogLoss, PreparedLoss
+from skrank.losses import (
+    BaseLoss,
+    BaseMarginLoss,
+    ExplicitPairsLoss,
+    LogLoss,
+    PreparedLoss,
+)
 from skrank.metrics import BaseMeasure, evaluate_measure, ndcg_score
 from skrank.rankers import BoostedRanker, EnergyRanker
 
@@ -258,3 +264,26 @@ def test_fused_scores_of_any_type_are_scores(dtype):
 
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
     assert sorted(Fusion().aggregate(runs)["q"].values()) == [0.0, 1.0]
+
+
+class OwnMargin(BaseMarginLoss):
+    """The log loss, whose answers are the columns of one array."""
+
+    short_name = "own_margin_of_tests"
+
+    def margin_loss(self, margins):
+        value, slope = LogLoss().margin_loss(margins)
+        both = np.column_stack([value, slope])
+        return both[:, 0], both[:, 1]
+
+
+def test_answers_may_have_strides(data):
+    X, y, groups = data
+    pairs = np.array([[0, 1], [2, 1], [3, 4]])
+    for own, loss in (
+        (OwnMargin(), LogLoss()),
+        (ExplicitPairsLoss(OwnMargin(), pairs), ExplicitPairsLoss(LogLoss(), pairs)),
+    ):
+        found = EnergyRanker(LinearEnergy(), own, alpha=0.1).fit(X, y, groups)
+        expected = EnergyRanker(LinearEnergy(), loss, alpha=0.1).fit(X, y, groups)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-4, atol=1e-7)

@@ -145,6 +145,11 @@ def id_list(ids: np.ndarray) -> list:
     return list(ids) if ids.dtype.kind in "mM" else ids.tolist()
 
 
+def id_text(one: Any) -> str:
+    """Return an id as text; a member of an enumeration of texts is its text."""
+    return str.__str__(one) if isinstance(one, str) else str(one)
+
+
 def id_objects(ids: np.ndarray) -> np.ndarray:
     """Return ids as an array of objects; dates stay dates, whatever their unit.
 

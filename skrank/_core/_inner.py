@@ -391,8 +391,8 @@ def as_answer(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarra
 
 
 def as_floats(answer: Any, method: str, n: int, what: str = "rows") -> np.ndarray:
-    """Return what `as_answer` does in the precision that compiled code takes."""
-    return as_answer(answer, method, n, what).astype(np.float64, copy=False)
+    """Return what `as_answer` does in the precision and the order of compiled code."""
+    return np.ascontiguousarray(as_answer(answer, method, n, what), dtype=np.float64)
 
 
 def as_scores(

@@ -256,7 +256,9 @@ class Parameters:
             if not accepts(value):
                 words = accepted_by(accepted, value)
                 raise invalid_parameter(self, name, words, value)
-            if isinstance(value, np.bool_ | np.integer | np.floating):
+            if isinstance(value, np.bool_ | np.integer | np.floating) and not (
+                isinstance(value, np.timedelta64)  # which NumPy takes for an integer
+            ):
                 setattr(self, name, _of_python(value))
             if isinstance(value, Parameters):
                 value._check_parameters()

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skrank._core._id_arrays import id_list
+from skrank._core._id_arrays import id_list, id_text
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._validation import QID_LEVEL, as_ids, check_sparse
@@ -229,7 +229,7 @@ def texts_of_ids(ids: Sequence, name: str) -> list[str]:
     """
     if all(type(one) is str for one in ids):
         return list(ids)
-    text_of = {one: str(one) for one in reversed(ids)}  # True beside 1 is the first
+    text_of = {one: id_text(one) for one in reversed(ids)}  # True beside 1 is the first
     if len(set(text_of.values())) < len(text_of):
         raise ValueError(f"{name}: two ids have the same text, such as 1 and '1'")
     return [text_of[one] for one in ids]
@@ -256,7 +256,7 @@ def as_text_list(values: Iterable, name: str, forbidden: str) -> list[bytes]:
     encoded = []
     for row, value in enumerate(values):
         try:
-            encoded.append(_encoded(str(value)))
+            encoded.append(_encoded(id_text(value)))
         except UnicodeError:
             raise ValueError(
                 f"{name} must be text that UTF-8 can hold; row {row} has {shown(value)}"

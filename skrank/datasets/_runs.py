@@ -53,7 +53,7 @@ class _Table:
 
     def __post_init__(self):
         columns = self.groups, self.docids, self._numbers
-        if all(isinstance(column, np.ndarray) for column in columns):
+        if all(isinstance(c, np.ndarray) and c.ndim == 1 for c in columns):
             return  # of a reader, which has checked them
         checked = self._checked(type(self).__name__, *columns, distinct=False)
         for name, column in zip(("groups", "docids", self._field), checked):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core._id_arrays import id_list
+from skrank._core._id_arrays import id_list, id_text
 from skrank._core._messages import on_one_line
 from skrank._core._writing import atomic_write
 from skrank.datasets import dump_qrels, dump_run
@@ -106,7 +106,7 @@ def _per_query(result) -> Iterator[str]:
         fold = on_one_line(result._fold_names[fold_of[query]])
         for system in table.systems:
             values = [table.per_query[m][system][i] for m in table.measures]
-            yield "\t".join([str(query), fold, system, *map(_cell, values)])
+            yield "\t".join([id_text(query), fold, system, *map(_cell, values)])
 
 
 def _fold_means(result) -> Iterator[str]:

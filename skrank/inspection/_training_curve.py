@@ -8,6 +8,7 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt
 from skrank._core._pipelines import fitted_last_step
+from skrank._core._validation import as_numbers
 from skrank._validation_sets import TRAINING, measures_of
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
@@ -122,7 +123,8 @@ class TrainingCurveDisplay:
         self.other_lines_: list[Any] = []
         if self.loss_curve is not None:
             style = {"color": "C0", "label": in_legend(self.loss_name), **line_kw}
-            (self.loss_line_,) = ax.plot(*_numbered(self.loss_curve), **style)
+            iterations, curve = _numbered(self.loss_curve, "loss_curve")
+            (self.loss_line_,) = ax.plot(iterations, curve, **style)
             title = self.loss_name[:1].upper() + self.loss_name[1:]
             fit_title(ax, ax.set_ylabel(title))
         if self.validation_curve is not None or others:
@@ -171,7 +173,7 @@ class TrainingCurveDisplay:
         decides = self.validation_curve is not None
         fit_title(ax, ax.set_ylabel(self.validation_name if decides else "Measure"))
         if decides:
-            iterations, curve = _numbered(self.validation_curve)
+            iterations, curve = _numbered(self.validation_curve, "validation_curve")
             style = {"color": "C1", "label": in_legend(self.validation_name), **line_kw}
             (self.validation_line_,) = ax.plot(iterations, curve, **style)
             if self.best_iteration is not None:
@@ -182,7 +184,8 @@ class TrainingCurveDisplay:
                 "linestyle": "--",
                 "label": in_legend(label),
             }
-            (line,) = ax.plot(*_numbered(values), **{**style, **line_kw})
+            iterations, curve = _numbered(values, "other_curves")
+            (line,) = ax.plot(iterations, curve, **{**style, **line_kw})
             self.other_lines_.append(line)
 
     def _mark_best(self, ax, curve, best, color):
@@ -282,7 +285,7 @@ def _validation_name(ranker, measure, decides) -> str:
     return f"{decides or 'validation'} {measure.name}{direction}"
 
 
-def _numbered(curve):
+def _numbered(curve, name):
     """Iterations, counted from 1, and the values of a curve."""
-    curve = np.asarray(curve, dtype=np.float64)
+    curve = as_numbers(curve, name)
     return np.arange(1, len(curve) + 1), curve

@@ -153,8 +153,10 @@ class OWPCLoss(BaseLoss):
             alpha = numbers_of_function("weights", found, len(places))
         else:
             alpha = np.zeros_like(places)
-            given = as_numbers(self.weights, "weights")[: len(places)]
-            alpha[: len(given)] = given
+            given = as_numbers(self.weights, "weights")
+            if given.ndim == 1:
+                given = given[: len(places)]
+                alpha[: len(given)] = given
         falling = np.isfinite(alpha).all() and np.all(np.diff(alpha) <= 0)
         if not (falling and alpha[-1] >= 0 and alpha[0] > 0):
             accepted = "finite weights >= 0 that do not rise, the first one above 0"

@@ -74,7 +74,8 @@ def query_weights(
     Raises
     ------
     ValueError
-        If weights are not finite, or the pointers do not end with the last of them.
+        If weights or their sum over a query are not finite, or the pointers do not end
+        with the last of them.
 
     Examples
     --------
@@ -97,7 +98,13 @@ def query_weights(
     held = sizes > 0
     weights = np.zeros(len(sizes))
     if held.any():
-        sums = np.add.reduceat(sample_weight, ptr[:-1][held])
+        with quiet():
+            sums = np.add.reduceat(sample_weight, ptr[:-1][held])
+        if not np.isfinite(sums).all():
+            raise ValueError(
+                "sample_weight must hold weights whose sum over a query is finite, "
+                f"found weights up to {sample_weight.max():.2g}"
+            )
         weights[held] = sums / sizes[held]
     return weights
 

@@ -6,6 +6,7 @@ the measure asks. The functions below it work on rows grouped by query.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -165,7 +166,7 @@ class RankedDocuments:
         )
 
     def untied_scores(self, value: np.ndarray) -> np.ndarray:
-        """Scores that give the same ranking without a tie.
+        """Scores without a tie: equal ones are apart by the least step of floats.
 
         Parameters
         ----------
@@ -176,13 +177,13 @@ class RankedDocuments:
         Returns
         -------
         ndarray of shape (n_documents,)
-            Minus the 0-based rank; −inf for documents outside of the ranking.
+            Scores; −inf for documents outside of the ranking.
         """
         order = _measures.rank_rows(
             self.y_score, self._key(value), self.ptr, self.n_threads
         )
         scores = np.empty(len(order))
-        scores[order] = -positions(self.ptr).astype(np.float64)
+        scores[order] = _apart(self.y_score[order], self.ptr)
         if self.retrieved is not None:
             scores[~self.retrieved] = -np.inf
         return scores
@@ -190,6 +191,30 @@ class RankedDocuments:
     def sum_by_query(self, value: np.ndarray) -> np.ndarray:
         """Sum a value over each query, documents outside of the ranking included."""
         return np.add.reduceat(value, self.ptr[:-1])
+
+
+def _apart(ranked: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """Return falling scores of queries as scores that fall at each step.
+
+    Scores without a tie stay as they are, because functions may look at their size.
+    """
+    equal = ranked[1:] == ranked[:-1]
+    equal[ptr[1:-1] - 1] = False
+    if not equal.any():
+        return ranked
+    # Whole numbers in the order of the floats, without one between two neighbours.
+    numbers = _numbered((ranked + 0.0).view(np.int64))
+    least = _numbered(np.array(-np.finfo(np.float64).max).view(np.int64))
+    for a, b in pairwise(ptr):
+        places = np.arange(b - a)
+        own = np.minimum.accumulate(numbers[a:b] + places) - places
+        numbers[a:b] = np.maximum(own, least + places[::-1])
+    return _numbered(numbers).view(np.float64)
+
+
+def _numbered(bits: np.ndarray) -> np.ndarray:
+    """Turn the bits of floats into numbers in their order, and back again."""
+    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
 
 
 class DocumentsInOrder(RankedDocuments):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skrank._core._finite import at_most_one
+from skrank._core._finite import at_most_one, quiet
 from skrank._core._informative import warn_of_data
 from skrank._core._parameters import NThreads
 from skrank._core._threads import effective_n_threads
@@ -30,7 +30,8 @@ def missing_last(scores: np.ndarray) -> np.ndarray:
         return scores
     if missing.all():
         return np.zeros(len(scores))
-    lowest = np.nextafter(scores[~missing].min(), -np.inf)
+    with quiet():  # below the least float there is -inf
+        lowest = np.nextafter(scores[~missing].min(), -np.inf)
     return np.where(missing, lowest, scores)
 
 

@@ -20,7 +20,16 @@ from skrank._core._id_arrays import (
     where_among,
 )
 from skrank._core._validation import as_ids, check_groups
-from skrank.datasets import Qrels, Run, dump_run, judge_run, load_qrels, load_run
+from skrank.datasets import (
+    Qrels,
+    Run,
+    dump_letor,
+    dump_run,
+    judge_run,
+    load_letor,
+    load_qrels,
+    load_run,
+)
 from skrank.metrics import compare, ndcg_score
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import grades_to_preferences
@@ -256,7 +265,6 @@ def test_durations_are_no_numbers():
         [True, np.timedelta64(1, "D")],
         [np.timedelta64(1, "s"), np.datetime64("1970-01-01T00:00:01")],
         [("a",), np.datetime64("2020-01-01")],
-        [np.datetime64("2020-01-01"), datetime.date(2020, 1, 1)],
     ],
     ids=repr,
 )
@@ -272,6 +280,15 @@ def test_dates_stand_beside_nothing_else(ids):
     missing = [ids[0] if isinstance(ids[0], np.generic) else ids[1], None]
     with pytest.raises(ValueError, match=r"groups must .* row 1 has none"):
         check_groups(missing, 2)
+
+
+def test_dates_of_python_are_of_another_type_and_the_same_ids():
+    ids = [np.datetime64("2020-01-01"), datetime.date(2020, 1, 1)]
+    with pytest.raises(ValueError, match="^groups: dates and durations of NumPy must"):
+        as_ids(ids)
+    joined = joined_ids(*(id_array([one]) for one in ids))  # of two calls
+    assert set(id_keys(joined)) == {ids[1]}
+    assert where_among(id_array(ids[:1]), id_array(ids[1:])).all()
 
 
 def test_days_and_months_have_no_unit_in_common():
@@ -310,6 +327,11 @@ class Name(str, enum.Enum):  # noqa: UP042, which has other names
     SECOND = "second name"
 
 
+class Letter(str, enum.Enum):  # noqa: UP042, which has other names
+    A = "a"
+    B = "b"
+
+
 class Code(bytes, enum.Enum):
     FIRST = b"Code.LAST_"
     SECOND = b"other code"
@@ -322,6 +344,15 @@ def test_members_of_enumerations_are_their_texts(kind):
     assert id_array(members).tolist() == id_array(texts).tolist() == texts
     assert id_array(members).dtype == id_array(texts).dtype
     assert len(set(as_ids([*members, *texts]).tolist())) == 2
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_written_members_are_their_texts(kind, tmp_path):
+    members = kind([Letter.A, Letter.B], **({} if kind is list else {"dtype": object}))
+    dump_letor(np.eye(2), [1, 0], members, tmp_path / "letor")
+    assert load_letor(tmp_path / "letor").groups.tolist() == ["a", "b"]
+    dump_run(members, members, [1.0, 2.0], tmp_path / "run")
+    assert load_run(tmp_path / "run").groups.tolist() == ["a", "b"]
 
 
 @pytest.mark.skipif(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skrank.datasets import Qrels, Run, judge_run, load_qrels, load_run
+from skrank.metrics import trec_measures
 
 needs_ranx = pytest.mark.skipif(
     importlib.util.find_spec("ranx") is None, reason="ranx is not installed"
@@ -269,3 +270,16 @@ def test_what_ranx_cannot_hold():
 def test_replaced_columns_are_checked():
     with pytest.raises(ValueError, match=r"run\.docids has 1 ids for 3 rows"):
         judge_run(QRELS, replace(RUN, docids=RUN.docids[:1]))
+
+
+@pytest.mark.parametrize("place", ["groups", "docids"])
+def test_a_column_of_ids_is_an_array_of_them(place):
+    columns = {
+        "groups": np.array(["a", "a", "b"]),
+        "docids": np.array(["x", "y", "x"], dtype=object),
+    }
+    columns[place] = columns[place][:, None]
+    run = Run(*columns.values(), np.array([3.0, 2.0, 1.0]), "run")
+    assert run.to_dict() == {"a": {"x": 3.0, "y": 2.0}, "b": {"x": 1.0}}
+    qrels = Qrels(*columns.values(), np.array([1.0, 0.0, 1.0]))
+    assert trec_measures(qrels, run, "map").summary["map"] == 1.0

@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -200,3 +201,11 @@ def test_numbers_that_cannot_be_drawn_are_named():
     display = TrainingCurveDisplay(loss_curve=[1e308, -1e308])
     with pytest.raises(ValueError, match=r"loss_curve must hold numbers of at most"):
         display.plot()
+    display = TrainingCurveDisplay(validation_curve=[1.0, "a"])
+    with pytest.raises(ValueError, match=r"validation_curve must hold numbers"):
+        display.plot()
+
+
+def test_missing_numbers_of_any_kind_are_gaps():
+    display = TrainingCurveDisplay(loss_curve=[3, pd.NA, 1.0]).plot()
+    np.testing.assert_array_equal(display.loss_line_.get_ydata(), [3.0, np.nan, 1.0])

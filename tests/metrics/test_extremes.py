@@ -31,6 +31,7 @@ from skrank.metrics import (
     ndcg_score,
     paired_t_test,
     query_mean_squared_error,
+    query_weights,
     trec_measures,
     tukey_hsd,
     wilcoxon_test,
@@ -381,3 +382,11 @@ def test_measures_refuse_negative_grades_that_nobody_checked():
         ValueError, match="grades that are 0 or at least 2e-290, got -1"
     ):
         get_measure("ndcg").per_query(np.array([-1.0, 2.0]), np.zeros(2), [0, 2])
+
+
+def test_weights_of_queries_have_a_finite_sum():
+    with pytest.raises(
+        ValueError, match=r"sum over a query is finite, found .* 1e\+308"
+    ):
+        query_weights(np.full(4, 1e308), [0, 4])
+    assert query_weights(np.full(4, 1e308), [0, 1, 2, 3, 4]).tolist() == [1e308] * 4

@@ -471,7 +471,7 @@ def test_ties_may_be_broken_before_the_function_sees_them():
     seen = []
     told = FunctionMeasure(lambda y, s: seen.append(s) or 0.0, ties="best")
     told.per_query(y, np.array([1.0, -np.inf, 1.0]), ptr)
-    assert seen[0].tolist() == [-1.0, -np.inf, 0.0]
+    assert seen[0].tolist() == [1.0 - 2**-53, -np.inf, 1.0]
 
 
 def test_displays_importances_and_fusion_take_functions(rows):
@@ -635,3 +635,50 @@ def test_swaps_are_those_of_the_object():
     wanted = measure.swap_deltas([2, 0, 1], [1, 2, 3])
     measure.short_name = "own"
     np.testing.assert_array_equal(measure.swap_deltas([2, 0, 1], [1, 2, 3]), wanted)
+
+
+@pytest.mark.parametrize("ties", ["stable", "best", "worst", "random"])
+def test_scores_are_told_apart_by_the_least_step(ties):
+    y = np.array([0.0, 2, 1, 1, 0, 2, 1, 0])
+    scores = np.array([0.5, 0.5, 0.5, -0.0, 0.0, -0.0, 3.0, 2.0])
+    seen = []
+
+    def look(y, scores):
+        seen.append(scores)
+        return 1.0
+
+    measure = FunctionMeasure(look, ties=ties, random_state=0)
+    given = [*scores, 1.0, -7.5], np.repeat([0, 1], [8, 2])
+    evaluate_measure(measure, [*y, 0, 1], given[0], groups=given[1])
+    first, second = seen
+    assert second.tolist() == [1.0, -7.5]
+    assert len(set(first)) == 8
+    assert (np.abs(first - scores) <= 2 * np.spacing(0.5)).all()
+    assert (first[:3] > first[3:6].max()).all()
+    if ties != "random":
+        key = {"stable": np.arange(8), "best": -y, "worst": y}[ties]
+        order = np.lexsort((np.arange(8), key, -scores))
+        assert np.argsort(-first).tolist() == order.tolist()
+
+
+@pytest.mark.parametrize("end", [-1.0, 1.0])
+def test_the_largest_scores_are_told_apart(end):
+    largest = end * np.finfo(np.float64).max
+    seen = []
+    measure = FunctionMeasure(lambda y, s: float(seen.append(s) or 0), ties="stable")
+    evaluate_measure(measure, [0, 1, 2], [largest] * 3, groups=[0] * 3)
+    assert np.isfinite(seen[0]).all()
+    assert (np.diff(seen[0]) < 0).all()
+    np.testing.assert_allclose(seen[0], largest, rtol=1e-15)
+
+
+def test_a_function_of_the_scores_sees_them_in_searches():
+    def correlation(y, scores):
+        return float(np.corrcoef(y, scores)[0, 1])
+
+    rng = np.random.default_rng(0)
+    groups, y = np.repeat(np.arange(8), 10), rng.integers(0, 3, 80)
+    X = np.exp(rng.normal(size=(80, 4)) + 0.3 * y[:, None])
+    found = SelectByMeasure(importance=correlation).fit(X, y, groups).importances_
+    expected = [evaluate_measure(correlation, y, x, groups=groups) for x in X.T]
+    np.testing.assert_array_equal(found, np.abs(expected))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -392,6 +393,7 @@ def test_judged_pairs_are_the_judgements(documents):
         ({"X": pd.DataFrame({"query": ["a", "b"]})}, "the columns 'query' and 'docu"),
         ({"X": [["a", None], ["b", "d1"]]}, "one document id per row"),
         ({"X": {"query": ["a"]}}, "X must hold pairs"),
+        ({"X": sparse.eye(2, format="csr")}, "X must hold pairs"),
         ({"X": [["a", ["a"]], ["b", "d1"]]}, r"X must hold hashable ids, got \['a'\]"),
         ({"X": [["a", ["a"]], ["b", ["b"]]]}, r"X must hold hashable ids, got \['a'\]"),
         ({"y": [-1, 0]}, "y must"),
