@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from skrank._core._finite import at_most_one
 from skrank._core._parameters import Interval
 from skrank._core._validation import check_grades, check_options
 from skrank.unbiased._positions import check_propensities
@@ -106,5 +107,6 @@ def weights_of_clicks(
     clicked = clicks > 0
     inverse = 1.0 / np.maximum(propensities, floor)
     if self_normalize and clicked.any():
-        inverse /= np.average(inverse[clicked], weights=clicks[clicked])
+        counts = at_most_one(clicks[clicked])  # whose sum is finite
+        inverse /= np.average(inverse[clicked], weights=counts)
     return np.where(clicked, inverse, 1.0)

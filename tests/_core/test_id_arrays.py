@@ -284,7 +284,7 @@ def test_dates_stand_beside_nothing_else(ids):
 
 def test_dates_of_python_are_of_another_type_and_the_same_ids():
     ids = [np.datetime64("2020-01-01"), datetime.date(2020, 1, 1)]
-    with pytest.raises(ValueError, match="^groups: dates and durations of NumPy must"):
+    with pytest.raises(ValueError, match=r"^groups: dates and durations of NumPy must"):
         as_ids(ids)
     joined = joined_ids(*(id_array([one]) for one in ids))  # of two calls
     assert set(id_keys(joined)) == {ids[1]}

@@ -846,3 +846,11 @@ def test_prior_counts_of_half_precision():
     model = CascadeModel(prior_clicks=np.float16(2.0)).fit(sessions)
     expected = CascadeModel(prior_clicks=2.0).fit(sessions).predict_proba(sessions)
     np.testing.assert_array_equal(model.predict_proba(sessions), expected)
+
+
+def test_what_the_log_does_not_tell_without_prior_counts_is_a_half():
+    sessions = Sessions.from_lists(["q", "q"], [["a", "b"]] * 2, [[0, 0]] * 2)
+    model = ClickChainModel(behaviour_prior=0).fit(sessions)
+    # Of the prior, a clicked document is good by 2 / 3, and poor / rich is 2.
+    np.testing.assert_allclose(model.alpha_[1:], [0.75, 0.375])
+    assert (model.alpha_[1] / 3 + 2 * model.alpha_[2] / 3) == pytest.approx(0.5)

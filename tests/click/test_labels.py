@@ -231,3 +231,9 @@ def test_wrong_rows(arguments, words):
 def test_wrong_propensities_of_rows():
     with pytest.raises(ValueError, match="propensities must hold one number for each"):
         to_rows(SESSIONS, X, GROUPS, DOCIDS, propensities=[1.0])
+
+
+@pytest.mark.parametrize("pairs", [(["q"], ["a"], ["b"]), [["q"], ["a"]]], ids=repr)
+def test_pairs_are_a_tuple_of_two(pairs):
+    with pytest.raises(TypeError, match="pairs must be Sessions or a tuple of query"):
+        to_labels([0.5], pairs)

@@ -123,9 +123,12 @@ def test_the_digest_of_sparse_rows_sees_the_columns():
 
 def test_the_digest_of_frames_sees_levels_and_text():
     X, y, groups = make_ranking(9, n_features=3, n_informative=2, random_state=0)
-    frames = [pd.DataFrame(X, columns=list("abc")) for _ in range(3)]
+    frames = [pd.DataFrame(X, columns=list("abc")) for _ in range(4)]
     names = np.where(X[:, 0] > 0, "x", "y")
     frames[1]["a"] = pd.Categorical(names)
     frames[2]["a"] = pd.Categorical(np.where(X[:, 0] > 0, "x", "z"))
+    # The codes are those of the second frame.
+    swapped = np.where(X[:, 0] > 0, "y", "x")
+    frames[3]["a"] = pd.Categorical(swapped, categories=["y", "x"])
     digests = {digest_of(make_folds(f, y, groups, n_splits=3)[0]) for f in frames}
-    assert len(digests) == 3
+    assert len(digests) == 4

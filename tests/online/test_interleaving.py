@@ -386,3 +386,11 @@ def test_rankings_as_one_array():
         assert list(found.documents) == list(expected.documents)
     with pytest.raises(TypeError, match="rankings must be a sequence of rankings"):
         TeamDraftInterleaving().interleave(np.array(3))
+
+
+def test_rankings_of_different_lengths_may_be_objects_of_an_array():
+    rankings = np.empty(2, dtype=object)
+    rankings[:] = ["a", "b"], ["b", "c", "a"]
+    found = TeamDraftInterleaving().interleave(rankings, random_state=0)
+    expected = TeamDraftInterleaving().interleave(rankings.tolist(), random_state=0)
+    assert found.documents.tolist() == expected.documents.tolist()

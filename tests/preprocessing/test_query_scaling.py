@@ -309,3 +309,9 @@ def test_validation_rows_of_a_pipeline_are_named():
             X[~held], y[~held], groups=groups[~held],
             X_val=X[held], y_val=y[held], groups_val=groups[held],
         )  # fmt: skip
+
+
+def test_the_least_floats_are_scaled():
+    X = np.array([[-1e-310], [0.0], [-5e-311]])
+    found = QueryMinMaxScaler().fit_transform(X, groups=[1, 1, 1])
+    np.testing.assert_allclose(found.ravel(), [0.0, 1.0, 0.5], rtol=1e-9)

@@ -855,3 +855,11 @@ def test_a_number_of_repetitions_in_a_small_type_does_not_wrap_around():
     assert {name: len(curve) for name, curve in result.curves.items()} == dict.fromkeys(
         (*selectors, "random"), 50
     )
+
+
+def test_one_open_document_makes_no_pair():
+    X, groups, y, _ = pool()
+    ranker = RankSVM().fit(X, y.data, groups)
+    grades = np.ma.masked_array(y.data, mask=np.arange(len(y)) == 3)
+    found = SVMSelectiveSampling().select(ranker, X, groups, 1, y=grades)
+    assert found.tolist() == [3]

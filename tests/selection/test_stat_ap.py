@@ -473,3 +473,10 @@ def test_places_that_are_none_are_named(name, places, message):
     given = {"first": [0], "second": [0], name: places}
     with pytest.raises(ValueError, match=f"^{name} {message}"):
         chosen.joint_probability(**given)
+
+
+def test_a_query_of_which_nothing_was_retrieved_has_no_sample():
+    scores = np.array([3.0, 2.0, 1.0, np.nan, np.nan])
+    sample = StatAPSampling(0.5, random_state=0).select(scores, [1, 1, 1, 2, 2])
+    assert (sample.rows < 3).all()
+    assert sample.stratum_size.max() <= 3

@@ -120,3 +120,9 @@ def test_only_the_default_port_of_the_scheme_is_left_out():
         ["a.org", "a.org:8080"], [["//a.org:443/"], ["//a.org:80"]]
     )
     assert bare.matrix.toarray().tolist() == [[1, 0], [1, 0]]
+
+
+def test_the_unknown_end_of_a_link_is_named():
+    for line, unknown in ((b"a zz\n", "zz"), (b"zz a\n", "zz"), (b"yy zz\n", "yy")):
+        with pytest.raises(ValueError, match=f"found '{unknown}', which is none"):
+            LinkGraph.from_file(line, ids=["a", "b"])

@@ -182,3 +182,11 @@ def test_curves_are_read_by_place_where_places_have_gaps():
 def test_shares_of_clicks_are_clicks():
     weights = inverse_propensity_weights([0.5, 0.0, 0.01], [0.5, 0.5, 0.25])
     assert weights.tolist() == [2.0, 1.0, 4.0]
+
+
+@pytest.mark.parametrize("size", [1.0, 5e307, 1.7e308])
+def test_weights_are_normalised_by_clicks_of_any_number(size):
+    found = inverse_propensity_weights(
+        [size, 0.0, size], [1.0, 0.5, 0.5], self_normalize=True
+    )
+    assert_allclose(found, [2 / 3, 1.0, 4 / 3], rtol=1e-15)
