@@ -1,5 +1,6 @@
 """Methods that learn from judged queries, against loops over lists."""
 
+import warnings
 from itertools import pairwise
 from math import ceil, log
 
@@ -475,3 +476,10 @@ def test_shares_of_segments_do_not_depend_on_the_order_of_queries():
         found.append(aggregator.estimates_[0])
     for estimates in found[1:]:
         np.testing.assert_array_equal(estimates, found[0])
+
+
+def test_who_learns_nothing_is_not_warned_of_judgements():
+    runs = [{"q": {"a": 1.0}}, {"q": {"b": 1.0}}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CombSUM().fit(runs, {"q": {"z": 1}})

@@ -132,3 +132,13 @@ def test_the_digest_of_frames_sees_levels_and_text():
     frames[3]["a"] = pd.Categorical(swapped, categories=["y", "x"])
     digests = {digest_of(make_folds(f, y, groups, n_splits=3)[0]) for f in frames}
     assert len(digests) == 4
+
+
+def test_the_digest_of_dates_sees_the_time_of_the_day():
+    X, y, groups = make_ranking(9, n_features=3, n_informative=2, random_state=0)
+    times = np.datetime64("2020-01-01", "ns") + np.arange(9) * np.timedelta64(1, "h")
+    digests = {
+        digest_of(make_folds(X, y, (times + shift)[groups], n_splits=3)[0])
+        for shift in (np.timedelta64(0, "h"), np.timedelta64(3, "m"))
+    }
+    assert len(digests) == 2

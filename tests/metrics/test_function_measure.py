@@ -682,3 +682,37 @@ def test_a_function_of_the_scores_sees_them_in_searches():
     found = SelectByMeasure(importance=correlation).fit(X, y, groups).importances_
     expected = [evaluate_measure(correlation, y, x, groups=groups) for x in X.T]
     np.testing.assert_array_equal(found, np.abs(expected))
+
+
+def test_functions_of_the_scores_themselves_are_left_alone_in_searches():
+    def error(y, scores):
+        return float(np.mean((y - scores) ** 2))
+
+    X, y, groups = make_ranking(n_queries=8, random_state=0)
+    X = np.round(X)
+    measure = FunctionMeasure(error, greater_is_better=False, has_swap_deltas=False)
+    found = SelectByMeasure(importance=measure).fit(X, y, groups).importances_
+    expected = [
+        -min(evaluate_measure(measure, y, s * x, groups=groups) for s in (1, -1))
+        for x in X.T
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_slip_of_a_measure_or_a_gain_changes_no_data():
+    class Slip(BaseMeasure):
+        short_name = "slip_of_tests"
+
+        def _values(self, documents):
+            documents.y[:] = 0.0
+            return np.zeros(len(documents.ptr) - 1)
+
+    def gain(y):
+        return np.subtract(np.exp2(y, out=y), 1.0, out=y)
+
+    y, scores = np.array([2.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate_measure(Slip(), y, scores, groups=[0, 0, 0])
+    found = ndcg_score(y, scores, groups=[0, 0, 0], gain=gain)
+    assert found == ndcg_score(y, scores, groups=[0, 0, 0], gain="exp2")
+    assert y.tolist() == [2.0, 0.0, 1.0]

@@ -432,3 +432,9 @@ def test_messages_name_the_function(name):
     for wrong in ({"per_query": 2}, {"n_jobs": "a"}):
         with pytest.raises(ValueError, match=rf"^{name}: {next(iter(wrong))} must be"):
             function([1, 0], [2, 1], groups=[1, 1], **wrong)
+
+
+@pytest.mark.parametrize(("step", "expected"), [(1e-10, [1, 1, 3]), (1e-14, [0] * 3)])
+def test_differences_by_rounding_are_no_wins(step, expected):
+    table = np.array([[1.0, -1.0], [1 + step, -1 - step], [1 + 2 * step, -1.0]])
+    assert winning_number(table).tolist() == expected

@@ -867,3 +867,57 @@ def test_folds_do_not_depend_on_the_ids_of_queries():
         for g in (groups, names[groups])
     ]
     assert found[0] == found[1]
+
+
+class Given:
+    """A splitter of which the pairs of row numbers are given."""
+
+    def __init__(self, *pairs):
+        self.pairs = pairs
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return len(self.pairs)
+
+    def split(self, X, y=None, groups=None):
+        yield from self.pairs
+
+
+def test_rows_may_be_counted_from_the_end_and_must_be_some():
+    X, y, groups = rows()
+    order = np.argsort(groups, kind="stable")
+    X, y, groups = X[order], y[order], groups[order]
+    n, first = len(y), int((groups < 12).sum())
+    train, test = np.arange(first), np.arange(first, n)
+    found = [
+        QueryRFE(RankSVM(), cv=Given((part, test)), random_state=0)
+        .fit(X, y, groups)
+        .ranking_
+        for part in (train, train - n)
+    ]
+    np.testing.assert_array_equal(*found)
+    for part in (test[:0], np.array([-n - 1]), np.array([n])):
+        with pytest.raises((TypeError, ValueError), match="row numbers"):
+            QueryRFE(RankSVM(), cv=Given((train, part))).fit(X, y, groups)
+
+
+def test_a_missing_value_beside_large_ones_leaves_the_importance():
+    X, y, groups = rows()
+    X[3, 1] = np.nan
+    expected = SelectByMeasure(importance=LogLoss()).fit(X, y, groups).importances_
+    X[:, 1] *= 2.0**600
+    found = SelectByMeasure(importance=LogLoss()).fit(X, y, groups).importances_
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_functions_gain_nothing_from_the_order_of_the_rows():
+    X, y, groups = rows()
+    order = np.lexsort((-y, groups))
+    y, groups = y[order], groups[order]
+
+    def first(y, scores):
+        return float(y[np.argsort(-scores, kind="stable")][0])
+
+    equal = np.column_stack([X[order, 0], np.zeros(len(y))])
+    found = SelectByMeasure(1, importance=first).fit(equal, y, groups)
+    least = np.mean([y[groups == q].min() for q in np.unique(groups)])
+    assert found.importances_[1] == pytest.approx(least)
