@@ -79,20 +79,20 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
         tables = _tables_of_qrels(groups, names, y.y)
     else:
         tables = _tables_of_dict(y)
-    queries = id_list(queries)
-    judged = np.array([query in tables for query in queries], dtype=bool)
+    asked = id_list(queries)
+    judged = np.array([query in tables for query in asked], dtype=bool)
     if not judged.any():
         raise ValueError(
-            f"no query of the runs is judged: the runs have {shown(queries[:3])}, y "
+            f"no query of the runs is judged: the runs have {shown(asked[:3])}, y "
             f"has {shown(list(tables)[:3])}"
         )
-    docids, bounds = id_list(docids), joined.ptr.tolist()
+    entries, bounds = id_list(docids), joined.ptr.tolist()
     grades: list[float] = []
     missed = []
-    for query, a, b in zip(queries, bounds, bounds[1:]):
+    for query, a, b in zip(asked, bounds, bounds[1:]):
         left = dict(tables.get(query, {}))
         # What is found is taken out, so that the rest was retrieved by no run.
-        grades += [left.pop(docid, 0.0) for docid in docids[a:b]]
+        grades += [left.pop(docid, 0.0) for docid in entries[a:b]]
         missed.append(np.maximum(np.fromiter(left.values(), np.float64, len(left)), 0))
     # A negative grade means pooled but not judged, which is not relevant.
     return Judgements(np.maximum(np.array(grades), 0.0), judged, missed)
@@ -128,10 +128,10 @@ def least_relevant_first(
 
 def _tables_of_qrels(groups: np.ndarray, docids: np.ndarray, y: np.ndarray) -> dict:
     index = QueryIndex.from_groups(groups)
-    docids, grades = id_list(index.take(docids)), index.take(y).tolist()
+    entries, grades = id_list(index.take(docids)), index.take(y).tolist()
     bounds = index.ptr.tolist()
     return {
-        query: dict(zip(docids[a:b], grades[a:b]))
+        query: dict(zip(entries[a:b], grades[a:b]))
         for query, a, b in zip(id_list(index.ids), bounds, bounds[1:])
     }
 

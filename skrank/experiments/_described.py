@@ -7,7 +7,7 @@ import inspect
 import json
 import numbers
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -175,7 +175,7 @@ class _Description:
             raise _untold(value) from None
         if not isinstance(copied, str):
             maker, args, *state = copied
-            state = [list(e) if hasattr(e, "__next__") else e for e in state]
+            state = [list(e) if isinstance(e, Iterator) else e for e in state]
             return {"object": self.of([maker, args, state])}
         wrapped = getattr(value, "__wrapped__", None)
         if wrapped is not None:  # such as a cache
@@ -208,7 +208,7 @@ def _seen_by(name: str, member: Any) -> Any:
     return member if is_data or inspect.isfunction(member) else None
 
 
-def _by_name(value: Any, module: str, name: str) -> dict[str, str]:
+def _by_name(value: Any, module: str, name: str) -> dict[str, Any]:
     """Describe code by where it can be imported, and its own code by its content."""
     return {"name": f"{module}:{name}", **_own_source(value, module)}
 
