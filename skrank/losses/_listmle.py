@@ -168,8 +168,13 @@ def _stage_weights(position_weights, ptr):
     elif isinstance(position_weights, str):
         weights = _named_weights(position_weights, position, size)
     else:
-        table = np.append(as_numbers(position_weights, "position_weights").ravel(), 0.0)
-        weights = table[np.minimum(position - 1, len(table) - 1)]
+        table = as_numbers(position_weights, "position_weights")
+        if table.ndim != 1 or not len(table):
+            raise ValueError(
+                "position_weights must hold one weight for each of the first positions,"
+                f" got an array of shape {table.shape}"
+            )
+        weights = np.append(table, 0.0)[np.minimum(position - 1, len(table))]
     if weights.shape != position.shape or not np.all(
         np.isfinite(weights) & (weights >= 0)
     ):

@@ -313,3 +313,9 @@ def test_the_likelihood_of_long_orders(spread, descending, weights, rng):
     log_shares = np.logaddexp.accumulate(np.log(w) - log_tails)
     expected = np.exp(scores + log_shares) - w
     assert_allclose(gradient, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[], np.ones((2, 3)), [1.0, -1.0], [np.inf]])
+def test_weights_of_positions_are_a_list_of_numbers(weights):
+    with pytest.raises(ValueError, match="position_weights must"):
+        ListMLELoss(position_weights=weights).prepare([1.0, 0.0, 2.0], [0, 3])
