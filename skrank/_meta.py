@@ -21,10 +21,10 @@ from skrank._core._inner import (
     scores_of,
 )
 from skrank._core._missing import rows_with_nan
-from skrank._core._sparse import read_only
+from skrank._core._sparse import check_sparse, read_only
 from skrank._core._tables import refuse_series
 from skrank._core._threads import blas_threads, jobs_for
-from skrank._core._validation import check_sparse, naming, qid_of_index
+from skrank._core._validation import naming, qid_of_index
 from skrank._rows import GroupedRows, named_rows
 from skrank.base import ArrayOrCSR, BaseRanker, GroupsAtPredictMixin
 

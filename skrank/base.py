@@ -30,6 +30,7 @@ from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import InvalidParameterError, Parameters
 from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._segments import segment_ranks
+from skrank._core._sparse import check_sparse
 from skrank._core._tables import naming_text, refuse_dates, refuse_series
 from skrank._core._times import check_times, times_of_index
 from skrank._core._validation import (
@@ -37,7 +38,6 @@ from skrank._core._validation import (
     check_groups,
     check_options,
     check_scores,
-    check_sparse,
     check_weights,
     n_rows,
     naming,

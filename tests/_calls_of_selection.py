@@ -31,6 +31,10 @@ def _comparison():
     )
 
 
+def _selector():
+    return selection.SelectByMeasure(1).fit(**ROWS)
+
+
 def _selection():
     return selection.InfAPSampling(0.5, random_state=0).select(X, GROUPS)
 
@@ -101,6 +105,10 @@ def methods(method: Callable) -> dict[str, Any]:
             comparison=_comparison(),
         ),
         "BaseFeatureSelector.fit": method(selection.SelectByMeasure, "fit", **ROWS),
+        "BaseFeatureSelector.inverse_transform": method(
+            _selector, "inverse_transform", X=X[:, :1]
+        ),
+        "BaseFeatureSelector.transform": method(_selector, "transform", X=X),
         "SelectorComparison.difference": method(
             _comparison, "difference", selector="random", reference="random"
         ),

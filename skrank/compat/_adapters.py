@@ -27,11 +27,11 @@ from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Parameters
 from skrank._core._queries import QueryIndex
+from skrank._core._sparse import check_sparse
 from skrank._core._tables import refuse_series
 from skrank._core._validation import (
     check_groups,
     check_options,
-    check_sparse,
     n_rows,
     naming,
     qid_of_index,

@@ -13,7 +13,8 @@ import numpy as np
 from skrank._core._id_arrays import id_list, id_text
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
-from skrank._core._validation import QID_LEVEL, as_ids, check_sparse
+from skrank._core._sparse import check_sparse
+from skrank._core._validation import QID_LEVEL, as_ids
 
 # Only blanks of ASCII separate fields: ids may hold others, such as U+00A0.
 _DOCID = re.compile(r"docid\s*=\s*(\S+)", re.ASCII)

@@ -30,12 +30,12 @@ from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import NBytes, NonNegativeInt
 from skrank._core._reading import Source, open_text, source_name
+from skrank._core._sparse import check_sparse
 from skrank._core._threads import effective_n_threads
 from skrank._core._validation import (
     as_numbers,
     check_arguments,
     check_groups,
-    check_sparse,
     naming,
 )
 from skrank._core._writing import check_writable, packed_write

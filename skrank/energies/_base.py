@@ -24,7 +24,8 @@ from skrank._core._finite import checked_array
 from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
-from skrank._core._validation import as_numbers, check_sparse_once
+from skrank._core._sparse import check_sparse_once
+from skrank._core._validation import as_numbers
 
 #: Methods that take rows, and the place of these among the arguments.
 _PLACES_OF_ROWS = {"setup": 0, "transform": 0, "coordinates": 0, "document_scores": 1}

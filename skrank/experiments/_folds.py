@@ -14,10 +14,10 @@ from skrank._core._messages import shortened, shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Interval, Seed
 from skrank._core._queries import take_rows
+from skrank._core._sparse import check_sparse
 from skrank._core._validation import (
     check_grades,
     check_options,
-    check_sparse,
     n_rows,
     naming,
     resolve_groups,

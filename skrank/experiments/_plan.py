@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from skrank._core._messages import shown
-from skrank._core._validation import check_grades, check_sparse
+from skrank._core._sparse import check_sparse
+from skrank._core._validation import check_grades
 from skrank.datasets._container import document_names
 from skrank.datasets._trec import check_fields
 from skrank.experiments._choice import Judged, SeenFold, Slot

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skrank._core._messages import shown
-from skrank._core._validation import check_sparse
+from skrank._core._sparse import check_sparse
 from skrank.export._allowed import class_of_name
 from skrank.export._check_loaded import check_loaded
 from skrank.export._level_state import add_encoder

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from skrank._core._finite import largest_safe
 from skrank._core._messages import problem_in
-from skrank._core._validation import check_sparse
+from skrank._core._sparse import check_sparse
 from skrank.click import ClickGraph, InteractionModel
 from skrank.click._sessions_ids import distinct_ids, ids_of
 from skrank.click._sessions_lookup import find_rows

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from skrank._core._missing import unmasked
-from skrank._core._sparse import read_only
-from skrank._core._validation import check_sparse, naming
+from skrank._core._sparse import check_sparse, read_only
+from skrank._core._validation import naming
 
 
 def in_order(X: Any) -> Any:

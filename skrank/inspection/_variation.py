@@ -19,10 +19,10 @@ from skrank._core._levels import (
 )
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, take_rows
+from skrank._core._sparse import check_sparse
 from skrank._core._tables import refuse_series
 from skrank._core._validation import (
     as_numbers,
-    check_sparse,
     n_rows,
     naming,
     resolve_groups,

@@ -14,11 +14,11 @@ from skrank._core._inner import check_scores_documents
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import NThreads, Seed
+from skrank._core._sparse import check_sparse
 from skrank._core._splits import splits_of
 from skrank._core._threads import jobs_for
 from skrank._core._validation import (
     check_options,
-    check_sparse,
     n_rows,
     naming,
     resolve_groups,

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 from skrank._core._parameters import Fraction, PositiveInt, Seed
 from skrank._core._queries import take_rows
+from skrank._core._sparse import check_sparse
 from skrank._core._validation import (
     check_arguments,
-    check_sparse,
     n_rows,
     resolve_groups,
 )

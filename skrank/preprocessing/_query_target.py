@@ -32,10 +32,10 @@ from skrank._core._levels import (
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import NonNegative, Parameters, Seed
 from skrank._core._queries import QueryIndex
+from skrank._core._sparse import check_sparse
 from skrank._core._tables import refuse_series
 from skrank._core._validation import (
     check_grades,
-    check_sparse,
     n_rows,
     naming,
     resolve_groups,

@@ -21,10 +21,10 @@ from skrank._core._levels import (
 )
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, NonNegative, PositiveInt
-from skrank._core._sparse import is_mapping
+from skrank._core._sparse import check_sparse, is_mapping
 from skrank._core._tables import refuse_series
 from skrank._core._threads import effective_n_threads
-from skrank._core._validation import as_numbers, check_sparse, naming
+from skrank._core._validation import as_numbers, naming
 from skrank._rows import GroupedRows
 from skrank.rankers._iterations import BaseIterativeRanker, ThreadsMixin
 from skrank.rankers._row_order import RowsInOrder

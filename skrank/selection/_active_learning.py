@@ -13,10 +13,10 @@ from skrank._core._inner import check_scores_documents, scores_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Fraction, NThreads, PositiveInt, Seed
 from skrank._core._queries import QueryIndex
+from skrank._core._sparse import check_sparse
 from skrank._core._validation import (
     check_grades,
     check_options,
-    check_sparse,
     n_rows,
     naming,
     resolve_groups,

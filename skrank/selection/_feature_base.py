@@ -14,11 +14,10 @@ from skrank._core._finite import NotFiniteError, checked_rows, quiet
 from skrank._core._missing import rows_with_nan
 from skrank._core._parameters import Fraction, Parameters, PositiveInt
 from skrank._core._queries import QueryIndex
-from skrank._core._sparse import canonical_csr, read_only
+from skrank._core._sparse import canonical_csr, check_sparse, read_only
 from skrank._core._tables import naming_text, refuse_dates, refuse_series
 from skrank._core._validation import (
     check_grades,
-    check_sparse,
     n_rows,
     naming,
     resolve_groups,
@@ -123,7 +122,8 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
             If X is malformed or has other features than the rows of `fit`.
         """
         check_sparse(X)
-        return super().transform(X)
+        with naming("X", only_where_silent=True), naming_text(X):
+            return super().transform(X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows of the features that are kept with zeros for all others.
@@ -144,7 +144,8 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
             If X is malformed or has another number of features.
         """
         check_sparse(X)
-        return super().inverse_transform(X)
+        with naming("X", only_where_silent=True), naming_text(X):
+            return super().inverse_transform(X)
 
     def _selected(self, rows: GroupedRows) -> np.ndarray:
         """Return the numbers of the features to keep."""

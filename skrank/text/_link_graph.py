@@ -12,7 +12,8 @@ from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._reading import Source
-from skrank._core._validation import check_arguments, check_sparse
+from skrank._core._sparse import check_sparse
+from skrank._core._validation import check_arguments
 from skrank.text._collection import as_ids_array
 from skrank.text._link_files import (
     links_of_pages,

@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._core._finite import quiet
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Positive, PositiveInt
-from skrank._core._validation import as_numbers, check_arguments, check_sparse
+from skrank._core._sparse import check_sparse
+from skrank._core._validation import as_numbers, check_arguments
 from skrank.text._link_graph import as_graph, transitions
 from skrank.text._page_rank import Links
 from skrank.text._site_map import SiteMap

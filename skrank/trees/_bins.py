@@ -17,8 +17,13 @@ from skrank._core._messages import shown
 from skrank._core._missing import unmasked
 from skrank._core._parameters import Interval, Parameters, PositiveInt, Seed
 from skrank._core._queries import take_rows
-from skrank._core._sparse import canonical_csr, csr_parts, with_sparse_columns
-from skrank._core._validation import as_numbers, check_arguments, check_sparse
+from skrank._core._sparse import (
+    canonical_csr,
+    check_sparse,
+    csr_parts,
+    with_sparse_columns,
+)
+from skrank._core._validation import as_numbers, check_arguments
 from skrank.trees import _binning
 
 # One byte holds the number of a bin, and its last value stands for missing values.

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, Parameters, PositiveInt
-from skrank._core._sparse import canonical_csr, csr_parts
-from skrank._core._validation import check_arguments, check_sparse
+from skrank._core._sparse import canonical_csr, check_sparse, csr_parts
+from skrank._core._validation import check_arguments
 from skrank.trees import _forest
 from skrank.trees._bins import BinMapper, thresholds_at
 
