@@ -9,10 +9,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._id_arrays import comparable_ids, id_array, id_list
+from skrank._core._id_arrays import comparable_ids, id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
-from skrank._core._validation import as_numbers
+from skrank._core._validation import as_ids, as_numbers
 from skrank.click._click_graph import ids_of_pairs_of, is_list
 from skrank.click._sessions import Sessions, check_sessions
 from skrank.click._sessions_lookup import find_rows
@@ -216,7 +216,7 @@ def _overlaps(queries, documents, texts: Any) -> dict[str, np.ndarray]:
         raise TypeError(
             f"texts must be a mapping of document ids to texts, got {shown(texts)}"
         )
-    ids, keys = comparable_ids(documents, id_array(list(texts)))
+    ids, keys = comparable_ids(documents, as_ids(list(texts), "texts"))
     texts = dict(zip(id_list(keys), texts.values()))
     names, words = id_list(queries), {}
     for one in dict.fromkeys(names):

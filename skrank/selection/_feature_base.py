@@ -280,10 +280,9 @@ def _of_ordinary_size(X: Any) -> tuple[Any, np.ndarray]:
 
     All exponents are 0 but those of features whose squares would overflow or vanish.
     """
-    largest = abs(X).max(axis=0) if X.shape[0] else np.zeros(X.shape[1])
-    if sparse.issparse(largest):
-        largest = largest.toarray()
-    exponents = np.frexp(np.ravel(largest).astype(np.float64))[1]
+    ends = X.max(axis=0), X.min(axis=0)
+    high, low = (e.toarray().ravel() if sparse.issparse(e) else e for e in ends)
+    exponents = np.frexp(np.maximum(high, -low).astype(np.float64))[1]
     exponents[np.abs(exponents) <= _ORDINARY] = 0
     if not exponents.any():
         return X, exponents
