@@ -74,7 +74,7 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
     queries, docids = joined.queries, joined.docids
     if isinstance(y, Qrels):
         groups = check_groups(y.groups, len(y.y), name="y.groups")
-        groups, queries = comparable_ids(groups, queries)
+        groups, queries = comparable_ids(groups, unmixed(queries))
         names, docids = comparable_ids(as_ids(y.docids, "y.docids"), unmixed(docids))
         tables = _tables_of_qrels(groups, names, y.y)
     else:
