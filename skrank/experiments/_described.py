@@ -78,6 +78,8 @@ class _Description:
             return value
         if isinstance(value, np.bool_):
             return bool(value)
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            value = np.asarray(value)  # a duration would pass for an integer
         if isinstance(value, numbers.Integral):
             return int(value)
         if isinstance(value, numbers.Real):
@@ -87,7 +89,7 @@ class _Description:
         if isinstance(value, bytes):
             return {"bytes": _digest(value)}
         if isinstance(value, np.ndarray) and value.dtype != object:
-            digest = _digest(np.ascontiguousarray(value).data)
+            digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
         if id(value) in self._depth:
             return {"within": len(self._depth) - self._depth[id(value)]}

@@ -145,6 +145,9 @@ MAKERS = {
     "data of a class": by_data_of_class,
     "base": by_base,
     "complex": lambda sign: sign * 1j,
+    "date": lambda sign: np.datetime64(sign, "D"),
+    "duration": lambda sign: np.timedelta64(sign, "D"),
+    "dates": lambda sign: np.array([sign], dtype="M8[ns]"),
     "bytes": lambda sign: bytes([sign + 1]),
 }
 
