@@ -181,9 +181,21 @@ def _norms(phi, known_phi, step) -> np.ndarray:
     step : ndarray of shape (n_new, n_known)
         Weight of each difference of features.
     """
-    exponents = [_exponent(phi, known_phi), _exponent(step)]
-    phi, known_phi = _over(phi, exponents[0]), _over(known_phi, exponents[0])
-    step = _over(step, exponents[1])
+    with quiet():
+        found = np.ldexp(*_lengths(phi, known_phi, step))
+    if (found < 2.0**_LARGEST).all():
+        return found
+    size, of_step = _exponent(phi, known_phi), _exponent(step)
+    parts = _over(phi, size), _over(known_phi, size), _over(step, of_step)
+    lengths, exponents = _lengths(*parts)
+    return np.ldexp(lengths, np.minimum(exponents + size + of_step, _LARGEST))
+
+
+def _lengths(phi, known_phi, step) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `_norms` does over powers of two, and their exponents.
+
+    Without these, squares would overflow or vanish; they round nothing.
+    """
     total = step.sum(axis=1)
     if sparse.issparse(phi):
         pulled = sparse.csr_array(step) @ sparse.csr_array(known_phi)
@@ -199,8 +211,7 @@ def _norms(phi, known_phi, step) -> np.ndarray:
         own = np.frexp(np.abs(moved).max(axis=1, initial=0.0))[1]
         moved = np.ldexp(moved, -own[:, None])
         squares = np.einsum("ij,ij->i", moved, moved)
-    # Powers of two, without which squares overflow or vanish, round nothing.
-    return np.ldexp(np.sqrt(squares), np.minimum(own + sum(exponents), _LARGEST))
+    return np.sqrt(squares), own
 
 
 def _exponent(*arrays) -> int:
