@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skrank
@@ -23,7 +24,7 @@ from skrank.metrics import (
     evaluate,
     trec_measures,
 )
-from skrank.rankers import RankSVM, Rocchio
+from skrank.rankers import OnlineAggregatePRank, RankSVM, Rocchio
 
 DAYS = np.array(["2020-01-01", "2020-01-01", "2020-01-02"], dtype="M8[D]")
 DOCUMENTS = np.array(["a", "b", "a"], dtype=object)
@@ -236,3 +237,69 @@ def test_experiments_of_dates(ids, tmp_path):
         result = experiment.run(folds, tmp_path / str(number))
         found.append(result.table.means)
     np.testing.assert_array_equal(*found)
+
+
+FORMS = {
+    "days": DAYS,
+    "seconds": DAYS.astype("M8[s]"),
+    "nanoseconds": DAYS.astype("M8[ns]"),
+    "timestamps": np.array([pd.Timestamp(day) for day in DAYS], dtype=object),
+    "moments": DAYS.astype("M8[us]").astype(object),
+}
+
+
+@pytest.mark.parametrize("first", FORMS)
+@pytest.mark.parametrize("second", FORMS)
+@pytest.mark.parametrize("third", ["unrelated", "text", *FORMS])
+def test_three_runs_of_the_same_moments_meet(first, second, third):
+    other = FORMS.get(third)
+    if other is None:
+        own = date(1999, 1, 1) if third == "unrelated" else "a"
+        other = np.array([own, "b", "c"], dtype=object)
+    runs = [run_of(FORMS[first]), run_of(FORMS[second]), run_of(other)]
+    n_others = 0 if third in FORMS else 3
+    assert len(aggregate(runs, "combsum").groups) == 3 + n_others
+
+
+def test_nanoseconds_of_pandas_meet_those_of_numpy():
+    fine = DAYS.astype("M8[ns]") + np.timedelta64(1, "ns")
+    objects = np.array([pd.Timestamp(one) for one in fine], dtype=object)
+    assert len(aggregate([run_of(fine), run_of(objects)], "combsum").groups) == 3
+    spans = np.array([1, 1, 3], dtype="m8[ns]")
+    objects = np.array([pd.Timedelta(one) for one in spans], dtype=object)
+    assert len(aggregate([run_of(spans), run_of(objects)], "combsum").groups) == 3
+
+
+@pytest.mark.parametrize("units", [("M8[D]", "M8[ps]"), ("m8[h]", "m8[fs]")])
+def test_units_far_apart_share_no_ids(units):
+    first, second = np.array([1, 1, 2], units[0]), np.array([1, 1, 2], units[1])
+    assert len(aggregate([run_of(first), run_of(second)], "combsum").groups) == 6
+    with pytest.raises(ValueError, match="no query is both"):
+        judge_run(qrels_of(first), run_of(second))
+
+
+def test_logs_of_dates_and_of_timestamps_are_joined():
+    for second in FORMS.values():
+        logs = [
+            Sessions.from_lists(ids[1:], [ids[:1], ids[2:]], [[1], [0]])
+            for ids in (DAYS, second)
+        ]
+        joined = Sessions.concat(logs)
+        assert len(joined.query_ids) == len(joined.document_ids) == 2
+
+
+def test_texts_may_have_keys_of_several_kinds():
+    sessions = Sessions.from_lists(["sort"], [["b"]], [[1]])
+    texts = {DAYS[0]: "x", date(2020, 1, 1): "y", "b": "sort"}
+    found = interaction_features(sessions, texts=texts)
+    assert found.X[:, found.names.index("query_in_text")].tolist() == [1.0]
+
+
+def test_online_rankers_know_dates_in_any_form():
+    X, y, groups = make_ranking(n_queries=3, random_state=0)
+    for second in FORMS.values():
+        ranker = OnlineAggregatePRank(random_state=0)
+        for form in (DAYS[[0, 2]], second[[0, 2]]):
+            rows = groups < 2
+            ranker.partial_fit(X[rows], y[rows], form[groups[rows]])
+        assert len(ranker.query_ids_) == 2

@@ -1,7 +1,7 @@
 """Ids of queries and documents as arrays in which different ids stay different."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -164,23 +164,30 @@ def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return arrays of ids in which what is the same date or duration is one key.
 
     Versions of NumPy hash a date differently in each unit, and not as Python does.
-    Arrays of dates, or of durations, get one unit that holds all; beside an array that
-    holds those of Python they become such objects, where there are any. Where no unit
-    holds all, they stay as they are.
+    Arrays of dates, or of durations, get one unit that holds all; beside objects that
+    are dates or durations, such as those of Python and of pandas, they become objects,
+    and what is the same as one of these becomes this one. Where no unit holds all, they
+    stay as they are.
     """
-    units = {ids.dtype for ids in arrays if ids.dtype.kind in "mM"}
-    if not units:
+    if not any(ids.dtype.kind in "mM" for ids in arrays):
         return arrays
-    if any(ids.dtype == object and _holds_dates_of_python(ids) for ids in arrays):
-        return tuple(
-            _as_objects(_dates_of_python(ids)) if ids.dtype.kind in "mM" else ids
-            for ids in arrays
-        )
+    objects = [one for ids in arrays if ids.dtype == object for one in _dated(ids)]
+    arrays = _in_one_unit(arrays)
+    if not objects:
+        return arrays
+    return tuple(
+        _as_objects(_as_known(ids, objects)) if ids.dtype.kind in "mM" else ids
+        for ids in arrays
+    )
+
+
+def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    units = {ids.dtype for ids in arrays if ids.dtype.kind in "mM"}
     if len(units) < 2 or len({unit.kind for unit in units}) > 1:
         return arrays
     try:
         unit = np.result_type(*units)
-    except TypeError:  # days and months
+    except (TypeError, OverflowError):  # days and months, days and picoseconds
         return arrays
     found = []
     for ids in arrays:
@@ -192,9 +199,39 @@ def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(found)
 
 
-def _holds_dates_of_python(ids: np.ndarray) -> bool:
-    kinds = set(map(type, ids))
-    return any(issubclass(kind, (date, timedelta)) for kind in kinds)
+def _dated(ids: np.ndarray) -> list:
+    """Return those objects that are dates or durations."""
+    kinds = {
+        k for k in set(map(type, ids)) if issubclass(k, (*_DATES, date, timedelta))
+    }
+    return [one for one in ids if type(one) in kinds] if kinds else []
+
+
+def _as_known(ids: np.ndarray, objects: list) -> list:
+    """Return dates or durations as the objects that are the same, or as Python does."""
+    known = {}
+    # Of a day and its first moment, which Python tells apart, the moment is taken.
+    for one in sorted(objects, key=lambda one: isinstance(one, datetime)):
+        own = _of_numpy(one)
+        if own is not None and own.dtype.kind == ids.dtype.kind:
+            found, held = _in_unit(own, ids.dtype)
+            if held[0] and not np.isnat(found[0]):
+                known[int(found.view(np.int64)[0])] = one
+    found = _dates_of_python(ids)
+    places = ids.view(np.int64).tolist()
+    return [known.get(place, one) for place, one in zip(places, found)]
+
+
+def _of_numpy(one: Any) -> np.ndarray | None:
+    """Return a date or duration as an array of NumPy; None for times of a zone."""
+    if getattr(one, "tzinfo", None) is not None:
+        return None
+    for name in ("to_datetime64", "to_timedelta64"):  # of pandas, with nanoseconds
+        if hasattr(one, name):
+            return np.array([getattr(one, name)()])
+    if isinstance(one, timedelta):
+        return np.array([one], dtype="m8[us]")
+    return np.array([one], dtype=None if isinstance(one, _DATES) else "M8")
 
 
 def _dates_of_python(ids: np.ndarray) -> list:
@@ -238,10 +275,10 @@ def _check_unit(unit: np.dtype, arrays: Iterable[np.ndarray]) -> None:
 
 
 def _common_unit(first: np.ndarray, second: np.ndarray) -> np.dtype | None:
-    """Return the coarsest unit of both; None for durations in days and in months."""
+    """Return the coarsest unit that holds both; None where there is none."""
     try:
         return np.promote_types(first.dtype, second.dtype)
-    except TypeError:
+    except (TypeError, OverflowError):
         return None
 
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._core._id_arrays import comparable_ids, id_list
+from skrank._core._id_arrays import UnitError, comparable_ids, id_array, id_list
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
-from skrank._core._validation import as_ids, as_numbers
+from skrank._core._validation import as_numbers
 from skrank.click._click_graph import ids_of_pairs_of, is_list
 from skrank.click._sessions import Sessions, check_sessions
 from skrank.click._sessions_lookup import find_rows
@@ -216,8 +216,13 @@ def _overlaps(queries, documents, texts: Any) -> dict[str, np.ndarray]:
         raise TypeError(
             f"texts must be a mapping of document ids to texts, got {shown(texts)}"
         )
-    ids, keys = comparable_ids(documents, as_ids(list(texts), "texts"))
-    texts = dict(zip(id_list(keys), texts.values()))
+    names = list(texts)
+    try:
+        keys = id_array(names)
+    except UnitError:  # keys of several kinds, each of which may be one of a document
+        keys = np.fromiter(names, dtype=object, count=len(names))
+    ids, keys = comparable_ids(documents, keys)
+    name_of = dict(zip(id_list(keys), names))
     names, words = id_list(queries), {}
     for one in dict.fromkeys(names):
         words[one] = set(tokenize(str(one)))
@@ -225,7 +230,7 @@ def _overlaps(queries, documents, texts: Any) -> dict[str, np.ndarray]:
     known: dict[Any, set[str]] = {}
     for i, (query, document) in enumerate(zip(names, id_list(ids))):
         if document not in known:
-            text = texts.get(document, "")
+            text = texts[name_of[document]] if document in name_of else ""
             if not isinstance(text, str):
                 raise TypeError(f"texts must hold texts, got {shown(text)}")
             known[document] = set(tokenize(text))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from skrank._core._id_arrays import id_keys, joined_ids, where_among
+from skrank._core._id_arrays import comparable_ids, id_keys, joined_ids, where_among
 from skrank._core._parameters import PositiveInt
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR
@@ -173,8 +173,9 @@ class BaseOnlineRanker(EarlyStoppingMixin, BaseIterativeRanker):
             return
         # A call of few queries costs a look through those known, and no more.
         again = np.flatnonzero(where_among(known, index.ids))
-        places = dict(zip(id_keys(known[again]), again.tolist()))
-        at = np.array([places.get(query, -1) for query in id_keys(index.ids)])
+        own, ids = comparable_ids(known[again], index.ids)
+        places = dict(zip(id_keys(own), again.tolist()))
+        at = np.array([places.get(query, -1) for query in id_keys(ids)])
         self._join_queries(index, np.column_stack([low, high]), at.astype(np.intp))
 
     def _join_queries(self, index, grades, at) -> None:
