@@ -187,8 +187,13 @@ def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         return arrays
     try:
         unit = np.result_type(*units)
-    except (TypeError, OverflowError):  # days and months, days and picoseconds
+    except TypeError:  # days and months
         return arrays
+    except OverflowError:  # some versions of NumPy fail to compare them, too
+        words = " and ".join(sorted(map(str, units)))
+        raise UnitError(
+            f"ids of {words} have no unit in common; convert all to one type"
+        ) from None
     found = []
     for ids in arrays:
         if ids.dtype.kind in "mM":
