@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,8 @@ def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """
     if not any(ids.dtype.kind in "mM" for ids in arrays):
         return arrays
-    objects = [one for ids in arrays if ids.dtype == object for one in _dated(ids)]
+    dated = chain.from_iterable(_dated(ids) for ids in arrays if ids.dtype == object)
+    objects = list(dict.fromkeys(dated))
     arrays = _in_one_unit(arrays)
     if not objects:
         return arrays

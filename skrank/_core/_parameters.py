@@ -256,9 +256,8 @@ class Parameters:
             if not accepts(value):
                 words = accepted_by(accepted, value)
                 raise invalid_parameter(self, name, words, value)
-            if isinstance(value, np.bool_ | np.integer | np.floating) and not (
-                isinstance(value, np.timedelta64)  # which NumPy takes for an integer
-            ):
+            is_number = isinstance(value, np.bool_ | np.integer | np.floating)
+            if is_number and not isinstance(value, np.timedelta64):  # an integer to it
                 setattr(self, name, _of_python(value))
             if isinstance(value, Parameters):
                 value._check_parameters()

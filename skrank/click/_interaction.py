@@ -210,27 +210,34 @@ def _given(background: Any, name: str) -> np.ndarray:
     return values
 
 
+def _as_keys(documents: np.ndarray, texts: Mapping) -> tuple[np.ndarray, dict]:
+    """Return documents, and the keys of texts by them where they may be dates."""
+    if documents.dtype.kind not in "OmM":
+        return documents, {}
+    names = list(texts)
+    try:
+        keys = id_array(names)
+    except UnitError:  # keys of several kinds, each of which may be one of a document
+        keys = np.fromiter(names, dtype=object, count=len(names))
+    documents, keys = comparable_ids(documents, keys)
+    return documents, dict(zip(id_list(keys), names))
+
+
 def _overlaps(queries, documents, texts: Any) -> dict[str, np.ndarray]:
     """Return how many words queries and texts of documents share."""
     if not isinstance(texts, Mapping):
         raise TypeError(
             f"texts must be a mapping of document ids to texts, got {shown(texts)}"
         )
-    names = list(texts)
-    try:
-        keys = id_array(names)
-    except UnitError:  # keys of several kinds, each of which may be one of a document
-        keys = np.fromiter(names, dtype=object, count=len(names))
-    ids, keys = comparable_ids(documents, keys)
-    name_of = dict(zip(id_list(keys), names))
+    documents, key_of = _as_keys(documents, texts)
     names, words = id_list(queries), {}
     for one in dict.fromkeys(names):
         words[one] = set(tokenize(str(one)))
     columns = np.zeros((3, len(names)))
     known: dict[Any, set[str]] = {}
-    for i, (query, document) in enumerate(zip(names, id_list(ids))):
+    for i, (query, document) in enumerate(zip(names, id_list(documents))):
         if document not in known:
-            text = texts[name_of[document]] if document in name_of else ""
+            text = texts.get(key_of.get(document, document), "")
             if not isinstance(text, str):
                 raise TypeError(f"texts must hold texts, got {shown(text)}")
             known[document] = set(tokenize(text))

@@ -24,7 +24,7 @@ from skrank._core._finite import checked_array
 from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
-from skrank._core._sparse import check_sparse_once
+from skrank._core._sparse import check_sparse
 from skrank._core._validation import as_numbers
 
 #: Methods that take rows, and the place of these among the arguments.
@@ -36,7 +36,7 @@ def _of_sound_rows(function, place):
 
     @functools.wraps(function)
     def method(self, *args, **named):
-        check_sparse_once(args[place] if len(args) > place else named.get("X"))
+        check_sparse(args[place] if len(args) > place else named.get("X"), once=True)
         return function(self, *args, **named)
 
     return method
@@ -67,7 +67,7 @@ def _of_fitting_arrays(function):
         if sparse.issparse(X) and not self.accepts_sparse:
             name = type(self).__name__
             raise TypeError(f"{name} takes X as an array, got a sparse matrix")
-        check_sparse_once(X)
+        check_sparse(X, once=True)
         n = self.n_params(X.shape[1])
         if type(params) is not np.ndarray or params.dtype.char != "d":
             params = as_numbers(params, "params")

@@ -135,13 +135,13 @@ def pairs_of(X: Any) -> Pairs:
     return Pairs(as_texts(columns[0], "the queries of X"), columns[1])
 
 
-def _has_rows(X: Any) -> bool:
-    return hasattr(X, "__len__") and not sparse.issparse(X)
-
-
 def _columns_of_array(X: Any) -> list[list[Any]]:
     """Return the columns of an array of two columns, or of a list of pairs."""
-    if isinstance(X, str | bytes | Mapping | type) or not _has_rows(X):
+    if (
+        isinstance(X, str | bytes | Mapping | type)
+        or sparse.issparse(X)
+        or not hasattr(X, "__len__")
+    ):
         raise TypeError(
             "X must hold pairs of the text of a query and the id of a document, got "
             f"{shown(X)}"

@@ -5,7 +5,7 @@ import pytest
 from _damaged import DAMAGED, damaged
 from scipy import sparse
 
-from skrank._core._sparse import check_sparse, check_sparse_once
+from skrank._core._sparse import check_sparse
 
 
 @pytest.mark.parametrize(("kind", "format"), DAMAGED)
@@ -18,14 +18,14 @@ def test_the_same_rows_are_checked_once():
     X = damaged("beyond", "csr")
     for _ in range(2):  # only what is in order is remembered
         with pytest.raises(ValueError, match="Z must be a sparse matrix whose indices"):
-            check_sparse_once(X, "Z")
+            check_sparse(X, "Z", once=True)
     sound = sparse.eye(3, format="csr")
-    check_sparse_once(sound)
+    check_sparse(sound, once=True)
     sound.indices[0] = 9
-    check_sparse_once(sound)
+    check_sparse(sound, once=True)
     with pytest.raises(ValueError, match="X must be a sparse matrix whose indices lie"):
-        check_sparse_once(sound.copy())
-    check_sparse_once(None)
+        check_sparse(sound.copy(), once=True)
+    check_sparse(None, once=True)
 
 
 def test_diagonals_have_as_many_offsets_as_rows():
