@@ -7,22 +7,34 @@ import inspect
 import json
 import numbers
 import sys
+import weakref
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from random import Random
+from types import CodeType
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from skrank._core._messages import shown
 from skrank.metrics import BaseMeasure
 
 # They change how long a training takes, and what it says of it, but not its result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callback")
-# Attributes of a class that describe it.
-_DATA = numbers.Number, str, bytes, np.ndarray, Mapping, list, tuple, set, frozenset
+# What decides what a code does: all but its name and its place in a file.
+_PARTS_OF_CODE = (
+    *("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars"),
+    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags"),
+    "co_exceptiontable",
+)
 # Sources of numbers, whose state is another one after each use.
 _RANDOM = np.random.Generator, np.random.BitGenerator, np.random.RandomState, Random
+# Containers that keep nothing alive, so that others hold what is in them.
+_WEAK = weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet
+# Containers whose elements `sklearn.base.clone` clones.
+_CLONED = list, tuple, set, frozenset, dict
 # Where compiled functions may be found that do not say it.
 _OF_FUNCTIONS = ("numpy", "scipy.special")
 
@@ -34,9 +46,11 @@ def described(value: Any) -> Any:
     ----------
     value : object
         A parameter. Estimators, losses and the like are described by their class and
-        their parameters; classes and functions from outside of installed packages also
-        by the file that they come from, so that a change of the code is a change, and
-        functions by what they have seen: closures, defaults and the object of a method.
+        their parameters, or by all that they hold where `sklearn.base.clone` would keep
+        it. Classes and functions from outside of installed packages are also described
+        by the file that they come from, so that a change of the code is a change, by
+        their own code and by what it has seen: closures, defaults, attributes, the
+        object of a method and, where there is no file, the global names of the code.
 
     Returns
     -------
@@ -49,7 +63,7 @@ def described(value: Any) -> Any:
         If the value is of a kind whose content cannot be told.
     """
     try:
-        return _Description().of(value)
+        return _Description().of(value, cloned=True)
     except RecursionError:
         raise _untold(value) from None
 
@@ -71,9 +85,10 @@ class _Description:
 
     def __init__(self):
         self._depth: dict[int, int] = {}
+        self._told: dict[int, Any] = {}  # code that many others may use
 
-    def of(self, value: Any) -> Any:
-        """Return the description of a value."""
+    def of(self, value: Any, *, cloned: bool = False) -> Any:
+        """Return the description of a value, of which a training may get a clone."""
         if value is None or isinstance(value, (str, bool)):
             return value
         if isinstance(value, np.bool_):
@@ -88,38 +103,42 @@ class _Description:
             return {"complex": [float(value.real).hex(), float(value.imag).hex()]}
         if isinstance(value, bytes):
             return {"bytes": _digest(value)}
-        if isinstance(value, np.ndarray) and value.dtype != object:
+        if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
             digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
         if id(value) in self._depth:
             return {"within": len(self._depth) - self._depth[id(value)]}
         self._depth[id(value)] = len(self._depth)
         try:
-            return self._of_parts(value)
+            return self._of_parts(value, cloned)
         finally:
             del self._depth[id(value)]
 
-    def _of_parts(self, value):
+    def _of_parts(self, value, cloned):
+        if inspect.isclass(value) or inspect.isfunction(value):
+            return self._of_known(value)
+        if cloned and _keeps_parameters_only(value):
+            return self._of_estimator(value)
+        own = type(value)
+        cloned = cloned and own in _CLONED
+        if isinstance(value, _WEAK):
+            return {"weak": own.__name__}
         if sparse.issparse(value):
             rows = value.tocsr()
             return self.of([rows.shape, rows.data, rows.indices, rows.indptr])
-        if isinstance(value, Mapping):
-            pairs = [[self.of(k), self.of(v)] for k, v in value.items()]
+        if own is dict or (isinstance(value, Mapping) and not isinstance(value, dict)):
+            items = value.items()
+            pairs = [[self.of(k), self.of(v, cloned=cloned)] for k, v in items]
             return {"mapping": pairs}
-        if isinstance(value, (list, tuple, np.ndarray)):
-            return [self.of(each) for each in value]
+        if own in (list, tuple) or (own is np.ndarray and value.dtype == object):
+            return [self.of(each, cloned=cloned) for each in value]
         if isinstance(value, (set, frozenset)):
-            return {"set": sorted(json.dumps(self.of(each)) for each in value)}
-        if inspect.isclass(value):
-            return self._of_class(value)
-        if hasattr(value, "get_params"):
-            return self._of_estimator(value)
+            parts = [self.of(each, cloned=cloned) for each in value]
+            return {"set": sorted(json.dumps(part) for part in parts)}
         if isinstance(value, functools.partial):
             return {"partial": self.of([value.func, value.args, value.keywords])}
         if inspect.ismethod(value):
             return {"method": self.of([value.__func__, value.__self__])}
-        if inspect.isfunction(value):
-            return self._of_function(value)
         if inspect.ismodule(value):
             return _by_name(value, value.__name__, "")
         if inspect.iscode(value):
@@ -128,7 +147,7 @@ class _Description:
 
     def _of_estimator(self, value):
         params = {
-            name: self.of(own)
+            name: self.of(own, cloned=True)
             for name, own in sorted(value.get_params(deep=False).items())
             if name not in _WITHOUT_EFFECT
         }
@@ -137,24 +156,49 @@ class _Description:
             params |= {name: self.of(own) for name, own in sorted(stated.items())}
         return {**self.of(type(value)), "params": params}
 
-    def _of_class(self, value):
+    def _of_known(self, value):
+        """Describe a class or a function by its name or, once, by all that it is."""
         found = _by_name(value, value.__module__, value.__qualname__)
-        if "source" not in found:
+        is_known = _found(value.__module__, value.__qualname__) is value
+        if is_known and "source" not in found:
             return found
-        found["bases"] = [self.of(base) for base in value.__bases__]
-        if "<locals>" in value.__qualname__:  # whose methods have seen what is around
-            seen = {k: _seen_by(k, member) for k, member in vars(value).items()}
-            found["members"] = {k: self.of(each) for k, each in sorted(seen.items())}
-        return found
+        if id(value) not in self._told:
+            if inspect.isclass(value):
+                # What cannot be told of a class of a file is left to its file.
+                has_file = is_known and found["source"] is not None
+                found |= self._of_class(value, has_file)
+            else:
+                found |= self._of_function(value, found.get("source", ""))
+            digest = _digest(json.dumps(found, sort_keys=True).encode())
+            self._told[id(value)] = {"name": found["name"], "code": digest}
+        return self._told[id(value)]
 
-    def _of_function(self, value):
-        found = _by_name(value, value.__module__, value.__qualname__)
+    def _of_class(self, value, is_lenient):
+        members = {
+            name: self._of_seen(_behind(member), is_lenient)
+            for name, member in sorted(vars(value).items())
+            if _decides(name, member)
+        }
+        return {"bases": [self.of(b) for b in value.__bases__], "members": members}
+
+    def _of_function(self, value, source):
+        parts = [value.__code__, value.__defaults__, value.__kwdefaults__, vars(value)]
+        found = {"parts": [self.of(each) for each in parts]}
         if value.__closure__:  # what a function inside another one has seen
             found["closure"] = [self._of_cell(cell) for cell in value.__closure__]
-        if "source" in found:
-            seen = value.__code__, value.__defaults__, value.__kwdefaults__
-            found["code"] = [self.of(each) for each in (*seen, vars(value))]
+        if source is None:  # no file says what stands around it
+            around = value.__globals__
+            names = sorted(_names(value.__code__) & around.keys())
+            found["globals"] = {n: self._of_seen(around[n], True) for n in names}
         return found
+
+    def _of_seen(self, value, is_lenient):
+        try:
+            return self.of(value)
+        except TypeError:
+            if not is_lenient:
+                raise
+            return self.of(type(value))
 
     def _of_cell(self, cell):
         try:
@@ -163,8 +207,7 @@ class _Description:
             return {"cell": None}
 
     def _of_code(self, value):
-        """Describe what tells two functions of one line from each other."""
-        return self.of([value.co_code, value.co_consts, value.co_names])
+        return self.of([getattr(value, name) for name in _PARTS_OF_CODE])
 
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
@@ -190,48 +233,59 @@ class _Description:
         raise _untold(value)
 
 
-def _found(module: str, name: str) -> Any:
+def _found(module: str | None, name: str) -> Any:
     """Return what has a name with dots in a module, or None."""
-    room = sys.modules.get(module)
+    room = sys.modules.get(str(module))
     return functools.reduce(
         lambda o, part: getattr(o, part, None), name.split("."), room
     )
 
 
-def _seen_by(name: str, member: Any) -> Any:
-    """Return what a member of a class may have seen; None if it has seen nothing."""
+def _behind(member: Any) -> Any:
+    """Return what a member of a class calls."""
     if isinstance(member, property):
         return [member.fget, member.fset, member.fdel]
     if isinstance(member, functools.cached_property):
         return member.func
     if isinstance(member, (classmethod, staticmethod)):
         return member.__func__
-    is_data = isinstance(member, _DATA) and not name.startswith("__")
-    return member if is_data or inspect.isfunction(member) else None
+    return member
 
 
-def _by_name(value: Any, module: str, name: str) -> dict[str, Any]:
-    """Describe code by where it can be imported, and its own code by its content."""
-    return {"name": f"{module}:{name}", **_own_source(value, module)}
+def _decides(name: str, member: Any) -> bool:
+    """Return whether a member of a class may decide what its objects do."""
+    is_of_python = name.startswith("__") and name.endswith("__")
+    return name != "_abc_impl" and (not is_of_python or callable(_behind(member)))
 
 
-def _own_source(value, module) -> dict[str, str]:
-    """Return the digest of code that no installed package vouches for."""
-    room = module.partition(".")[0]
+def _names(code: CodeType) -> set[str]:
+    """Return the names that a code and the functions in it look up."""
+    inner = (each for each in code.co_consts if inspect.iscode(each))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _keeps_parameters_only(value: Any) -> bool:
+    """Return whether `sklearn.base.clone` forgets all but the parameters."""
+    usual = BaseEstimator.__sklearn_clone__
+    own = getattr(type(value), "__sklearn_clone__", usual)
+    is_usual = own is usual or isinstance(value, BaseMeasure)
+    return hasattr(value, "get_params") and is_usual
+
+
+def _by_name(value: Any, module: str | None, name: str) -> dict[str, Any]:
+    """Describe code by where it can be imported, and a user's own by its file."""
+    found = {"name": f"{module}:{name}"}
+    room = str(module).partition(".")[0]
     if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
-        return {}
-    path = getattr(sys.modules.get(module), "__file__", None)
+        return found
+    path = getattr(sys.modules.get(str(module)), "__file__", None)
     if path is not None and ("site-packages" in path or "dist-packages" in path):
-        return {}
+        return found
     try:
-        if path is None:
-            source = inspect.getsource(value).encode()
-        else:
-            with open(path, "rb") as file:
-                source = file.read()
-    except (OSError, TypeError):
-        raise TypeError(
-            f"the code of {shown(value)} cannot be read, so that a stored training "
-            "could not be recognised; put it into a module"
-        ) from None
-    return {"source": hashlib.blake2b(source, digest_size=16).hexdigest()}
+        found["source"] = None if path is None else _digest(Path(path).read_bytes())
+    except OSError:
+        found["source"] = None
+    has_code = inspect.isclass(value) or inspect.isfunction(value)
+    if found["source"] is None and not has_code:
+        raise _untold(value)
+    return found

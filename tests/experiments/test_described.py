@@ -2,12 +2,16 @@
 
 import functools
 import operator
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
+from threading import Lock
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
 
 from skrank.datasets import make_ranking
 from skrank.experiments import Experiment, make_folds
@@ -69,6 +73,10 @@ class SlotsAndMore(Slots):
     pass
 
 
+class Locked(BaseEstimator):
+    lock = Lock()
+
+
 class Up:
     sign = 1
 
@@ -105,6 +113,80 @@ def by_data_of_class(sign):
         signs = [sign]
 
     return Own()
+
+
+def by_member(make):
+    def by_class(sign):
+        class Own(BaseEstimator):
+            gain = make(sign)
+
+        return Own()
+
+    return by_class
+
+
+def by_kind(sign):
+    return type("Own", (BaseEstimator,), {"sign": sign})()
+
+
+def by_fitted(sign):
+    return LinearRegression().fit([[0.0], [1.0]], [0.0, sign])
+
+
+def by_masked(sign):
+    return np.ma.array([1.0, 2.0], mask=[sign > 0, sign < 0])
+
+
+def without_a_file(text):
+    """Return what a text makes, as a notebook would."""
+    names = {"__name__": "nowhere"}
+    exec(text, names)
+    return names["made"]
+
+
+def by_global(sign):
+    return without_a_file(f"""
+lock = __import__("threading").Lock()
+sign = {sign}
+def gain(y):
+    with lock:
+        return later(y) if y else 0
+def made(y):
+    return (lambda: gain(y))()
+def later(y):
+    return made(y - 1) + sign
+""")
+
+
+def by_class_without_a_file(sign):
+    return without_a_file(f"""
+class made:
+    def gain(self, y):
+        return {sign} * y
+""")
+
+
+def by_nameless_function(sign):
+    gain = eval(f"lambda y: y * {sign}", {})
+    assert gain.__module__ is None or gain.__module__ == "builtins"
+    return gain
+
+
+def by_property(place):
+    def make(sign):
+        class Own(BaseEstimator):
+            gain = property(*[by_closure(sign if i == place else 0) for i in range(3)])
+
+        return Own()
+
+    return make
+
+
+def by_depth(sign):
+    outer, inner = [], []
+    outer.append([inner])
+    inner.append(outer if sign > 0 else inner)
+    return outer
 
 
 def by_base(sign):
@@ -148,6 +230,37 @@ MAKERS = {
     "date": lambda sign: np.datetime64(sign, "D"),
     "duration": lambda sign: np.timedelta64(sign, "D"),
     "dates": lambda sign: np.array([sign], dtype="M8[ns]"),
+    "structure": lambda sign: np.zeros(1, [("ab"[sign > 0], "f8")]),
+    "objects in a structure": lambda sign: np.array([(sign,)], [("a", object)]),
+    "masked": by_masked,
+    "default of a mapping": lambda sign: defaultdict((int, float)[sign > 0]),
+    "series": lambda sign: pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"]))[
+        ::sign
+    ],
+    "imaginary": lambda sign: complex(1.0, sign),
+    "signature": lambda sign: (lambda y, *k: y, lambda y, k=(): y)[sign > 0],
+    "names": lambda sign: (lambda y: y.min, lambda y: y.max)[sign > 0],
+    "keywords": lambda sign: functools.partial(by_closure, sign=sign),
+    "member: ufunc": by_member(lambda sign: np.positive if sign > 0 else np.negative),
+    "member: partial": by_member(lambda sign: functools.partial(np.multiply, sign)),
+    "member: class": by_member(lambda sign: Up if sign > 0 else Down),
+    "member: class in it": by_member(lambda sign: type(by_class(sign))),
+    "member: estimator": by_member(lambda sign: SubsetRegression(gain=sign)),
+    "member: cache": by_member(lambda sign: functools.lru_cache(by_closure(sign))),
+    "member: partial method": by_member(
+        lambda sign: functools.partialmethod(by_closure(1), sign)
+    ),
+    "getter of a property": by_property(0),
+    "setter of a property": by_property(1),
+    "deleter of a property": by_property(2),
+    "kind": by_kind,
+    "frozen": lambda sign: FrozenEstimator(by_fitted(sign)),
+    "frozen in a list": lambda sign: [FrozenEstimator(by_fitted(sign))],
+    "fitted, in a closure": lambda sign: by_closure(by_fitted(sign)),
+    "global": by_global,
+    "class without a file": by_class_without_a_file,
+    "nameless": by_nameless_function,
+    "depth": by_depth,
     "bytes": lambda sign: bytes([sign + 1]),
 }
 
@@ -197,6 +310,38 @@ def test_a_cell_without_content_is_described():
 def test_content_that_is_hidden_is_refused(value):
     with pytest.raises(TypeError, match=r"^the content of .* cannot be told"):
         described({"gain": value})
+
+
+def test_a_fitted_estimator_is_trained_again():
+    rankers = by_fitted(1), by_fitted(-1), LinearRegression()
+    for around in (lambda one: one, lambda one: [(one,)], lambda one: {"a": {one}}):
+        first, *others = (described(around(one)) for one in rankers)
+        assert all(other == first for other in others)
+
+
+def test_what_hides_its_content_is_left_to_its_file():
+    assert described(Locked()) == described(Locked())
+
+    class Own(Locked):
+        lock = Lock()
+
+    with pytest.raises(TypeError, match=r"^the content of .* cannot be told"):
+        described(Own())
+
+
+def test_calls_do_not_change_what_is_told_of_a_generic_function():
+    gain = functools.singledispatch(by_closure(1))
+    before = described(gain)
+    gain(2.0)
+    assert described(gain) == before
+
+
+def test_functions_that_use_each_other_are_described_once():
+    text = "def f0(y): return y\n"
+    for k in range(1, 40):
+        text += f"def f{k}(y): return f{k - 1}(f{max(k - 2, 0)}(y))\n"
+    made = [without_a_file(text + "made = f39") for _ in range(2)]
+    assert described(made[0]) == described(made[1])
 
 
 def test_modules_are_described_by_name():

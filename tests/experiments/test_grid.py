@@ -3,11 +3,11 @@
 import subprocess
 import sys
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -198,9 +198,8 @@ def test_changed_code_changes_the_key(tmp_path, monkeypatch):
 def test_content_that_cannot_be_told_is_refused():
     with pytest.raises(TypeError, match=r"the content of .* cannot be told"):
         described(np.random.default_rng(0))
-    hidden = type("Hidden", (BaseEstimator,), {"__module__": "nowhere"})
-    with pytest.raises(TypeError, match=r"the code of .* cannot be read"):
-        described(hidden())
+    with pytest.raises(TypeError, match=r"the content of .* cannot be told"):
+        described(ModuleType("nowhere"))
 
 
 def test_parameters_in_reports():
