@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._core._id_arrays import id_list
+from skrank._core._id_arrays import id_list, id_text
 from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._validation import check_options
 from skrank.datasets._container import import_pandas
@@ -125,7 +125,7 @@ class EvaluationResult:
             ``run``, ``preset`` and ``conventions``. NaN becomes None.
         """
         queries = {
-            str(query): {
+            id_text(query): {
                 name: _plain(values[i]) for name, values in self.per_query.items()
             }
             for i, query in enumerate(id_list(self.query_ids))
@@ -237,7 +237,7 @@ class EvaluationResult:
             [_text(value, digits) for value in self.per_query[name].tolist()]
             for name in self.measures
         ]
-        queries = [on_one_line(str(query)) for query in id_list(self.query_ids)]
+        queries = [on_one_line(id_text(query)) for query in id_list(self.query_ids)]
         return [("query", *self.measures), *zip(queries, *values), ("all", *means)]
 
     def _caption(self):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._finite import quiet
+from skrank._core._id_arrays import id_text
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._validation import (
@@ -283,7 +284,7 @@ def _ranked_documents(scores, qid, *, last_id_first=True):
         single = _numbers_of(scores, "run", "score", qid).astype(np.float32)
     # Ids that are no text are compared as the text that files would hold.
     documents = list(scores)
-    texts = [str(document) for document in documents]
+    texts = [id_text(document) for document in documents]
     numbers = (single if last_id_first else -single).tolist()
     keys = list(zip(numbers, texts))
     order = sorted(range(len(keys)), key=keys.__getitem__, reverse=last_id_first)
@@ -353,7 +354,7 @@ def _sorted_topics(topics):
     try:
         return sorted(topics)
     except TypeError:  # ids that do not compare, such as 1 and "a"
-        return sorted(topics, key=str)
+        return sorted(topics, key=id_text)
 
 
 def _evaluated_topics(scores, judgements, complete):

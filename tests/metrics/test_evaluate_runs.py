@@ -1,5 +1,6 @@
 """evaluate: runs against judgements, by measures of every kind."""
 
+import enum
 import html
 import importlib.util
 import json
@@ -9,12 +10,15 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank._core._id_arrays import id_list
+from skrank.aggregation import CombSUM
 from skrank.datasets import Qrels, Run, judge_run, load_qrels, load_run
 from skrank.metrics import (
     AP,
     NDCG,
     EvaluationResult,
     FunctionMeasure,
+    average_precision,
     evaluate,
     evaluate_measure,
     get_measure,
@@ -497,3 +501,27 @@ def test_measures_see_the_same_documents_alone_and_together(ties):
 
 def _first_grade(y_true, y_score, k):
     return y_true[np.argsort(-y_score)[:k]].mean()
+
+
+class Names(str, enum.Enum):  # noqa: UP042, whose members print by other names
+    FIRST = "z"
+    LAST = "a"
+
+
+@pytest.mark.parametrize("last", [3, "3"], ids=["mixed", "texts"])
+def test_members_of_enumerations_are_their_texts(last):
+    names = np.array([Names.FIRST, Names.LAST, last], dtype=object)
+    texts = np.array(["z", "a", str(last)])
+    y, ones, groups = np.array([1.0, 0, 0]), np.ones(3), np.zeros(3, dtype=int)
+    for docids in (names, texts):
+        found = average_precision(y, ones, groups=groups, docids=docids, ties="docid")
+        assert found == 1.0
+        run = Run(groups, docids, ones, "mine")
+        assert id_list(CombSUM().aggregate([run]).docids) == list(docids[[0, 1, 2]])
+    judged = dict(zip(names.tolist(), [1, 0, 0]))
+    measured = trec_measures({"q": dict.fromkeys(names, 1.0)}, {"q": judged})
+    assert measured.per_query["map"].tolist() == [1.0]
+    queries = {name: {"d": 1} for name in names}
+    result = evaluate(queries, queries, ["map"])
+    assert set(result.to_dict()["queries"]) == {"z", "a", "3"}
+    assert "FIRST" not in result.to_text(per_query=True)
