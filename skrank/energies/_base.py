@@ -14,11 +14,12 @@ gradient with respect to the scores and its Jacobian.
 
 import functools
 import inspect
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 
 from skrank._core._finite import checked_array
 from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
@@ -32,11 +33,17 @@ _PLACES_OF_ROWS = {"setup": 0, "transform": 0, "coordinates": 0, "document_score
 
 
 def _of_sound_rows(function, place):
-    """Have a method refuse a sparse matrix whose indices lie beyond its shape."""
+    """Have a method take sparse rows as CSR, and refuse those beyond their shape."""
 
     @functools.wraps(function)
     def method(self, *args, **named):
-        check_sparse(args[place] if len(args) > place else named.get("X"), once=True)
+        X = args[place] if len(args) > place else named.get("X")
+        check_sparse(X, once=True)
+        if sparse.issparse(X) and X.format != "csr":
+            if "X" in named:
+                named["X"] = X.tocsr()
+            else:
+                args = (*args[:place], X.tocsr(), *args[place + 1 :])
         return function(self, *args, **named)
 
     return method
@@ -119,6 +126,12 @@ def _of_one_vector(function):
     return start
 
 
+def not_set_up(energy: Any, name: str) -> NotFittedError:
+    """Return the error of an energy that has not learned an attribute yet."""
+    kind = type(energy).__name__
+    return NotFittedError(f"{kind} has no {name} yet: call setup(X, ...) first")
+
+
 class BaseEnergy(Parameters, BaseEstimator):
     r"""Base class of scoring functions with a flat parameter vector.
 
@@ -173,6 +186,15 @@ class BaseEnergy(Parameters, BaseEstimator):
         own = vars(cls).get("init_params")
         if inspect.isfunction(own):
             cls.init_params = _of_one_vector(own)
+
+    if not TYPE_CHECKING:  # which would believe that there is everything
+
+        def __getattr__(self, name):
+            """Say that what `setup` learns is missing; the rest never comes here."""
+            if name.endswith("_") and not name.startswith("_"):
+                raise not_set_up(self, name)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

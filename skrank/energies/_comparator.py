@@ -5,11 +5,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.exceptions import NotFittedError
 
 from skrank._core import _energies
 from skrank._core._parameters import NThreads, UnitPairs
 from skrank._core._threads import n_threads_for
+from skrank._core._validation import check_ptr
 from skrank.energies._base import BaseEnergy
 from skrank.energies._mlp import MLPEnergy, filled_params
 
@@ -90,18 +90,13 @@ class ComparatorEnergy(BaseEnergy):
         ).setup(X)
         return self
 
-    def _first_layer(self):
-        if not hasattr(self, "units_"):
-            raise NotFittedError("ComparatorEnergy has no units: call setup(X) first")
-        return self.units_
-
     def n_params(self, n_features: int) -> int:
         """Return the length of the parameter vector.
 
         First layer, weights :math:`w`, weights :math:`w'`, bias: 2 d h + 4 h + 1 for d
         features and h pairs of hidden units.
         """
-        return self._first_layer().n_params(n_features) + 2 * int(self.n_hidden) + 1
+        return self.units_.n_params(n_features) + 2 * int(self.n_hidden) + 1
 
     def init_params(self, n_features: int, rng):
         """Return random weights; biases are 0."""
@@ -153,14 +148,14 @@ class ComparatorEnergy(BaseEnergy):
             second precedes the first; they need not add up to 1.
         """
         of_units, output = self.parts(params)
-        units = self._first_layer().scores(of_units, X)
+        units = self.units_.scores(of_units, X)
         pairs = Pairs(units, np.asarray(first), np.asarray(second), output)
         return np.stack([pairs.forwards, pairs.backwards], axis=1)
 
     def scores(self, params, X, ptr=None):
         """Scores of documents within their queries, shape (n_documents,)."""
         of_units, output = self.parts(params)
-        units = self._first_layer().scores(of_units, X)
+        units = self.units_.scores(of_units, X)
         return _energies.potential_scores(*self._arguments(units, output, ptr)) / _TWICE
 
     def _arguments(self, units, output, ptr):
@@ -169,7 +164,7 @@ class ComparatorEnergy(BaseEnergy):
         columns = np.ascontiguousarray(np.hstack([mine, theirs, theirs, mine]))
         both = np.concatenate([output.same, output.swapped])
         bias = _INSIDE * (output.bias + 0.5 * float(both.sum()))
-        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        ptr = check_ptr(ptr, len(units))
         sizes = np.diff(ptr).astype(float)
         # A nanosecond for each pair and hidden unit.
         n_threads = n_threads_for(float(sizes @ sizes) * len(both), self.n_jobs)
@@ -197,7 +192,7 @@ class ComparatorEnergy(BaseEnergy):
             ``vjp(gradient)`` is the gradient with respect to the parameters.
         """
         of_units, output = self.parts(params)
-        units, units_vjp = self._first_layer().scores_and_vjp(of_units, X)
+        units, units_vjp = self.units_.scores_and_vjp(of_units, X)
         arguments = self._arguments(units, output, ptr)
         fixed, n_threads = arguments[:-1], arguments[-1]
 

@@ -7,7 +7,6 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from skrank._core import _energies
 from skrank._core._parameters import (
@@ -17,6 +16,7 @@ from skrank._core._parameters import (
     invalid_parameter,
 )
 from skrank._core._threads import n_threads_for
+from skrank._core._validation import check_ptr
 from skrank.energies._base import BaseEnergy
 from skrank.energies._blocks import row_blocks
 from skrank.energies._mlp import (
@@ -197,7 +197,7 @@ class GaussianEnergy(BaseEnergy):
             If a parameter has a wrong type.
         """
         super().setup(X, rng, y, ptr)
-        ptr = np.array([0, len(X)]) if ptr is None else ptr
+        ptr = np.array([0, len(X)]) if ptr is None else check_ptr(ptr, len(X))
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         self.min_ = low
         self.range_ = np.where(high > low, high - low, np.inf)
@@ -256,7 +256,7 @@ class GaussianEnergy(BaseEnergy):
 
     def n_params(self, n_features: int) -> int:
         """Return the length of the parameter vector, that of the network."""
-        return self._network().n_params(n_features)
+        return self.network_.n_params(n_features)
 
     def init_params(self, n_features: int, rng):
         r"""Return random weights and zero biases, shape (n_params,).
@@ -277,7 +277,7 @@ class GaussianEnergy(BaseEnergy):
         differences, the only ones to use with it, do not see the constant.
         """
         with self._naming_sizes():
-            params = self._network().init_params(n_features, rng)
+            params = self.network_.init_params(n_features, rng)
         sizes = (n_features, *np.atleast_1d(self.hidden_layer_sizes).astype(int))
         L, n_last = self.n_components, 2 * self.n_components * (sizes[-1] + 1)
         # Hidden layers keep the squared length of a difference per unit, so outputs of
@@ -293,7 +293,7 @@ class GaussianEnergy(BaseEnergy):
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""
         with self._naming_sizes():
-            return self._network().penalty_mask(n_features)
+            return self.network_.penalty_mask(n_features)
 
     @contextmanager
     def _naming_sizes(self):
@@ -305,11 +305,6 @@ class GaussianEnergy(BaseEnergy):
             raise error.renamed(
                 **{name: getattr(self, name) for name in names}
             ) from None
-
-    def _network(self):
-        if not hasattr(self, "network_"):
-            raise NotFittedError("GaussianEnergy has no network yet: call setup first")
-        return self.network_
 
     def queries(self, X):
         """Return the queries of rows.
@@ -350,7 +345,7 @@ class GaussianEnergy(BaseEnergy):
         means, variances : ndarrays of shape (n_rows, n_components)
             What the network makes of each row.
         """
-        out, L = self._network().scores(params, X), self.n_components
+        out, L = self.network_.scores(params, X), self.n_components
         s = out[:, L:]
         return out[:, :L], np.where(s < 0, np.exp(np.minimum(s, 0.0)), s + 1.0)
 
@@ -360,7 +355,7 @@ class GaussianEnergy(BaseEnergy):
 
     def scores(self, params, X, ptr=None):
         """Return negative divergences, shape (n_documents,); ``ptr`` is not needed."""
-        network = self._network()
+        network = self.network_
         query_rows, runs = self.queries(X)
         documents, queries = (
             network.scores(params, X),
@@ -391,7 +386,7 @@ class GaussianEnergy(BaseEnergy):
         vjp : callable
             ``vjp(gradient)`` is the gradient with respect to the parameters.
         """
-        network, n_threads = self._network(), self._threads(X)
+        network, n_threads = self.network_, self._threads(X)
         query_rows, runs = self.queries(X)
         documents, pull_documents = network.scores_and_vjp(params, X, rng)
         queries, pull_queries = network.scores_and_vjp(params, query_rows, rng)

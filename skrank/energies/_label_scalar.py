@@ -7,7 +7,7 @@ import numpy as np
 
 from skrank._core._grades import MAX_GRADES, distinct_grades
 from skrank._core._parameters import Numbers, invalid_parameter
-from skrank.energies._base import BaseEnergy, unfitted
+from skrank.energies._base import BaseEnergy, not_set_up, unfitted
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
@@ -150,6 +150,12 @@ class ScalarLabelEnergy(BaseEnergy):
         """Scores −E(f, r) and their slopes in f, both (n_documents, n_labels)."""
         raise NotImplementedError
 
+    def _gaps(self, f):
+        """Differences r - f(x), shape (n_documents, n_labels)."""
+        if self.labels_ is None:
+            raise not_set_up(self, "labels_")
+        return self.labels_ - f[:, None]
+
     def scores(self, params, X, ptr=None):
         """Return the scores -E(x, r), shape (n_documents, n_labels)."""
         return self._scores_of(self._base.scores(params, X, ptr))[0]
@@ -199,7 +205,7 @@ class SquaredLabelEnergy(ScalarLabelEnergy):
     non_negative = True
 
     def _scores_of(self, f):
-        gap = self.labels_ - f[:, None]
+        gap = self._gaps(f)
         return -0.5 * gap * gap, gap
 
 
@@ -233,7 +239,7 @@ class AbsoluteLabelEnergy(ScalarLabelEnergy):
     non_negative = True
 
     def _scores_of(self, f):
-        gap = self.labels_ - f[:, None]
+        gap = self._gaps(f)
         return -np.abs(gap), np.sign(gap)
 
 

@@ -10,6 +10,7 @@ from skrank._core._finite import NotFiniteError, quiet, unsafe_range
 from skrank._core._parameters import NThreads
 from skrank._core._queries import rows_of_queries
 from skrank._core._threads import n_threads_for
+from skrank._core._validation import check_ptr
 from skrank.energies._base import BaseEnergy
 
 # A whitening basis only has to be about right: this many rows per feature estimate the
@@ -229,6 +230,9 @@ def _sample(X, ptr):
     step = max(1, X.shape[0] // n_wanted)
     if ptr is None:
         return _dense(X[::step])
+    ptr = np.unique(
+        check_ptr(ptr, X.shape[0])
+    )  # queries without documents tell nothing
     rows, starts = rows_of_queries(ptr, np.arange(0, len(ptr) - 1, step))
     sample = _dense(X[rows])
     sizes = np.diff(starts)

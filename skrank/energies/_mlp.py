@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.exceptions import NotFittedError
 
 from skrank._core._messages import shown
 from skrank._core._one_pass import rectified_outer, rectify
@@ -374,8 +373,6 @@ class MLPEnergy(BaseEnergy):
 
     def _bind(self, params, X):
         """Network of these parameters, rows, their blocks and a map over blocks."""
-        if not hasattr(self, "mean_"):
-            raise NotFittedError("MLPEnergy has no feature scale: call setup(X) first")
         X = X.tocsr() if sparse.issparse(X) else X
         sizes = self._layer_sizes(X.shape[1])
         layers = _views(params, sizes)

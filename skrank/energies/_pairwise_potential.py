@@ -4,11 +4,11 @@ from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from skrank._core import _energies
 from skrank._core._parameters import NThreads, UnitPairs, invalid_parameter
 from skrank._core._threads import n_threads_for
+from skrank._core._validation import check_ptr
 from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._constraint import NonNegativeL1Ball
 from skrank.energies._kernel import KernelEnergy
@@ -137,20 +137,12 @@ class PairwisePotentialEnergy(BaseEnergy):
 
     def transform(self, X):
         """Return rows as the individual potential takes them."""
-        return self._parts()[0].transform(X)
-
-    def _parts(self):
-        if not hasattr(self, "units_"):
-            raise NotFittedError(
-                "PairwisePotentialEnergy has no potentials: call setup(X) first"
-            )
-        return self.individual_, self.units_
+        return self.individual_.transform(X)
 
     def _bounds(self, n_features):
         """Where the parameters of the pairs and of their output begin."""
-        individual, units = self._parts()
-        first = individual.n_params(n_features)
-        return first, first + units.n_params(n_features)
+        first = self.individual_.n_params(n_features)
+        return first, first + self.units_.n_params(n_features)
 
     def n_params(self, n_features: int) -> int:
         """Return the length of the parameter vector.
@@ -183,7 +175,7 @@ class PairwisePotentialEnergy(BaseEnergy):
     def penalty_mask(self, n_features: int):
         """Return one for every weight, zero for every bias."""
         # First, as it may be too large itself.
-        of_individual = self._parts()[0].penalty_mask(n_features)
+        of_individual = self.individual_.penalty_mask(n_features)
         mask = self._filled_params(n_features, 1.0)
         first, second = self._bounds(n_features)
         mask[:first] = of_individual
@@ -222,7 +214,7 @@ class PairwisePotentialEnergy(BaseEnergy):
                 f"the output of {self.n_hidden} hidden units has {self.n_hidden + 1} "
                 f"parameters, got {len(output)}"
             )
-        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        ptr = check_ptr(ptr, len(units))
         sizes = np.diff(ptr).astype(float)
         # A nanosecond for each pair and hidden unit.
         n_threads = n_threads_for(float(sizes @ sizes) * len(output), self.n_jobs)

@@ -1,17 +1,20 @@
 """What every energy promises, over all public energies and their variants."""
 
+import re
+
 import numpy as np
 import pytest
 from _damaged import DAMAGED, damaged
 from _labels import label
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 
 from skrank import energies
 from skrank._core._registry import by_short_name, public_classes
 from skrank.energies import BaseEnergy
 from skrank.testing import contract_checks
-from skrank.testing._energies import PTR, example_rows, set_up
+from skrank.testing._energies import N_FEATURES, PTR, example_rows, set_up
 
 CLASSES = public_classes(energies, BaseEnergy)
 ENERGIES = [cls(**variant) for cls in CLASSES for variant in cls._variants()]
@@ -132,6 +135,103 @@ def test_parameters_of_any_layout_and_sparse_rows(energy, data):
     if not energy.accepts_sparse:
         with pytest.raises(TypeError, match="takes X as an array, got a sparse matrix"):
             energy.scores(params, sparse.csr_matrix(rows), PTR)
+
+
+def said_of(call):
+    try:
+        call()
+    except ValueError as error:
+        return str(error)
+    return "nothing"
+
+
+@each_energy
+def test_setup_comes_first(energy, data):
+    made, rows, params = set_up(energy, *data)
+    fresh = clone(energy)
+    expected = r"^nothing$|call setup\(X, \.\.\.\) first|^params must hold"
+    learned = [name for name in vars(made) if name not in vars(fresh)]
+    for call in (
+        lambda: fresh.transform(data[0]),
+        lambda: fresh.scores(params, rows, PTR),
+        lambda: fresh.scores_and_vjp(params, rows, None, PTR),
+        lambda: fresh.document_scores(params, rows, PTR),
+        lambda: fresh.init_params(rows.shape[1], np.random.RandomState(0)),
+    ):
+        assert re.search(expected, said_of(call))
+    for name in learned:
+        assert not hasattr(fresh, name) or getattr(fresh, name) is None
+    with pytest.raises(AttributeError, match=rf"^'{type(energy).__name__}' .* 'other'"):
+        fresh.other  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "energy", [each for each in ENERGIES if each.needs_groups], ids=repr
+)
+@pytest.mark.parametrize(
+    "ptr",
+    [
+        None,
+        [0, 3],
+        [0, 10**7],
+        [-1, 20],
+        [0, 9, 4, 20],
+        [[0, 20]],
+        [0, 2.5, 20],
+        "a",
+        [],
+    ],
+    ids=repr,
+)
+def test_pointers_are_checked(energy, ptr, data):
+    energy, rows, params = set_up(energy, *data)
+    message = (
+        "^ptr must hold whole numbers that ascend from 0 to the number of rows, 20"
+    )
+    for call in (
+        lambda: energy.scores(params, rows, ptr),
+        lambda: energy.scores_and_vjp(params, rows, None, ptr),
+        lambda: energy.document_scores(params, rows, ptr=ptr),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_pointers_are_checked_before_training(data):
+    X, y = data
+    message = (
+        "^ptr must hold whole numbers that ascend from 0 to the number of rows, 20"
+    )
+    with pytest.raises(ValueError, match=message):
+        energies.GaussianEnergy().setup(X, np.random.RandomState(0), y, [0, 30])
+    with pytest.raises(ValueError, match=message):
+        energies.LinearEnergy().coordinates(X, 0.1, [0, 30])
+
+
+def test_queries_without_documents_do_not_change_coordinates(data):
+    energy, X = energies.LinearEnergy(), data[0]
+    with_empty = np.sort([*PTR, 5, 20, 20])
+    theta = np.ones(N_FEATURES)
+    expected = energy.coordinates(X, 0.1, PTR).to_params(theta)
+    found = energy.coordinates(X, 0.1, with_empty).to_params(theta)
+    assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "energy", [each for each in ENERGIES if each.accepts_sparse], ids=repr
+)
+def test_sparse_rows_of_any_format_are_taken(energy, data):
+    X, y = data
+    energy, _, params = set_up(energy, sparse.csr_array(X), y)
+    fresh = clone(energy)
+    for format in ("coo", "csc", "bsr", "lil", "dok", "dia"):
+        other = sparse.csr_array(X).asformat(format)
+        rows = energy.transform(other)
+        expected = energy.scores(params, energy.transform(sparse.csr_array(X)), PTR)
+        assert_array_equal(energy.scores(params, rows, PTR), expected)
+        energy.coordinates(other, 0.1)
+        energy.coordinates(X=other, ptr=PTR)
+        fresh.setup(other, np.random.RandomState(0), y, PTR)
 
 
 def test_energies_without_features_have_equal_scores():

@@ -205,7 +205,7 @@ def test_bad_parameters_are_named(X, params, error, match):
 
 
 def test_setup_comes_first(X):
-    with pytest.raises(NotFittedError, match="call setup first"):
+    with pytest.raises(NotFittedError, match="call setup"):
         GaussianEnergy().n_params(6)
 
 
