@@ -37,7 +37,7 @@ def _of_sound_rows(function, place):
 
     @functools.wraps(function)
     def method(self, *args, **named):
-        X = args[place] if len(args) > place else named.get("X")
+        X: Any = args[place] if len(args) > place else named.get("X")
         check_sparse(X, once=True)
         if sparse.issparse(X) and X.format != "csr":
             if "X" in named:

@@ -183,7 +183,7 @@ class _Description:
 
     def _of_function(self, value, source):
         parts = [value.__code__, value.__defaults__, value.__kwdefaults__, vars(value)]
-        found = {"parts": [self.of(each) for each in parts]}
+        found: dict[str, Any] = {"parts": [self.of(each) for each in parts]}
         if value.__closure__:  # what a function inside another one has seen
             found["closure"] = [self._of_cell(cell) for cell in value.__closure__]
         if source is None:  # no file says what stands around it
@@ -274,7 +274,7 @@ def _keeps_parameters_only(value: Any) -> bool:
 
 def _by_name(value: Any, module: str | None, name: str) -> dict[str, Any]:
     """Describe code by where it can be imported, and a user's own by its file."""
-    found = {"name": f"{module}:{name}"}
+    found: dict[str, Any] = {"name": f"{module}:{name}"}
     room = str(module).partition(".")[0]
     if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
         return found
