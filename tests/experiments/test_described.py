@@ -2,6 +2,7 @@
 
 import functools
 import operator
+from abc import ABC
 from collections import OrderedDict, defaultdict
 from threading import Lock
 
@@ -182,6 +183,32 @@ def by_property(place):
     return make
 
 
+def by_call(sign):
+    class Own(BaseEstimator):
+        __call__ = functools.partial(np.multiply, sign)
+
+    return Own()
+
+
+def by_abstract_class(sign):
+    class Own(ABC, BaseEstimator):
+        gain = sign
+
+    return Own()
+
+
+def by_handlers(sign):
+    def gain(y):
+        try:
+            return 1 / y
+        except ZeroDivisionError:
+            return 0
+
+    if sign < 0:
+        gain.__code__ = gain.__code__.replace(co_exceptiontable=b"")
+    return gain
+
+
 def by_depth(sign):
     outer, inner = [], []
     outer.append([inner])
@@ -260,6 +287,14 @@ MAKERS = {
     "global": by_global,
     "class without a file": by_class_without_a_file,
     "nameless": by_nameless_function,
+    "fitted, in an array": lambda sign: np.array([by_fitted(sign)], dtype=object),
+    "fitted, in a partial": lambda sign: functools.partial(by_closure, by_fitted(sign)),
+    "call": by_call,
+    "abstract": by_abstract_class,
+    "keyword only": lambda sign: (lambda y, *, k: y, lambda y, k: y)[sign > 0],
+    "positional only": lambda sign: (lambda y, k, /: y, lambda y, k: y)[sign > 0],
+    "name of an argument": lambda sign: (lambda y, a: y, lambda y, b: y)[sign > 0],
+    "handlers": by_handlers,
     "depth": by_depth,
     "bytes": lambda sign: bytes([sign + 1]),
 }
@@ -325,8 +360,10 @@ def test_what_hides_its_content_is_left_to_its_file():
     class Own(Locked):
         lock = Lock()
 
-    with pytest.raises(TypeError, match=r"^the content of .* cannot be told"):
-        described(Own())
+    text = "import threading\nclass made:\n    lock = threading.Lock()\n"
+    for without in (Own(), without_a_file(text)):
+        with pytest.raises(TypeError, match=r"^the content of .* cannot be told"):
+            described(without)
 
 
 def test_calls_do_not_change_what_is_told_of_a_generic_function():
