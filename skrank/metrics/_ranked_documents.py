@@ -204,7 +204,7 @@ def _apart(ranked: np.ndarray, ptr: np.ndarray) -> np.ndarray:
     if not equal.any():
         return ranked
     # Whole numbers in the order of the floats, without one between two neighbours.
-    numbers = _numbered((ranked + 0.0).view(np.int64))
+    numbers = _numbered(ranked.view(np.int64))
     least = _numbered(np.array(-np.finfo(np.float64).max).view(np.int64))
     for a, b in pairwise(ptr):
         places = np.arange(b - a)

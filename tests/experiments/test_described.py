@@ -2,9 +2,11 @@
 
 import functools
 import operator
+import sys
 from abc import ABC
 from collections import OrderedDict, defaultdict
 from threading import Lock
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -354,14 +356,16 @@ def test_a_fitted_estimator_is_trained_again():
         assert all(other == first for other in others)
 
 
-def test_what_hides_its_content_is_left_to_its_file():
+def test_what_hides_its_content_is_left_to_its_file(monkeypatch):
     assert described(Locked()) == described(Locked())
 
     class Own(Locked):
         lock = Lock()
 
-    text = "import threading\nclass made:\n    lock = threading.Lock()\n"
-    for without in (Own(), without_a_file(text)):
+    module = ModuleType("nowhere")
+    monkeypatch.setitem(sys.modules, "nowhere", module)
+    exec("import threading\nclass Own:\n    lock = threading.Lock()\n", vars(module))
+    for without in (Own(), module.Own()):
         with pytest.raises(TypeError, match=r"^the content of .* cannot be told"):
             described(without)
 

@@ -471,6 +471,32 @@ def test_one_document_of_any_size(loss, judged, kind):
         np.testing.assert_array_equal(other, found[0])
 
 
+def test_scores_far_beyond_those_judged():
+    X, groups, y, _ = pool()
+    ranker = LinearRegression().fit(X[:, :1], y.data)
+    selector, found = ExpectedHypothesisChange(loss="hinge"), []
+    far = np.flatnonzero(y.mask & (groups == groups[0]))[:2]
+    for size in (1e10, 1e100, 1e149, 1e158):  # the last one leaves a few bits of others
+        rows = X[:, :1] * 1e-155
+        rows[far, 0] = size, -size  # whose mean is that of the others
+        ranker.coef_, ranker.intercept_ = np.ones(1), 0.0
+        found.append(selector.select(ranker, rows, groups, 5, y=y))
+    for other in found[1:-1]:
+        np.testing.assert_array_equal(other, found[0])
+    assert y.mask[found[-1]].all()
+
+
+def test_scores_whose_sum_overflows():
+    X, groups, y, _ = pool()
+    ranker = LinearRegression().fit(X, y.data)
+    selector, found = ExpectedHypothesisChange(loss="hinge"), []
+    ranker.coef_, ranker.intercept_ = np.zeros(X.shape[1]), 0.0
+    for power in (900, 1021):
+        ranker.coef_[0] = np.ldexp(1.0, power)
+        found.append(selector.select(ranker, np.abs(X), groups, 30, y=y))
+    np.testing.assert_array_equal(*found)
+
+
 class Stated(BaseEstimator):
     """States what it is given as means and standard deviations."""
 

@@ -42,7 +42,7 @@ from skrank.selection import (
     SelectByMeasure,
 )
 from skrank.selection._elimination import permutation_importances
-from skrank.selection._feature_base import _squares_within
+from skrank.selection._feature_base import _squares_within, spreads
 from skrank.selection._gas import greedy
 from skrank.solvers import SGD
 
@@ -502,6 +502,16 @@ def test_spreads_of_sparse_rows_are_those_of_dense_ones(offset, kind):
     thin = spreads_or_nan(GroupedRows.from_index(kind(X).tocsr(), y, index))
     np.testing.assert_allclose(thin, dense, rtol=1e-12, atol=0.0)
     assert thin[2] == thin[3] == thin[4] == 0.0
+
+
+@pytest.mark.parametrize("power", [-1000, -510, -405, 405, 510, 1000])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_spreads_have_the_unit_of_the_feature(power, kind):
+    X, y, groups = rows()
+    index = QueryIndex.from_groups(groups)
+    usual = spreads(GroupedRows.from_index(kind(X), y, index))
+    found = spreads(GroupedRows.from_index(kind(np.ldexp(X, power)), y, index))
+    np.testing.assert_allclose(found, np.ldexp(usual, power), rtol=1e-15)
 
 
 def spreads_or_nan(given):
