@@ -3,16 +3,16 @@
 from scipy import sparse
 
 
-def damaged(kind, format, n_columns=4):
+def damaged(kind, format, n_columns=4, n_rows=6):
     """Sparse rows whose arrays do not belong together."""
-    X = sparse.random(6, n_columns, density=0.7, format=format, random_state=0)
+    X = sparse.random(n_rows, n_columns, density=0.7, format=format, random_state=0)
     if format == "lil":
         X.rows[0] = {"below": [-1], "beyond": [n_columns]}.get(kind, [0, 1])
         X.data[0] = [1.0]
         if kind == "too far":
             X.rows, X.data = X.rows[1:], X.data[1:]
     elif format == "coo":
-        X.row[0] = {"below": -1, "beyond": 6}[kind]
+        X.row[0] = {"below": -1, "beyond": n_rows}[kind]
     elif kind in ("below", "beyond"):
         X.indices[0] = {"below": -1, "beyond": 10**6}[kind]
     else:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from skrank._core._id_arrays import comparable_ids, id_keys, id_list
 from skrank._core._messages import shown
 from skrank._core._queries import take_rows
+from skrank._core._sparse import check_sparse
 from skrank._core._validation import as_numbers, check_arguments, n_rows
 from skrank.click._sessions import Sessions, check_sessions
 from skrank.click._sessions_ids import IdCodes, ids_of
@@ -107,6 +108,7 @@ def to_rows(
     """
     check_arguments(to_rows, missing=missing)
     sessions = check_sessions(sessions)
+    check_sparse(X)
     n = n_rows(X)
     groups, docids = (
         ids_of(groups, "groups", "query id"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy import sparse
 
 from skrank._core._id_arrays import id_array, id_list, id_objects
 from skrank._core._levels import is_frame
@@ -295,8 +296,8 @@ class _Table:
             return cls._columns_of_frame(records, name, given)
         if isinstance(records, Mapping):
             return cls._columns_of_dict(records, name)
-        has_rows = isinstance(records, Iterable) and getattr(records, "ndim", 1)
-        rows = list(records) if has_rows else [records]
+        has_rows = isinstance(records, Iterable) and not sparse.issparse(records)
+        rows = list(records) if has_rows and getattr(records, "ndim", 1) else [records]
         for row in rows:
             if not all(hasattr(row, field) for field in fields):
                 raise TypeError(

@@ -13,6 +13,7 @@ from skrank._core._inner import check_predicts, scores_of
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters, PositiveInt, Seed
 from skrank._core._queries import QueryIndex, take_rows
+from skrank._core._sparse import check_sparse
 from skrank._core._validation import check_arguments, n_rows, resolve_groups
 from skrank.metrics._evaluate import check_judgements
 
@@ -176,6 +177,7 @@ class BaseActiveSelector(Parameters, BaseEstimator):
     def _pool(self, ranker, X, groups, y) -> Pool:
         if self._needs_ranker:
             check_predicts(ranker, "ranker")
+        check_sparse(X)
         n_documents = n_rows(X)
         grades = np.zeros(n_documents)
         judged = np.zeros(n_documents, dtype=bool)

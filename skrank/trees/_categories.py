@@ -22,7 +22,7 @@ from skrank._core._levels import (
 )
 from skrank._core._messages import shown
 from skrank._core._parameters import Interval, Parameters
-from skrank._core._sparse import canonical_csr, with_sparse_columns
+from skrank._core._sparse import canonical_csr, check_sparse, with_sparse_columns
 from skrank._core._tables import refuse_series
 from skrank._core._validation import naming
 
@@ -103,6 +103,7 @@ class CategoryEncoder(Parameters, BaseEstimator):
         """
         self._check_parameters()
         refuse_series(X)
+        check_sparse(X)
         self.is_categorical_ = _categorical(X, self.categorical_features)
         if self.is_categorical_.any():
             X = _with_columns_at_hand(X)
@@ -143,6 +144,7 @@ class CategoryEncoder(Parameters, BaseEstimator):
             where its levels are numbers, or the reverse.
         """
         check_is_fitted(self)
+        check_sparse(X)
         if not len(self.columns_):
             return X
         d = X.shape[1] if sparse.issparse(X) else n_columns(X)
