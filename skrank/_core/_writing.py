@@ -2,9 +2,9 @@
 
 What is written goes to a new file, which takes the place of the old one in a single
 step once it is complete. The new file has no name until then where the operating system
-has such files (Linux, on its usual file systems), so that a process that is killed
-leaves nothing behind. Elsewhere it is called ``.skrank-….tmp``; one that is left by a
-killed process can be deleted.
+has such files (Linux, on its usual file systems). Elsewhere, and in the moment in which
+it replaces an old file, it is called ``.skrank-….tmp``. One that a killed process left
+is removed when a file is replaced in its folder: nobody holds its lock.
 """
 
 import bz2
@@ -19,6 +19,7 @@ import secrets
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -27,6 +28,11 @@ from typing import IO, Any, Literal
 
 from skrank._core._messages import on_one_line
 from skrank._core._paths import checked_path, named_errors
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl: Any = None
 
 # Ids that are not UTF-8 are kept byte by byte.
 _TEXT: dict[str, Any] = {
@@ -38,6 +44,8 @@ _BLOCK_BYTES = 2**18  # which every packer takes in a fraction of a second
 _BLOCK_LINES = 2**12
 _CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 _DESCRIPTORS = re.compile(r"/proc/(\d+)(/task/\d+)?/fd")
+_TEMPORARY = re.compile(r"\.skrank-[0-9a-f]{16}\.tmp")
+_YOUNG = 60  # seconds
 _MAX_LINKS = 40  # as many as Linux follows
 
 
@@ -84,8 +92,9 @@ def atomic_write(
                 file.flush()
                 # Else the name could survive a loss of power and the content not.
                 os.fsync(temporary.descriptor)
-                named = temporary.give_name()
-            os.replace(named, target)
+                named = temporary.give_name(target)
+            if named != target:
+                os.replace(named, target)
         except BaseException:
             temporary.remove()
             raise
@@ -274,6 +283,7 @@ class _Temporary:
             self.descriptor = self._open(0o666 if found is None else 0o600)
         except OSError as error:
             raise OSError(error.errno, error.strerror, name) from None
+        _lock(self.descriptor)
         if found is not None:
             _keep_access(self.descriptor, found)
 
@@ -294,26 +304,36 @@ class _Temporary:
     def _new_path(self):
         return os.path.join(self._folder, f".skrank-{secrets.token_hex(8)}.tmp")
 
-    def give_name(self) -> str:
-        """Give the file a name, without which it cannot replace another."""
+    def give_name(self, target: str) -> str:
+        """Give the file a name: that of the target, or one to replace it with."""
+        if self.path is None:
+            with contextlib.suppress(OSError):  # it exists, or there are no hard links
+                self._link(target)
+                return target
+        _remove_abandoned(self._folder)
         if self.path is not None:
             return self.path
         path = self.path = self._new_path()
+        try:
+            self._link(path)
+        except OSError:  # no hard links on this file system
+            path = self._copy()
+        return path
+
+    def _link(self, path):
         folder = os.open(self._folder, os.O_RDONLY | _CLOSED_ON_EXEC)
         try:
             # The number of a folder makes Python call `linkat`, which alone follows
             # the link to the file.
             os.link(_link_of(self.descriptor), path, src_dir_fd=folder)
-        except OSError:  # no hard links on this file system
-            path = self._copy()
         finally:
             os.close(folder)
-        return path
 
     def _copy(self) -> str:
         status = os.fstat(self.descriptor)
         path = self._new_path()
         copy = self._open_with_name(path, os.O_RDWR | _CLOSED_ON_EXEC, 0o600)
+        _lock(copy)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         with open(copy, "wb") as file, open(os.dup(self.descriptor), "rb") as own:
             _keep_access(copy, status)
@@ -327,6 +347,37 @@ class _Temporary:
         if self.path is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path)
+
+
+def _lock(descriptor) -> bool:
+    """Take the lock of an open file until it is closed; whether nobody else has it."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # somebody has it, or there are no locks on this file system
+        return False
+    return True
+
+
+def _remove_abandoned(folder) -> None:
+    """Remove the files of a folder that killed processes have left."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    _remove_if_abandoned(entry)
+
+
+def _remove_if_abandoned(entry) -> None:
+    if time.time() - entry.stat(follow_symlinks=False).st_ctime < _YOUNG:
+        return  # it may not be locked yet
+    descriptor = os.open(entry.path, os.O_RDONLY | _CLOSED_ON_EXEC)
+    try:
+        if _lock(descriptor):
+            os.unlink(entry.path)
+    finally:
+        os.close(descriptor)
 
 
 def _link_of(descriptor):

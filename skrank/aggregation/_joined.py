@@ -15,7 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from skrank._core._best_first import best_first
-from skrank._core._id_arrays import comparable_ids, id_array, id_list, id_objects
+from skrank._core._id_arrays import (
+    comparable_ids,
+    id_array,
+    id_list,
+    id_objects,
+)
 from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
 from skrank._core._missing import is_missing
@@ -417,7 +422,11 @@ def join_new(runs: Any, groups: Any, name: str = "runs") -> JoinedRuns:
             map(_part, comparable_ids(*queries), comparable_ids(*docids), scores)
         )
     else:
-        parts = [_part_of_dict(run, own[i]) for i, run in enumerate(runs)]
+        columns = [_columns_of_dict(run, own[i]) for i, run in enumerate(runs)]
+        queries, docids, pointers, scores = zip(*columns)
+        known = map(id_list, comparable_ids(*queries))
+        objects = map(id_objects, comparable_ids(*docids))
+        parts = list(map(_Part, known, pointers, objects, scores))
     return _from_parts(parts, tuple(names), "run" if is_run else "dict")
 
 
@@ -476,7 +485,7 @@ def _part(groups: np.ndarray, docids: np.ndarray, scores: np.ndarray) -> _Part:
     return _Part(id_list(index.ids), index.ptr, docids, index.take(scores))
 
 
-def _part_of_dict(run: Mapping, name: str) -> _Part:
+def _columns_of_dict(run: Mapping, name: str) -> tuple:
     lists = list(run.values())
     for entry in lists:
         if not isinstance(entry, Mapping):
@@ -491,7 +500,7 @@ def _part_of_dict(run: Mapping, name: str) -> _Part:
                 "stands for a missing one"
             )
     ids = _array(list(chain.from_iterable(lists)))
-    docids = id_objects(as_ids(ids, name, "document id"))
+    docids = as_ids(ids, name, "document id")
     values = list(chain.from_iterable(entry.values() for entry in lists))
     scores = as_numbers(values, name, "numeric scores")
     if scores.ndim > 1:  # arrays in place of numbers
@@ -500,7 +509,8 @@ def _part_of_dict(run: Mapping, name: str) -> _Part:
             f"{scores.shape[1:]} in place of one"
         )
     ptr = np.append(0, np.cumsum([len(entry) for entry in lists])).astype(np.intp)
-    return _Part(list(run), ptr, docids, _check_finite(scores, name))
+    queries = as_ids(_array(list(run)), name)
+    return queries, docids, ptr, _check_finite(scores, name)
 
 
 def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:

@@ -221,8 +221,15 @@ class _Table:
         """
         queries, documents = as_ids(groups, name), as_ids(docids, name, "document id")
         values = as_numbers(numbers, name, f"numeric {cls._what}s")
-        lengths = len(queries), len(documents), values.size
-        if values.ndim != 1 or len(set(lengths)) > 1:
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = np.ascontiguousarray(values[:, 0])
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} must hold one {cls._what} per row, got an array of shape "
+                f"{values.shape}"
+            )
+        lengths = len(queries), len(documents), len(values)
+        if len(set(lengths)) > 1:
             raise ValueError(
                 f"{name} must hold as many queries as documents and {cls._what}s, got "
                 f"{lengths[0]}, {lengths[1]} and {lengths[2]}"

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from skrank._core._finite import quiet
 from skrank._core._messages import shown
+from skrank._core._missing import rows_with_nan
 from skrank.export._scoring import TreeFunction, as_names
 from skrank.export._texts import FeatureError
 
@@ -149,11 +150,13 @@ def _constant(score):
 def single_rows(X: npt.ArrayLike) -> np.ndarray:
     """Return the rows in single precision, as a search engine receives them."""
     try:
-        X = np.asarray(X)
+        X = np.asarray(rows_with_nan(X))
     except ValueError:  # lists of different lengths
         raise FeatureError("X must hold rows of equal length") from None
     if X.ndim != 2:
         raise FeatureError(f"X must have two dimensions, got shape {X.shape}")
+    if X.dtype.kind in "cmM":  # NumPy would make numbers of these
+        raise FeatureError(f"X must hold numbers, got {X.dtype}")
     try:
         with quiet():
             return np.ascontiguousarray(X, dtype=np.float32)

@@ -164,7 +164,16 @@ class BaseLoss(Parameters, BaseEstimator):
                 )
         if labels is not None:
             labels = _check_labels(labels)
-        prepared = self._bind(y, ptr, sample_weight, labels, n_threads)
+        with quiet():
+            prepared = self._bind(y, ptr, sample_weight, labels, n_threads)
+        if not np.isfinite(prepared.total_weight):
+            name = "y" if sample_weight is None else "sample_weight"
+            given = y if sample_weight is None else sample_weight
+            raise ValueError(
+                f"{name} must hold numbers for which the weights that "
+                f"{type(self).__name__} gives to what it compares have a finite sum, "
+                f"found {len(given)} numbers up to {np.max(given, initial=0.0):.2g}"
+            )
         self._check_bound(prepared)
         return prepared
 

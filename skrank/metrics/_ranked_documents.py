@@ -233,13 +233,6 @@ class DocumentsInOrder(RankedDocuments):
             value = np.where(self.retrieved, value, unretrieved)
         return np.ascontiguousarray(value, dtype=np.float64), None
 
-    def untied_scores(self, value: np.ndarray) -> np.ndarray:
-        """Scores without a tie, as of `RankedDocuments.untied_scores`."""
-        scores = -positions(self.ptr).astype(np.float64)
-        if self.retrieved is not None:
-            scores[~self.retrieved] = -np.inf
-        return scores
-
 
 def blocks_of_equal_scores(
     y_score: np.ndarray, ptr: np.ndarray, n_threads: int = 1

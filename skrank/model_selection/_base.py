@@ -189,7 +189,8 @@ class BaseQuerySplitter(Parameters, BaseEstimator, BaseCrossValidator):
         int
             Number of pairs that ``split`` yields.
         """
-        return self.n_splits
+        self._check_parameters()
+        return int(self.n_splits)
 
     def _split_queries(self, queries: Queries, X: Any, y: Any) -> QuerySplits:
         """Yield the numbers of the training and of the test queries."""

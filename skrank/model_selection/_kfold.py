@@ -112,7 +112,7 @@ class RepeatedQueryKFold(BaseQuerySplitter):
         int
             Number of pairs that ``split`` yields.
         """
-        return int(self.n_splits) * int(self.n_repeats)
+        return super().get_n_splits() * int(self.n_repeats)
 
 
 class StratifiedQueryKFold(BaseQuerySplitter):

@@ -219,4 +219,4 @@ class TemporalQuerySplit(Parameters, BaseEstimator, BaseCrossValidator):
         int
             Number of pairs that ``split`` yields.
         """
-        return int(self.n_splits)
+        return super().get_n_splits()

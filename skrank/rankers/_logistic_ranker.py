@@ -7,6 +7,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._core._finite import quiet, require_finite_scores
 from skrank._core._grades import distinct_grades
 from skrank._rows import GroupedRows
 from skrank.base import ArrayOrCSR
@@ -139,10 +140,18 @@ class LogisticRanker(BaseEnergyRanker):
         Returns
         -------
         ndarray of shape (n_documents,) or (n_documents, n_thresholds)
-            Odds; two-dimensional when ``threshold="all"``.
+            Odds, at most the largest float; two-dimensional when ``threshold="all"``.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the training rows, or the logarithm of odds is not finite.
         """
         check_is_fitted(self)
-        odds = np.exp(self._log_odds(self._check_rows(X, reset=False)))
+        rows = self._check_rows(X, reset=False)
+        with quiet():
+            log_odds = require_finite_scores(self._log_odds(rows), rows)
+        odds = np.exp(np.minimum(log_odds, np.log(np.finfo(np.float64).max)))
         return odds[:, 0] if np.ndim(self.coef_) == 1 else odds
 
 

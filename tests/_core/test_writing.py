@@ -134,9 +134,50 @@ def test_an_interrupt_in_the_last_step_leaves_the_old_file(way, tmp_path, monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", stop)
+    (tmp_path / "old").write_text("old\n")
     with pytest.raises(KeyboardInterrupt):
-        write(tmp_path / "new")
-    assert os.listdir(tmp_path) == []
+        write(tmp_path / "old")
+    assert os.listdir(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_text() == "old\n"
+
+
+def test_a_new_file_gets_its_name_in_one_step(tmp_path, monkeypatch):
+    if not hasattr(os, "O_TMPFILE"):
+        pytest.skip("no files without names")
+    monkeypatch.delattr(os, "replace")
+    write(tmp_path / "new")
+    assert os.listdir(tmp_path) == ["new"]
+    path = tmp_path / "other"
+
+    with atomic_write(path) as file:  # somebody else is faster
+        file.write("new\n")
+        path.write_text("old\n")
+        monkeypatch.undo()
+    assert path.read_text() == "new\n"
+    assert sorted(os.listdir(tmp_path)) == ["new", "other"]
+
+
+def test_what_killed_processes_left_is_removed(way, tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    path = tmp_path / "old"
+    write(path)
+    kept = [".skrank-1.tmp", "skrank-0123456789abcdef.tmp", ".skrank-x.tmp"]
+    for name in kept:
+        (tmp_path / name).touch()
+    left = tmp_path / ".skrank-0123456789abcdef.tmp"
+    left.touch()
+    write(path)
+    assert left.exists()  # it may belong to a process that is about to lock it
+    monkeypatch.setattr(_writing, "_YOUNG", -1)
+    with open(left) as file:
+        assert _writing._lock(file.fileno())
+        write(path)
+        assert left.exists()
+    (tmp_path / ".skrank-fedcba9876543210.tmp").symlink_to("nowhere")
+    write(path, "last\n")
+    assert not left.exists()
+    assert path.read_text() == "last\n"
+    assert set(kept) < set(os.listdir(tmp_path))
 
 
 def test_the_whole_file_is_on_the_disk_before_it_has_its_name(
