@@ -501,7 +501,7 @@ def is_integer(value) -> bool:
 
 def _is_sequence(value) -> bool:
     if hasattr(value, "__array__"):  # an array, or a column of a data frame
-        return np.ndim(value) == 1 or (np.ndim(value) > 1 and len(value) > 0)
+        return np.ndim(value) > 0
     if isinstance(value, str | bytes | memoryview):
         return False
     return isinstance(value, Sequence)
@@ -612,6 +612,7 @@ def _sequence(arguments) -> _Rule:
         lambda value: (
             _is_sequence(value)
             and (length is None or len(value) == length)
+            and (len(value) > 0 or np.ndim(value) == 1)
             and all(accepts(entry) for entry in value)
         ),
         f"{count}, each {accepted}",

@@ -147,6 +147,37 @@ def _refuse_nan(numbers, name):
             raise ValueError(f"{name} must not hold NaN, found in row {row}")
 
 
+def checked_grades(
+    y: npt.ArrayLike, ptr: npt.ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return grades of queries and their pointers as `BaseMeasure.delta_terms` does.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        Grades, grouped by query.
+    ptr : array-like of shape (n_queries + 1,)
+        Pointer array.
+
+    Returns
+    -------
+    y : ndarray of shape (n_documents,), dtype float64
+        Grades.
+    ptr : ndarray of shape (n_queries + 1,), dtype intp
+        Pointer array.
+
+    Raises
+    ------
+    ValueError
+        If a grade is NaN or no number, or the pointers do not ascend from 0 to the
+        number of grades.
+    """
+    grades = _of_rows(unmasked(y), "y")
+    _refuse_nan(grades, "y")
+    grades = np.ascontiguousarray(grades, dtype=np.float64)
+    return grades, check_ptr(ptr, len(grades))
+
+
 def _check_retrieved(retrieved, n_documents) -> np.ndarray:
     marks = as_numbers(retrieved, "retrieved")
     if marks.shape != (n_documents,):
@@ -542,7 +573,8 @@ class BaseMeasure(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If the measure has no swap deltas at all.
+            If the measure has no swap deltas at all, a grade is NaN or no number, or
+            the pointers do not ascend from 0 to the number of grades.
         """
         self._check_has_swap_deltas()
         return None

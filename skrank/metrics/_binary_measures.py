@@ -7,7 +7,7 @@ import numpy as np
 
 from skrank._core import _measures
 from skrank._core._segments import segment_sum
-from skrank.metrics._base import CutOffMixin, RankedMeasure
+from skrank.metrics._base import CutOffMixin, RankedMeasure, checked_grades
 from skrank.metrics._gain import Discount, discount_of_ranks
 from skrank.metrics._ranked_documents import RankedDocuments, TiesOrThreshold
 from skrank.metrics._swap_deltas import DeltaKind, DeltaTerms
@@ -105,8 +105,8 @@ class BinaryMeasure(RankedMeasure):
             the relevant ones.
         """
         gain = self._relevant if gain is None else gain
-        gains = gain(np.asarray(y, dtype=np.float64))
-        ptr = np.asarray(ptr, dtype=np.intp)
+        y, ptr = checked_grades(y, ptr)
+        gains = gain(y)
         count = segment_sum(gains, ptr)
         scale = np.where(count > 0, scale_of_count(np.maximum(count, 1), ptr), 0.0)
         n_ranks = int(np.diff(ptr).max(initial=0))

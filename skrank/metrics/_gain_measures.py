@@ -7,7 +7,7 @@ import numpy as np
 from skrank._core import _measures
 from skrank._core._parameters import Interval
 from skrank._core._segments import segment_cumsum, segment_sum
-from skrank.metrics._base import CutOffMixin, RankedMeasure
+from skrank.metrics._base import CutOffMixin, RankedMeasure, checked_grades
 from skrank.metrics._gain import (
     Discount,
     Gain,
@@ -140,8 +140,7 @@ class DCG(CutOffMixin, _GainMeasure):
 
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "gain_discount"."""
-        y = np.ascontiguousarray(y, dtype=np.float64)
-        ptr = np.ascontiguousarray(ptr, dtype=np.intp)
+        y, ptr = checked_grades(y, ptr)
         gain = gain_of_grades(self.gain, y)
         discount = self._discount(_max_size(ptr))
         scale = self._scale(y, gain, discount, ptr)
@@ -309,8 +308,8 @@ class ERR(CutOffMixin, RankedMeasure):
 
     def delta_terms(self, y: np.ndarray, ptr: np.ndarray) -> DeltaTerms:
         """Return `DeltaTerms` of kind "cascade"."""
-        stop = self._stop(np.asarray(y, dtype=np.float64))
-        ptr = np.asarray(ptr, dtype=np.intp)
+        y, ptr = checked_grades(y, ptr)
+        stop = self._stop(y)
         discount = discount_of_ranks("reciprocal", _max_size(ptr), self.k)
         scale = (segment_sum(stop, ptr) > 0).astype(np.float64)
         return DeltaTerms("cascade", stop, discount, scale, "reciprocal", self.k)

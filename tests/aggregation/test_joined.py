@@ -298,3 +298,20 @@ def test_runs_from_a_generator_are_refused():
 def test_queries_of_dictionaries_need_ids(missing):
     with pytest.raises(ValueError, match=r"runs\[1\] must name each query by an id"):
         join_runs([{"q": {"a": 1.0}}, {missing: {"a": 1.0}}])
+
+
+@pytest.mark.parametrize("place", ["queries", "documents"])
+def test_dates_of_dictionaries_meet_whatever_their_type(place):
+    days = [datetime.datetime(2020, 1, day) for day in (1, 2)]
+    others = list(np.array(days, dtype="M8[D]"))
+
+    def run(dates):
+        if place == "queries":
+            return {date: {"a": 1.0} for date in dates}
+        return {"q": {date: float(i) for i, date in enumerate(dates)}}
+
+    joined = join_runs([run(days), run(others)])
+    assert joined.scores.shape == (2, 2)
+    assert not np.isnan(joined.scores).any()
+    with pytest.raises(ValueError, match=r"^runs\[0\]: dates .* must not stand beside"):
+        join_runs([{others[0]: {"a": 1.0}, "q": {"a": 1.0}}])

@@ -281,5 +281,9 @@ def test_a_column_of_ids_is_an_array_of_them(place):
     columns[place] = columns[place][:, None]
     run = Run(*columns.values(), np.array([3.0, 2.0, 1.0]), "run")
     assert run.to_dict() == {"a": {"x": 3.0, "y": 2.0}, "b": {"x": 1.0}}
+    run = Run(*columns.values(), np.array([[3.0], [2.0], [1.0]]), "run")
+    assert run.scores.tolist() == [3.0, 2.0, 1.0]
+    with pytest.raises(ValueError, match=r"^Qrels must hold one grade per row, got an"):
+        Qrels(*columns.values(), np.zeros((3, 2)))
     qrels = Qrels(*columns.values(), np.array([1.0, 0.0, 1.0]))
     assert trec_measures(qrels, run, "map").summary["map"] == 1.0

@@ -21,7 +21,16 @@ from sklearn.preprocessing import (
 )
 
 from skrank.energies import MLPEnergy
-from skrank.export import from_json, to_elasticsearch, to_json, to_ranklib, to_solr
+from skrank.export import (
+    from_json,
+    score_elasticsearch,
+    score_ranklib,
+    score_solr,
+    to_elasticsearch,
+    to_json,
+    to_ranklib,
+    to_solr,
+)
 from skrank.export._scaling import fold_scaling
 from skrank.losses import SquaredLoss
 from skrank.preprocessing import QueryMinMaxScaler
@@ -215,3 +224,24 @@ def test_a_part_of_a_scaler_that_is_switched_off_after_the_fit(scaler, off, data
     coef, intercept = fold_scaling([("s", step)], ranker.coef_, ranker.intercept_)
     expected = ranker.predict(step.transform(X))
     np.testing.assert_allclose(X @ coef + intercept, expected, rtol=1e-9, atol=1e-9)
+
+
+SCORERS = {
+    "elasticsearch": (score_elasticsearch, {"feature_names": NAMES}),
+    "ranklib": (score_ranklib, {}),
+    "solr": (score_solr, {"feature_names": NAMES}),
+}
+
+
+@pytest.mark.parametrize("system", SCORERS)
+def test_rows_are_numbers(system, data):
+    X, y, groups = data
+    ranker = LambdaMART(n_estimators=2).fit(X, y, groups)
+    score, options = SCORERS[system]
+    text = WRITERS[system](ranker)
+    for wrong in (X + 1j, X.astype("M8[s]"), X.astype("m8[s]")):
+        with pytest.raises(ValueError, match=r"^X must hold numbers, got [cdt]"):
+            score(text, wrong, **options)
+    hidden = np.ma.masked_array(X, X > 0)
+    expected = score(text, hidden.filled(np.nan), **options)
+    np.testing.assert_array_equal(score(text, hidden, **options), expected)

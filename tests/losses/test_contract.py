@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -456,6 +457,23 @@ def test_weights_have_a_finite_sum(loss, data):
     message = f"whose sum is finite, found {len(weight)} numbers up to 1e\\+308"
     with pytest.raises(ValueError, match=message):
         data.prepare(loss, weight)
+
+
+@pytest.mark.filterwarnings("ignore:.*found no pair to train on")
+@each_loss
+def test_weights_of_what_is_compared_have_a_finite_sum(loss, data):
+    # The sum of the rows is finite, that of the pairs may be not.
+    weight = np.zeros_like(data.weight)
+    weight[0] = 1e308
+    message = (
+        f"sample_weight .*{type(loss).__name__} gives .* found {len(weight)} numbers"
+    )
+    try:
+        prepared = data.prepare(loss, weight)
+    except ValueError as error:
+        assert re.search(message, str(error))  # noqa: PT017, not all losses do
+    else:
+        assert 0 <= prepared.total_weight < np.inf
 
 
 @pytest.mark.parametrize(

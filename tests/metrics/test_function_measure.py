@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.aggregation import WeightedFusion
-from skrank.datasets import make_ranking
+from skrank.datasets import Qrels, Run, make_ranking
 from skrank.exceptions import InvalidParameterError
 from skrank.inspection import RankingCurveDisplay, query_permutation_importance
 from skrank.losses import (
@@ -28,6 +28,7 @@ from skrank.metrics import (
     BaseMeasure,
     FunctionMeasure,
     compare,
+    evaluate,
     evaluate_measure,
     get_measure,
     make_ranking_scorer,
@@ -716,3 +717,18 @@ def test_a_slip_of_a_measure_or_a_gain_changes_no_data():
     found = ndcg_score(y, scores, groups=[0, 0, 0], gain=gain)
     assert found == ndcg_score(y, scores, groups=[0, 0, 0], gain="exp2")
     assert y.tolist() == [2.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("ties", ["function", "stable", "best", "worst", "docid"])
+def test_runs_and_rows_give_the_same_scores(ties):
+    def square(y, scores):
+        return float(np.mean((y - scores) ** 2))
+
+    groups, docids = ["p"] * 3 + ["q"] * 2, list("abcde")
+    qrels = Qrels(groups, docids, [2.0, 1, 0, 1, 0])
+    run = Run(groups, docids, [2.5, 1.5, 1.5, 1.25, 0.25], "run")
+    measure = FunctionMeasure(square, ties=ties, greater_is_better=False)
+    by_id = {"docids": np.array(docids)} if ties == "docid" else {}
+    expected = evaluate_measure(measure, qrels.y, run.scores, groups=groups, **by_id)
+    assert 0.4 < expected < 0.6
+    assert evaluate(qrels, run, [measure])[measure.name] == expected

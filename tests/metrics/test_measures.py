@@ -261,6 +261,17 @@ def plain_deltas(terms, ptr, query, ranks):
 
 
 @pytest.mark.parametrize("name", WITH_TERMS)
+def test_delta_terms_check_what_they_are_given(name):
+    measure = get_measure(name)
+    for wrong in ([1j, 0], ["a", "b"], [np.nan, 1.0], [[0.0, 1.0]], None):
+        with pytest.raises(ValueError, match=r"^y must"):
+            measure.delta_terms(wrong, [0, 2])
+    for wrong in ([0, 5], [0, -1], ["a"], [0, 1.5, 2], None, [[0, 2]]):
+        with pytest.raises(ValueError, match=r"^ptr must hold whole numbers"):
+            measure.delta_terms([0.0, 1.0], wrong)
+
+
+@pytest.mark.parametrize("name", WITH_TERMS)
 def test_delta_terms_equal_swap_deltas(name, rng):
     sizes = np.array([6, 1, 4, 3])
     ptr = np.r_[0, np.cumsum(sizes)]

@@ -485,3 +485,11 @@ def test_memory_views_are_split_as_arrays():
     found = train_test_query_split(memoryview(X), groups=groups, random_state=0)
     for one, other in zip(found, expected):
         np.testing.assert_array_equal(one, other)
+
+
+@all_splitters
+@pytest.mark.parametrize("bad", ["", "3", -1, 0, 2.5, np.nan, None, [3], True])
+def test_numbers_of_splits_are_checked(splitter, bad):
+    name = type(splitter).__name__
+    with pytest.raises(ValueError, match=rf"^{name}: n_splits must be"):
+        type(splitter)(n_splits=bad).get_n_splits()

@@ -155,6 +155,17 @@ def test_logistic_ranker_is_logistic_regression(data, weighted):
     )
 
 
+def test_odds_are_finite(data):
+    X, y, groups = data
+    ranker = LogisticRanker(alpha=ALPHA, threshold=2).fit(X, y, groups)
+    far = ranker.predict_odds(1e5 * X)
+    assert far.max() == pytest.approx(np.finfo(np.float64).max, rel=1e-12)
+    assert np.isfinite(far).all()
+    assert far.min() >= 0.0
+    with pytest.raises(ValueError, match=r"^X"):
+        ranker.predict_odds(np.sign(X) * 1e308)
+
+
 def test_logistic_ranker_at_every_boundary(data):
     X, y, groups = data
     options = {"alpha": ALPHA, "tol": 1e-9}

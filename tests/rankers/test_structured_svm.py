@@ -155,3 +155,9 @@ def test_functions_give_a_weight_for_every_rank(give):
     X, y, groups = make_ranking(n_queries=5, random_state=0)
     with pytest.raises(ValueError, match="weights must give one number per rank"):
         SVMNDCG(weights=give).fit(X, y, groups)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (0, 0), (3, 0), (3, 1), ()])
+def test_weights_of_positions_have_one_axis(shape, data):
+    with pytest.raises(ValueError, match=r"^SVMNDCG: weights must be"):
+        SVMNDCG(weights=np.ones(shape)).fit(*data)
