@@ -306,3 +306,41 @@ def test_online_rankers_know_dates_in_any_form():
             rows = groups < 2
             ranker.partial_fit(X[rows], y[rows], form[groups[rows]])
         assert len(ranker.query_ids_) == 2
+
+
+@pytest.mark.parametrize("first", UNITS)
+@pytest.mark.parametrize("second", ["D", "h", "us", "ns", "python"])
+def test_dates_among_other_ids_meet(first, second):
+    dates = in_unit(DAYS[1:], first)
+    texts = np.array(["x", dates[1], dates[0]], dtype=object)
+    if second == "python":
+        coarse = dates if dates.dtype == "M8[D]" else dates.astype(f"{first[:2]}[us]")
+        others = coarse.astype(object)
+    else:
+        others = dates.astype(f"{first[:2]}[{second}]")
+    own, found = comparable_ids(texts, others)
+    assert own[0] == "x"
+    places = {one: place for place, one in enumerate(found.tolist())}
+    assert [places[one] for one in own[1:].tolist()] == [1, 0]
+    more = np.array([("y",), others[0]], dtype=object)
+    same, again, last = comparable_ids(more, texts, dates)
+    assert hash(same[1]) == hash(again[2]) == hash(last[0])
+    assert same[1] == again[2] == last[0]
+
+
+def test_months_are_their_first_days_but_durations_are_not():
+    months, days = np.array(["2020-02"], "M8[M]"), np.array(["2020-02-01"], "M8[D]")
+    beside = np.array([datetime(2020, 2, 1)], dtype=object)
+    assert {*map(tuple, map(list, comparable_ids(months, days, beside)))} == {
+        (datetime(2020, 2, 1),)
+    }
+    beside = np.array([timedelta(days=1)], dtype=object)
+    month, day, one = comparable_ids(
+        np.array([1], "m8[M]"), np.array([1], "m8[D]"), beside
+    )
+    assert day[0] is one[0] is beside[0]
+    assert month[0] is not one[0]
+    years, twelve, _ = comparable_ids(
+        np.array([1], "m8[Y]"), np.array([12], "m8[M]"), beside
+    )
+    assert years[0] is twelve[0]

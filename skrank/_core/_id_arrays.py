@@ -15,6 +15,11 @@ from skrank._core._missing import where_missing
 # objects would: so many for each beside its characters, which take one byte at least.
 _FIXED_WIDTH, _WASTE, _OBJECT = 1 << 22, 3, 57
 _DATES = np.datetime64, np.timedelta64
+_OTHER_DATES = date, timedelta
+# Units of NumPy in attoseconds, those of months in months.
+_SIZES = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15}
+_SIZES |= {"s": 10**18, "m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18}
+_SIZES |= {"W": 7 * 86400 * 10**18, "M": 1, "Y": 12}
 _NO_COMMON_UNIT = "ids in days and in months have no unit in common"
 
 
@@ -165,22 +170,25 @@ def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return arrays of ids in which what is the same date or duration is one key.
 
     Versions of NumPy hash a date differently in each unit, and not as Python does.
-    Arrays of dates, or of durations, get one unit that holds all; beside objects that
-    are dates or durations, such as those of Python and of pandas, they become objects,
-    and what is the same as one of these becomes this one. Where no unit holds all, they
-    stay as they are.
+    Arrays of dates, or of durations, get one unit that holds all; where there is none,
+    they stay as they are. Beside objects that are dates or durations, such as those of
+    Python and of pandas, they become objects, and what is the same as one of these
+    becomes this one; so do those of NumPy among other objects.
     """
-    if not any(ids.dtype.kind in "mM" for ids in arrays):
+    among = [_dated(ids, _DATES) if ids.dtype == object else [] for ids in arrays]
+    if not any(among) and not any(ids.dtype.kind in "mM" for ids in arrays):
         return arrays
-    dated = chain.from_iterable(_dated(ids) for ids in arrays if ids.dtype == object)
-    objects = list(dict.fromkeys(dated))
-    arrays = _in_one_unit(arrays)
-    if not objects:
-        return arrays
-    return tuple(
-        _as_objects(_as_known(ids, objects)) if ids.dtype.kind in "mM" else ids
-        for ids in arrays
-    )
+    dated = (_dated(ids, _OTHER_DATES) for ids in arrays if ids.dtype == object)
+    objects = list(dict.fromkeys(chain.from_iterable(dated)))
+    if not objects and not any(among):
+        return _in_one_unit(arrays)
+    known = {}
+    # Of a day and its first moment, which Python tells apart, the moment is taken.
+    for one in sorted(objects, key=lambda one: isinstance(one, datetime)):
+        own = _of_numpy(one)
+        if own is not None:
+            known[_moments(own)[0]] = one
+    return tuple(_as_known(ids, own, known) for ids, own in zip(arrays, among))
 
 
 def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
@@ -206,27 +214,34 @@ def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     return tuple(found)
 
 
-def _dated(ids: np.ndarray) -> list:
-    """Return those objects that are dates or durations."""
-    kinds = {
-        k for k in set(map(type, ids)) if issubclass(k, (*_DATES, date, timedelta))
-    }
+def _dated(ids: np.ndarray, types: tuple[type, ...]) -> list:
+    """Return those objects that are dates or durations, of some types."""
+    kinds = {k for k in set(map(type, ids)) if issubclass(k, types)}
     return [one for one in ids if type(one) in kinds] if kinds else []
 
 
-def _as_known(ids: np.ndarray, objects: list) -> list:
-    """Return dates or durations as the objects that are the same, or as Python does."""
-    known = {}
-    # Of a day and its first moment, which Python tells apart, the moment is taken.
-    for one in sorted(objects, key=lambda one: isinstance(one, datetime)):
-        own = _of_numpy(one)
-        if own is not None and own.dtype.kind == ids.dtype.kind:
-            found, held = _in_unit(own, ids.dtype)
-            if held[0] and not np.isnat(found[0]):
-                known[int(found.view(np.int64)[0])] = one
-    found = _dates_of_python(ids)
-    places = ids.view(np.int64).tolist()
-    return [known.get(place, one) for place, one in zip(places, found)]
+def _as_known(ids: np.ndarray, among: list, known: dict) -> np.ndarray:
+    """Return ids in which dates of NumPy are the objects that are known for them.
+
+    Those that are not known yet become so, as Python has them.
+    """
+    if ids.dtype.kind in "mM":
+        pairs = zip(_moments(ids), _dates_of_python(ids))
+        return _as_objects([known.setdefault(moment, one) for moment, one in pairs])
+    if not among:
+        return ids
+    replaced = {id(one): _as_known(np.array([one]), [], known)[0] for one in among}
+    return _as_objects([replaced.get(id(one), one) for one in ids])
+
+
+def _moments(ids: np.ndarray) -> list:
+    """Return dates or durations as numbers that are equal in all units."""
+    if ids.dtype.kind == "M" and np.datetime_data(ids.dtype)[0] in "YM":
+        ids = ids.astype("M8[D]")
+    unit, count = np.datetime_data(ids.dtype)
+    size = count * _SIZES[unit]
+    months = unit in "YM"  # whose durations are no number of seconds
+    return [(ids.dtype.kind, months, size * n) for n in ids.astype(np.int64).tolist()]
 
 
 def _of_numpy(one: Any) -> np.ndarray | None:

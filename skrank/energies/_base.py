@@ -14,15 +14,15 @@ gradient with respect to the scores and its Jacobian.
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
 
 from skrank._core._finite import checked_array
 from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
+from skrank._core._learned import Learned
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
 from skrank._core._sparse import check_sparse
@@ -126,13 +126,7 @@ def _of_one_vector(function):
     return start
 
 
-def not_set_up(energy: Any, name: str) -> NotFittedError:
-    """Return the error of an energy that has not learned an attribute yet."""
-    kind = type(energy).__name__
-    return NotFittedError(f"{kind} has no {name} yet: call setup(X, ...) first")
-
-
-class BaseEnergy(Parameters, BaseEstimator):
+class BaseEnergy(Learned, Parameters, BaseEstimator):
     r"""Base class of scoring functions with a flat parameter vector.
 
     Subclasses declare their parameters as annotated class attributes, implement
@@ -173,6 +167,8 @@ class BaseEnergy(Parameters, BaseEstimator):
     #: for energies that do not depend on the label.
     labels_ = None
 
+    _learned_by = "setup(X, ...)"
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for name in ("scores", "scores_and_vjp"):
@@ -186,15 +182,6 @@ class BaseEnergy(Parameters, BaseEstimator):
         own = vars(cls).get("init_params")
         if inspect.isfunction(own):
             cls.init_params = _of_one_vector(own)
-
-    if not TYPE_CHECKING:  # which would believe that there is everything
-
-        def __getattr__(self, name):
-            """Say that what `setup` learns is missing; the rest never comes here."""
-            if name.endswith("_") and not name.startswith("_"):
-                raise not_set_up(self, name)
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=self)
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -6,8 +6,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from skrank._core._grades import MAX_GRADES, distinct_grades
+from skrank._core._learned import not_learned
 from skrank._core._parameters import Numbers, invalid_parameter
-from skrank.energies._base import BaseEnergy, not_set_up, unfitted
+from skrank.energies._base import BaseEnergy, unfitted
 from skrank.energies._kernel import KernelEnergy
 from skrank.energies._linear import LinearEnergy
 from skrank.energies._mlp import MLPEnergy
@@ -153,7 +154,7 @@ class ScalarLabelEnergy(BaseEnergy):
     def _gaps(self, f):
         """Differences r - f(x), shape (n_documents, n_labels)."""
         if self.labels_ is None:
-            raise not_set_up(self, "labels_")
+            raise not_learned(self, "labels_")
         return self.labels_ - f[:, None]
 
     def scores(self, params, X, ptr=None):

@@ -91,6 +91,9 @@ class RankerGrid(Parameters):
         check_scores_documents(self.estimator, "estimator")
         grid: Any = [dict(each) for each in self._grids()]
         for name, values in ((k, v) for each in grid for k, v in each.items()):
+            if not isinstance(name, str):
+                accepted = f"a mapping of names of parameters, unlike {shown(name)}"
+                raise invalid_parameter(self, "grid", accepted, self.grid)
             is_array = isinstance(values, np.ndarray) and values.ndim == 1
             is_list = isinstance(values, Sequence) and not isinstance(values, str)
             if not (is_array or is_list) or not len(values):

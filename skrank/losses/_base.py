@@ -138,8 +138,9 @@ class BaseLoss(Parameters, BaseEstimator):
         ValueError
             If a parameter of the loss is out of range, an array has another length
             than there are documents, a grade is not finite, a weight is negative or
-            not finite, the sum of the weights is not finite, or labels are not distinct
-            finite numbers that ascend.
+            not finite, the sum of the weights times the number of documents is not
+            finite, nor is that of what is compared, or labels are not distinct finite
+            numbers that ascend.
         TypeError
             If a parameter is of the wrong type, or if there are labels and the loss
             does not read them.
@@ -155,12 +156,13 @@ class BaseLoss(Parameters, BaseEstimator):
             accepted = np.isfinite(sample_weight) & (sample_weight >= 0)
             rule = "sample_weight must hold finite numbers >= 0"
             _check_each(accepted, sample_weight, rule)
-            with quiet():
-                total = sample_weight.sum()
+            with quiet():  # pairs and places weigh as much together, at most
+                total = sample_weight.sum() * len(sample_weight)
             if not np.isfinite(total):
                 raise ValueError(
-                    "sample_weight must hold numbers whose sum is finite, found "
-                    f"{len(sample_weight)} numbers up to {sample_weight.max():.2g}"
+                    "sample_weight must hold numbers whose sum, for each document, is "
+                    f"finite, found {len(sample_weight)} numbers up to "
+                    f"{sample_weight.max():.2g}"
                 )
         if labels is not None:
             labels = _check_labels(labels)

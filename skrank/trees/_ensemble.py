@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from skrank._core._learned import Learned
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, Parameters, PositiveInt
 from skrank._core._sparse import canonical_csr, check_sparse, csr_parts
@@ -28,7 +29,7 @@ _NODE_FIELDS = (
 )
 
 
-class TreeEnsemble(Parameters, BaseEstimator):
+class TreeEnsemble(Learned, Parameters, BaseEstimator):
     r"""Sum of trees, stored in arrays over all nodes.
 
     .. math:: F_k(x) = \sum_{t : o_t = k} v_{\mathrm{leaf}_t(x)}
@@ -91,6 +92,8 @@ class TreeEnsemble(Parameters, BaseEstimator):
     """
 
     n_outputs: PositiveInt = field(default=1, kw_only=False)
+
+    _learned_by = "TreeEnsemble.empty()"
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:

@@ -217,3 +217,11 @@ def test_what_a_measure_states_for_itself_decides_but_its_name():
     assert described(first) == described(second)
     second.greater_is_better = False
     assert described(first) != described(second)
+
+
+@pytest.mark.parametrize("grid", [{1: [2]}, {None: [2]}, {("a", "b"): [1]}])
+def test_parameters_of_grids_are_named_by_texts(grid):
+    with pytest.raises(
+        ValueError, match=r"^RankerGrid: grid must be .* names of param"
+    ):
+        RankerGrid(RankSVM(), grid).configurations()

@@ -454,7 +454,7 @@ def test_weights_and_grades_are_checked_by_name(loss, bad, data):
 @each_loss
 def test_weights_have_a_finite_sum(loss, data):
     weight = np.full_like(data.weight, 1e308)
-    message = f"whose sum is finite, found {len(weight)} numbers up to 1e\\+308"
+    message = f"whose sum, .* is finite, found {len(weight)} numbers up to 1e\\+308"
     with pytest.raises(ValueError, match=message):
         data.prepare(loss, weight)
 
@@ -462,9 +462,12 @@ def test_weights_have_a_finite_sum(loss, data):
 @pytest.mark.filterwarnings("ignore:.*found no pair to train on")
 @each_loss
 def test_weights_of_what_is_compared_have_a_finite_sum(loss, data):
-    # The sum of the rows is finite, that of the pairs may be not.
+    # The sum of the rows is finite, that of what is made of them may be not.
     weight = np.zeros_like(data.weight)
     weight[0] = 1e308
+    with pytest.raises(ValueError, match=r"sample_weight .* whose sum, for each doc"):
+        data.prepare(loss, weight)
+    weight[0] = 1e308 / len(weight)
     message = (
         f"sample_weight .*{type(loss).__name__} gives .* found {len(weight)} numbers"
     )

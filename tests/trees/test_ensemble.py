@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from skrank.export import load_model, save_model
 from skrank.trees import BinMapper, TreeEnsemble, _grower
@@ -347,3 +348,15 @@ def test_single_precision_falls_on_the_side_of_double_precision(threshold, n):
         add_trees(X, scores, **two_trees(threshold=threshold), **BOTH)
         expected = 11.0 if float(value) <= threshold else 22.0
         assert scores.ravel().tolist() == [expected] * n, (value, threshold)
+
+
+def test_an_ensemble_without_arrays_says_so():
+    ensemble = TreeEnsemble()
+    for use in (
+        ensemble.arrays,
+        lambda: ensemble.feature_importances(3),
+        lambda: ensemble.truncated(1),
+        lambda: ensemble.add_to(np.zeros((2, 1)), np.zeros((2, 3))),
+    ):
+        with pytest.raises(NotFittedError, match=r"call TreeEnsemble.empty\(\) first"):
+            use()
