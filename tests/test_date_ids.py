@@ -1,6 +1,7 @@
 """Dates and durations of NumPy as ids: what is one id in days is one in nanoseconds."""
 
-from datetime import date, datetime, timedelta
+import enum
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,9 @@ import skrank
 from skrank._core._id_arrays import comparable_ids, id_objects
 from skrank.aggregation import WeightedFusion, aggregate
 from skrank.click import (
+    ClickGraph,
+    DependentClickModel,
+    PositionBasedModel,
     Sessions,
     interaction_features,
     load_sessions,
@@ -25,10 +29,16 @@ from skrank.metrics import (
     trec_measures,
 )
 from skrank.rankers import OnlineAggregatePRank, RankSVM, Rocchio
+from skrank.retrieval import judged_pairs
 
 DAYS = np.array(["2020-01-01", "2020-01-01", "2020-01-02"], dtype="M8[D]")
 DOCUMENTS = np.array(["a", "b", "a"], dtype=object)
 UNITS = ["M8[D]", "M8[s]", "M8[us]", "M8[ns]", "m8[us]", "m8[ns]"]
+
+
+class Letter(str, enum.Enum):  # noqa: UP042, which has other names
+    A = "a"
+    B = "b"
 
 
 def in_unit(days, unit):
@@ -344,3 +354,104 @@ def test_months_are_their_first_days_but_durations_are_not():
         np.array([1], "m8[Y]"), np.array([12], "m8[M]"), beside
     )
     assert years[0] is twelve[0]
+
+
+def in_form(dates, form):
+    """The same dates as a list of another unit, or as objects of Python."""
+    if form == "python":
+        fine = dates.dtype != "M8[D]"
+        return (dates.astype(f"{dates.dtype.kind}8[us]") if fine else dates).tolist()
+    return list(dates.astype(f"{dates.dtype.kind}8[{form}]"))
+
+
+@pytest.mark.parametrize("form", ["D", "us", "ns", "python"])
+def test_dictionaries_of_dates(ids, form):
+    first, last = ids[[0, 2]], in_form(ids[[0, 2]], form)
+    for run, qrels in (
+        ({"q": {first[0]: 1.0, first[1]: 2.0}}, {"q": {last[0]: 0, last[1]: 1}}),
+        ({first[0]: {"a": 1.0, "b": 2.0}}, {last[0]: {"a": 0, "b": 1}}),
+        ({"q": {first[0]: 1.0, "x": 2.0}}, {"q": {last[0]: 0, "x": 1}}),
+    ):
+        assert trec_measures(qrels, run, "map").summary["map"] == 1.0
+        assert trec_measures(run, qrels, "map").summary["map"] > 0.0
+        if not any("x" in inner for inner in run.values()):
+            fused = WeightedFusion().fit([run, run], qrels)
+            assert fused.train_value_ == 1.0
+            assert len(next(iter(aggregate([run, qrels], "combsum").values()))) == 2
+
+
+def test_one_date_under_two_keys_is_refused():
+    moment = datetime(2020, 1, 1)
+    twice = {"q": {DAYS[0]: 1, moment: 0}}
+    with pytest.raises(ValueError, match=r"^qrels holds one date twice"):
+        trec_measures(twice, {"q": {moment: 1.0}}, "map")
+
+
+@pytest.mark.parametrize("form", ["D", "us", "ns", "python"])
+def test_pairs_of_judged_queries_of_dates(ids, form):
+    queries = dict(zip(ids[[0, 2]], ["sort rows", "rows"]))
+    judged = {key: {"d": 1} for key in in_form(ids[[0, 2]], form)}
+    X, y, _ = judged_pairs(queries, judged)
+    assert X.tolist() == [["sort rows", "d"], ["rows", "d"]]
+    assert y.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", ["D", "us", "ns", "python"])
+def test_models_of_clicks_know_dates_in_any_form(ids, form):
+    queries, documents = ids[1:], ids[[0, 2]]
+    sessions = Sessions.from_lists(queries, [documents, documents], [[1, 0], [0, 1]])
+    same = in_form(ids[[0, 2]], form)
+    asked = np.array(same, dtype=object) if form == "python" else same
+    for model in (ClickGraph(), PositionBasedModel(), DependentClickModel()):
+        model.fit(sessions)
+        expected = model.relevance(queries, documents)
+        np.testing.assert_array_equal(model.relevance(asked, asked), expected)
+    graph = ClickGraph().fit(sessions)
+    assert graph.similar_queries(same[0]) == graph.similar_queries(queries[0])
+
+
+def test_moments_of_a_day_zones_and_durations_are_no_dates():
+    day = np.array(["2020-01-01"], dtype="M8[D]")
+    for other in (
+        datetime(2020, 1, 1, 7),
+        datetime(2020, 1, 1, tzinfo=UTC),
+        timedelta(days=int(day.astype(int)[0])),
+        pd.Timestamp("2020-01-01", tz="UTC"),
+        pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns"),
+    ):
+        own, given = comparable_ids(day, np.array([other], dtype=object))
+        assert given[0] is other
+        assert own.tolist() == [date(2020, 1, 1)]
+    # Of a day and its first moment, the moment is taken, in any order.
+    both = [date(2020, 1, 1), datetime(2020, 1, 1)]
+    for objects in (both, both[::-1]):
+        own, _ = comparable_ids(day, np.array(objects, dtype=object))
+        assert own[0] is both[1]
+
+
+@pytest.mark.parametrize("unit", ["ps", "fs", "as"])
+def test_units_finer_than_those_of_python(unit):
+    moments = np.array([0, 10**6], dtype="M8[us]").astype(f"M8[{unit}]")
+    moments[1] += np.timedelta64(1, unit)
+    beside = np.array([datetime(1970, 1, 1)], dtype=object)
+    own, _ = comparable_ids(moments, beside)
+    assert own[0] is beside[0]
+    assert own[1] == moments[1]
+
+
+def test_members_of_enumerations_are_written_as_their_texts(tmp_path):
+    members = np.array([Letter.A, Letter.B], dtype=object)
+    sessions = Sessions.from_lists(members, [members, members], [[1, 0], [0, 1]])
+    save_sessions(sessions, tmp_path / "log.tsv")
+    same = load_sessions(tmp_path / "log.tsv")
+    assert same.query_ids.tolist() == same.document_ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("first", FORMS)
+@pytest.mark.parametrize("second", FORMS)
+def test_texts_of_dates_beside_others(first, second):
+    documents, keys = FORMS[first][1:], FORMS[second][1:]
+    texts = {**dict(zip(keys, ["sort an array", "rows"])), "x": "sort"}
+    sessions = Sessions.from_lists(["sort rows"], [list(documents)], [[1, 0]])
+    found = interaction_features(sessions, texts=texts)
+    assert found.X[:, found.names.index("query_in_text")].tolist() == [0.5, 0.5]

@@ -1,8 +1,8 @@
 """Ids of queries and documents as arrays in which different ids stay different."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -62,11 +62,11 @@ def id_array(ids: Sequence, sizes: np.ndarray | None = None) -> np.ndarray:
         array = np.asarray(ids)
         whole = any(issubclass(kind, (int, np.integer)) for kind in kinds)
         if whole and array.dtype.kind in "fc" and beyond_floats(array.real):
-            array = _as_objects(ids)
+            array = objects_of(ids)
     else:
         array = _fixed_width(ids, kinds, sizes)
         if array is None:
-            array = _as_objects(ids)
+            array = objects_of(ids)
     return array if sizes is None else np.repeat(array, sizes)
 
 
@@ -83,7 +83,7 @@ def unmixed(ids: np.ndarray) -> np.ndarray:
         As `id_array` does.
     """
     if ids.ndim == 1 and ids.dtype.kind == "V":
-        return _as_objects(ids.tolist())
+        return objects_of(ids.tolist())
     if ids.ndim == 1 and ids.dtype.kind == "T":
         return id_array(ids.tolist())
     if ids.ndim != 1 or ids.dtype != object:
@@ -100,7 +100,7 @@ def _dates(ids: Sequence, kinds: set[type]) -> np.ndarray:
     numbers, and take a duration beside a date for a date.
     """
     first = next(one for one in ids if isinstance(one, _DATES))
-    objects = _as_objects(ids)
+    objects = objects_of(ids)
     for one in objects[~where_missing(objects)]:
         if type(one) is not type(first):
             raise UnitError(
@@ -118,10 +118,10 @@ def _dates(ids: Sequence, kinds: set[type]) -> np.ndarray:
     return array
 
 
-def _as_objects(ids: Sequence) -> np.ndarray:
-    array = np.empty(len(ids), dtype=object)
-    array[:] = ids
-    return array
+def objects_of(ids: Iterable) -> np.ndarray:
+    """Return an array with one axis whose entries are the ids themselves."""
+    ids = list(ids)
+    return np.fromiter(ids, dtype=object, count=len(ids))
 
 
 def _fixed_width(ids: Sequence, kinds: set[type], sizes: Any) -> np.ndarray | None:
@@ -162,7 +162,7 @@ def id_objects(ids: np.ndarray) -> np.ndarray:
     It can be written to, which compiled code asks of arrays of objects.
     """
     if ids.dtype.kind in "mM":
-        return _as_objects(list(ids))
+        return objects_of(list(ids))
     return np.require(ids, dtype=object, requirements=["C", "W"])
 
 
@@ -191,6 +191,49 @@ def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(_as_known(ids, own, known) for ids, own in zip(arrays, among))
 
 
+def with_common_keys(**tables: Mapping) -> tuple[Mapping, ...]:
+    """Return mappings of queries to mappings of documents with `comparable_ids`.
+
+    Parameters
+    ----------
+    **tables : mapping of mapping
+        Tables by the names that messages give to them.
+
+    Returns
+    -------
+    tuple of mapping
+        The tables, themselves where nothing is to be done.
+
+    Raises
+    ------
+    ValueError
+        If a table has one date under two keys.
+    """
+    keys = [objects_of(table) for table in tables.values()]
+    inner = [
+        objects_of(chain.from_iterable(table.values())) for table in tables.values()
+    ]
+    return tuple(
+        table if q is own_q and d is own_d else rekeyed(table, q, d, name)
+        for (name, table), own_q, own_d, q, d in zip(
+            tables.items(), keys, inner, comparable_ids(*keys), comparable_ids(*inner)
+        )
+    )
+
+
+def rekeyed(table: Mapping, queries: np.ndarray, documents: np.ndarray, name: str):
+    """Return a mapping of queries to mappings of documents with other keys."""
+    rest = iter(documents.tolist())
+    found = {
+        query: dict(zip(islice(rest, len(inner)), inner.values()))
+        for query, inner in zip(queries.tolist(), table.values())
+    }
+    n_kept = len(found), sum(map(len, found.values()))
+    if n_kept != (len(queries), len(documents)):
+        raise ValueError(f"{name} holds one date twice, in two units or types")
+    return found
+
+
 def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     units = {ids.dtype for ids in arrays if ids.dtype.kind in "mM"}
     if len(units) < 2 or len({unit.kind for unit in units}) > 1:
@@ -200,10 +243,7 @@ def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     except TypeError:  # days and months
         return arrays
     except OverflowError:  # some versions of NumPy fail to compare them, too
-        words = " and ".join(sorted(map(str, units)))
-        raise UnitError(
-            f"ids of {words} have no unit in common; convert all to one type"
-        ) from None
+        raise UnitError(_without_common_unit(units)) from None
     found = []
     for ids in arrays:
         if ids.dtype.kind in "mM":
@@ -212,6 +252,11 @@ def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
                 return arrays
         found.append(ids)
     return tuple(found)
+
+
+def _without_common_unit(units: set[np.dtype]) -> str:
+    words = " and ".join(sorted(map(str, units)))
+    return f"ids of {words} have no unit in common; convert all to one type"
 
 
 def _dated(ids: np.ndarray, types: tuple[type, ...]) -> list:
@@ -227,11 +272,11 @@ def _as_known(ids: np.ndarray, among: list, known: dict) -> np.ndarray:
     """
     if ids.dtype.kind in "mM":
         pairs = zip(_moments(ids), _dates_of_python(ids))
-        return _as_objects([known.setdefault(moment, one) for moment, one in pairs])
+        return objects_of([known.setdefault(moment, one) for moment, one in pairs])
     if not among:
         return ids
     replaced = {id(one): _as_known(np.array([one]), [], known)[0] for one in among}
-    return _as_objects([replaced.get(id(one), one) for one in ids])
+    return objects_of([replaced.get(id(one), one) for one in ids])
 
 
 def _moments(ids: np.ndarray) -> list:
@@ -351,7 +396,7 @@ def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         if first.dtype.kind in "mM" and first.dtype != second.dtype:
             unit = _common_unit(first, second)
             if unit is None:
-                raise UnitError(_NO_COMMON_UNIT)
+                raise UnitError(_without_common_unit({first.dtype, second.dtype}))
             _check_unit(unit, (first, second))
         return np.concatenate([first, second])
     first, second = comparable_ids(first, second)

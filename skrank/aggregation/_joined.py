@@ -20,6 +20,7 @@ from skrank._core._id_arrays import (
     id_array,
     id_list,
     id_objects,
+    objects_of,
 )
 from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
@@ -499,7 +500,7 @@ def _columns_of_dict(run: Mapping, name: str) -> tuple:
                 f"{name} must name each query by an id, found {shown(query)}, which "
                 "stands for a missing one"
             )
-    ids = _array(list(chain.from_iterable(lists)))
+    ids = objects_of(chain.from_iterable(lists))
     docids = as_ids(ids, name, "document id")
     values = list(chain.from_iterable(entry.values() for entry in lists))
     scores = as_numbers(values, name, "numeric scores")
@@ -509,7 +510,7 @@ def _columns_of_dict(run: Mapping, name: str) -> tuple:
             f"{scores.shape[1:]} in place of one"
         )
     ptr = np.append(0, np.cumsum([len(entry) for entry in lists])).astype(np.intp)
-    queries = as_ids(_array(list(run)), name)
+    queries = as_ids(objects_of(run), name)
     return queries, docids, ptr, _check_finite(scores, name)
 
 
@@ -543,17 +544,11 @@ def _from_parts(parts: list[_Part], tags, kind) -> JoinedRuns:
     return joined
 
 
-def _array(values: list) -> np.ndarray:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
 def _objects(queries: list, kind) -> np.ndarray:
     """Return query ids as an array, as compact as the type of the ids allows."""
     if kind == "run" and all(isinstance(query, str) for query in queries):
         return id_array(queries)
-    return _array(queries)
+    return objects_of(queries)
 
 
 def _from_array(runs, groups, name) -> JoinedRuns:

@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank._core._id_arrays import comparable_ids, id_list, unmixed
+from skrank._core._id_arrays import (
+    comparable_ids,
+    id_list,
+    objects_of,
+    rekeyed,
+    unmixed,
+)
 from skrank._core._informative import warn_of_data
 from skrank._core._messages import shown
 from skrank._core._queries import QueryIndex, rows_of_queries
@@ -79,6 +86,10 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
         tables = _tables_of_qrels(groups, names, y.y)
     else:
         tables = _tables_of_dict(y)
+        groups, queries = comparable_ids(objects_of(tables), unmixed(queries))
+        names = objects_of(chain.from_iterable(tables.values()))
+        names, docids = comparable_ids(names, unmixed(docids))
+        tables = rekeyed(tables, groups, names, "y")
     asked = id_list(queries)
     judged = np.array([query in tables for query in asked], dtype=bool)
     if not judged.any():

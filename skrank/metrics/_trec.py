@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._finite import quiet
-from skrank._core._id_arrays import id_text
+from skrank._core._id_arrays import id_text, with_common_keys
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._validation import (
@@ -467,6 +467,8 @@ def trec_measures(
         refuse_swapped_numbers(
             _all_numbers(judgements), _all_numbers(scores), "trec_measures"
         )
+    if judgement_format == "qrels":
+        judgements, scores = with_common_keys(qrels=judgements, run=scores)
     if judgement_format == "qrels_prefs":  # every group is one subgroup
         judgements = {
             query: {group: {"0": levels} for group, levels in groups.items()}

@@ -219,4 +219,5 @@ class TemporalQuerySplit(Parameters, BaseEstimator, BaseCrossValidator):
         int
             Number of pairs that ``split`` yields.
         """
-        return super().get_n_splits()
+        self._check_parameters()
+        return int(self.n_splits)

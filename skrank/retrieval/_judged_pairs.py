@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skrank._core._id_arrays import id_list
+from skrank._core._id_arrays import comparable_ids, id_list
 from skrank._core._messages import shown
 from skrank._core._validation import check_arguments
 from skrank.datasets import Qrels
@@ -53,8 +53,8 @@ def judged_pairs(
     ids, texts = named_queries(queries, field)
     texts = as_texts(texts, "queries")
     table: Qrels = table_of("qrels", qrels, "judged_pairs")
-    place = {query: i for i, query in enumerate(id_list(ids))}
-    asked = id_list(table.groups)
+    known, asked = map(id_list, comparable_ids(ids, table.groups))
+    place = {query: i for i, query in enumerate(known)}
     unknown = list(dict.fromkeys(query for query in asked if query not in place))
     if unknown:
         raise ValueError(

@@ -325,3 +325,9 @@ def test_tools_of_scikit_learn_split_by_time(ranker, routing, n_jobs):
         search = GridSearchCV(ranker, {}, cv=splitter, scoring=NDCG, n_jobs=n_jobs)
         search.fit(X, target, **params)
         assert search.best_score_ == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.parametrize("bad", ["", "3", -1, 0, 2.5, np.nan, None, [3], True])
+def test_numbers_of_splits_are_checked(bad):
+    with pytest.raises(ValueError, match=r"^TemporalQuerySplit: n_splits must be"):
+        TemporalQuerySplit(n_splits=bad).get_n_splits()
