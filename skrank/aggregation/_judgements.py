@@ -12,7 +12,6 @@ from skrank._core._id_arrays import (
     id_list,
     objects_of,
     rekeyed,
-    unmixed,
 )
 from skrank._core._informative import warn_of_data
 from skrank._core._messages import shown
@@ -81,14 +80,14 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
     queries, docids = joined.queries, joined.docids
     if isinstance(y, Qrels):
         groups = check_groups(y.groups, len(y.y), name="y.groups")
-        groups, queries = comparable_ids(groups, unmixed(queries))
-        names, docids = comparable_ids(as_ids(y.docids, "y.docids"), unmixed(docids))
+        groups, queries = comparable_ids(groups, queries)
+        names, docids = comparable_ids(as_ids(y.docids, "y.docids"), docids)
         tables = _tables_of_qrels(groups, names, y.y)
     else:
         tables = _tables_of_dict(y)
-        groups, queries = comparable_ids(objects_of(tables), unmixed(queries))
+        groups, queries = comparable_ids(objects_of(tables), queries)
         names = objects_of(chain.from_iterable(tables.values()))
-        names, docids = comparable_ids(names, unmixed(docids))
+        names, docids = comparable_ids(names, docids)
         tables = rekeyed(tables, groups, names, "y")
     asked = id_list(queries)
     judged = np.array([query in tables for query in asked], dtype=bool)

@@ -19,6 +19,7 @@ from skrank._core._inner import (
     accepts,
     allows_missing,
     allows_sparse,
+    as_floats,
     as_scores,
     check_predicts,
     fit_inner,
@@ -430,3 +431,12 @@ def test_a_stack_with_its_default_is_scored(last):
     assert found == ndcg_score(Y, stack.predict(X), groups=GROUPS, k=10)
     model = fit_inner(stack, X, Y, groups=GROUPS)
     np.testing.assert_array_equal(scores_of(model, X, GROUPS), stack.predict(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_answers_are_as_compiled_code_takes_them(dtype):
+    answer = np.arange(8).astype(dtype)[::2]
+    found = as_floats(answer, "Own.scores", 4)
+    assert found.flags.c_contiguous
+    assert found.dtype == np.float64
+    assert found.tolist() == [0.0, 2.0, 4.0, 6.0]

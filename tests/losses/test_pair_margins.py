@@ -166,6 +166,12 @@ def test_weights_that_rise_or_are_negative_are_refused(weights):
         OWPCLoss(weights).prepare(Y, PTR)
 
 
+@pytest.mark.parametrize("weights", [memoryview(np.ones(3)), np.ones((0, 3))], ids=type)
+def test_weights_are_a_sequence(weights):
+    with pytest.raises(ValueError, match=r"^OWPCLoss: weights must be .* a sequence"):
+        OWPCLoss(weights).prepare(Y, PTR)
+
+
 # Magnitude-preserving losses ----------------------------------------------------------
 
 
