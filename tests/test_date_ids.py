@@ -380,6 +380,37 @@ def test_dictionaries_of_dates(ids, form):
             assert len(next(iter(aggregate([run, qrels], "combsum").values()))) == 2
 
 
+@pytest.mark.parametrize("form", ["D", "us", "ns", "python"])
+@pytest.mark.parametrize("layout", ["qrels_jg", "qrels_prefs", "prefs"])
+def test_judgements_of_groups_have_dates_too(ids, layout, form):
+    first, last = ids[[0, 2]], in_form(ids[[0, 2]], form)
+    measure = "map_avgjg" if layout == "qrels_jg" else "prefs_num_prefs_poss"
+    found = []
+    for days, others in ((first, last), ("ab", "ab")):
+        graded = {others[0]: 1, others[1]: 0}
+        groups = {"g": {"s": graded}} if layout == "prefs" else {"g": graded}
+        run = {days[0]: {days[0]: 2.0, days[1]: 1.0}}
+        qrels = {others[0]: groups}
+        found.append(trec_measures(qrels, run, measure, judgement_format=layout))
+    summaries = [{**each.summary, "num_q": 1} for each in found]
+    np.testing.assert_equal(*summaries)
+
+
+def test_missing_dates_and_units_are_no_other_ids():
+    missing = np.datetime64("NaT")
+    measured = trec_measures({"q": {missing: 1, "a": 1}}, {"q": {"a": 1.0}}, "map")
+    assert measured.summary["map"] == 0.5
+    own = np.array([3], dtype="m8")
+    beside = np.array([timedelta(microseconds=3), timedelta(seconds=3)], dtype=object)
+    assert comparable_ids(own, beside)[0][0] not in beside.tolist()
+
+
+def test_ids_stay_what_they_are_where_nothing_is_joined():
+    day = np.datetime64("2020-01-01")
+    for run in ({day: {"a": 1.0}, "q": {"a": 1.0}}, {day: {"a": 1.0}}):
+        assert list(map(type, aggregate([run, run], "combsum"))) == list(map(type, run))
+
+
 def test_one_date_under_two_keys_is_refused():
     moment = datetime(2020, 1, 1)
     twice = {"q": {DAYS[0]: 1, moment: 0}}

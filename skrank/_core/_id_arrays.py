@@ -1,5 +1,6 @@
 """Ids of queries and documents as arrays in which different ids stay different."""
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import chain, islice
@@ -188,20 +189,27 @@ def comparable_ids(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         own = _of_numpy(one)
         if own is not None:
             known[_moments(own)[0]] = one
+    for one in chain.from_iterable(among):
+        known.setdefault(_moments(np.array([one]))[0], one)
     return tuple(_as_known(ids, own, known) for ids, own in zip(arrays, among))
 
 
-def with_common_keys(**tables: Mapping) -> tuple[Mapping, ...]:
-    """Return mappings of queries to mappings of documents with `comparable_ids`.
+def with_common_keys(
+    tables: Mapping[str, Mapping], levels: Mapping[str, Sequence[str]]
+) -> list[Mapping]:
+    """Return nested mappings with keys as of `comparable_ids`.
 
     Parameters
     ----------
-    **tables : mapping of mapping
+    tables : mapping of str to mapping
         Tables by the names that messages give to them.
+    levels : mapping of str to sequence of str
+        What the keys of each table name, outer ones first; those of one name are the
+        same in all tables.
 
     Returns
     -------
-    tuple of mapping
+    list of mapping
         The tables, themselves where nothing is to be done.
 
     Raises
@@ -209,29 +217,46 @@ def with_common_keys(**tables: Mapping) -> tuple[Mapping, ...]:
     ValueError
         If a table has one date under two keys.
     """
-    keys = [objects_of(table) for table in tables.values()]
-    inner = [
-        objects_of(chain.from_iterable(table.values())) for table in tables.values()
+    own = {name: _keys_by_level(t, len(levels[name])) for name, t in tables.items()}
+    found = {name: list(keys) for name, keys in own.items()}
+    for what in dict.fromkeys(chain.from_iterable(levels.values())):
+        places = [
+            (n, kinds.index(what)) for n, kinds in levels.items() if what in kinds
+        ]
+        same = comparable_ids(*(own[name][level] for name, level in places))
+        for (name, level), keys in zip(places, same):
+            found[name][level] = keys
+    return [
+        table
+        if all(map(operator.is_, found[name], own[name]))
+        else rekeyed(table, found[name], name)
+        for name, table in tables.items()
     ]
-    return tuple(
-        table if q is own_q and d is own_d else rekeyed(table, q, d, name)
-        for (name, table), own_q, own_d, q, d in zip(
-            tables.items(), keys, inner, comparable_ids(*keys), comparable_ids(*inner)
-        )
-    )
 
 
-def rekeyed(table: Mapping, queries: np.ndarray, documents: np.ndarray, name: str):
-    """Return a mapping of queries to mappings of documents with other keys."""
-    rest = iter(documents.tolist())
-    found = {
-        query: dict(zip(islice(rest, len(inner)), inner.values()))
-        for query, inner in zip(queries.tolist(), table.values())
-    }
-    n_kept = len(found), sum(map(len, found.values()))
-    if n_kept != (len(queries), len(documents)):
-        raise ValueError(f"{name} holds one date twice, in two units or types")
-    return found
+def _keys_by_level(table: Mapping, n_levels: int) -> list[np.ndarray]:
+    levels, tables = [], [table]
+    for _ in range(n_levels):
+        levels.append(objects_of(chain.from_iterable(tables)))
+        tables = list(chain.from_iterable(table.values() for table in tables))
+    return levels
+
+
+def rekeyed(table: Mapping, keys: Sequence[np.ndarray], name: str) -> dict:
+    """Return nested mappings with other keys, those of each level in their order."""
+    levels = [iter(own.tolist()) for own in keys]
+
+    def made(table, level):
+        own = list(islice(levels[level], len(table)))
+        values = table.values()
+        if level + 1 < len(levels):
+            values = [made(inner, level + 1) for inner in values]
+        found = dict(zip(own, values))
+        if len(found) < len(own):
+            raise ValueError(f"{name} holds one date twice, in two units or types")
+        return found
+
+    return made(table, 0)
 
 
 def _in_one_unit(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
@@ -284,9 +309,10 @@ def _moments(ids: np.ndarray) -> list:
     if ids.dtype.kind == "M" and np.datetime_data(ids.dtype)[0] in "YM":
         ids = ids.astype("M8[D]")
     unit, count = np.datetime_data(ids.dtype)
-    size = count * _SIZES[unit]
-    months = unit in "YM"  # whose durations are no number of seconds
-    return [(ids.dtype.kind, months, size * n) for n in ids.astype(np.int64).tolist()]
+    size = count * _SIZES.get(unit, 1)
+    # Durations in months, and those without a unit, are no number of seconds.
+    kind = ids.dtype.kind, "M" if unit in "YM" else unit if unit not in _SIZES else "s"
+    return [(*kind, size * n) for n in ids.astype(np.int64).tolist()]
 
 
 def _of_numpy(one: Any) -> np.ndarray | None:

@@ -370,9 +370,11 @@ def _remove_abandoned(folder) -> None:
 
 
 def _remove_if_abandoned(entry) -> None:
-    if time.time() - entry.stat(follow_symlinks=False).st_ctime < _YOUNG:
-        return  # it may not be locked yet
-    descriptor = os.open(entry.path, os.O_RDONLY | _CLOSED_ON_EXEC)
+    found = entry.stat(follow_symlinks=False)
+    if not stat.S_ISREG(found.st_mode) or time.time() - found.st_ctime < _YOUNG:
+        return  # a young one may not be locked yet
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | _CLOSED_ON_EXEC
+    descriptor = os.open(entry.path, flags)
     try:
         if _lock(descriptor):
             os.unlink(entry.path)

@@ -5,6 +5,7 @@ they were, aggregators see a `JoinedRuns`: rows grouped by query, one column of 
 per run, and NaN where a run did not retrieve the document.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,11 +17,13 @@ import numpy.typing as npt
 
 from skrank._core._best_first import best_first
 from skrank._core._id_arrays import (
+    UnitError,
     comparable_ids,
     id_array,
     id_list,
     id_objects,
     objects_of,
+    unmixed,
 )
 from skrank._core._ids import IdTable, join_ids
 from skrank._core._messages import shown
@@ -510,7 +513,9 @@ def _columns_of_dict(run: Mapping, name: str) -> tuple:
             f"{scores.shape[1:]} in place of one"
         )
     ptr = np.append(0, np.cumsum([len(entry) for entry in lists])).astype(np.intp)
-    queries = as_ids(objects_of(run), name)
+    queries = objects_of(run)
+    with contextlib.suppress(UnitError):  # of several kinds, which stay what they are
+        queries = unmixed(queries)
     return queries, docids, ptr, _check_finite(scores, name)
 
 

@@ -88,7 +88,7 @@ def judgements_of(joined: JoinedRuns, y: Any) -> Judgements:
         groups, queries = comparable_ids(objects_of(tables), queries)
         names = objects_of(chain.from_iterable(tables.values()))
         names, docids = comparable_ids(names, docids)
-        tables = rekeyed(tables, groups, names, "y")
+        tables = rekeyed(tables, [groups, names], "y")
     asked = id_list(queries)
     judged = np.array([query in tables for query in asked], dtype=bool)
     if not judged.any():

@@ -39,6 +39,7 @@ def _of_sound_rows(function, place):
     def method(self, *args, **named):
         X: Any = args[place] if len(args) > place else named.get("X")
         check_sparse(X, once=True)
+        _check_takes(self, X)
         if sparse.issparse(X) and X.format != "csr":
             if "X" in named:
                 named["X"] = X.tocsr()
@@ -47,6 +48,14 @@ def _of_sound_rows(function, place):
         return function(self, *args, **named)
 
     return method
+
+
+def _check_takes(energy, X):
+    if sparse.issparse(X) and not energy.accepts_sparse:
+        raise TypeError(
+            f"{type(energy).__name__} takes X as an array, got a sparse matrix; use "
+            f"{energy._instead_of_sparse}"
+        )
 
 
 def _of_fitting_arrays(function):
@@ -71,9 +80,7 @@ def _of_fitting_arrays(function):
                 ensure_min_features=0,
                 input_name="X",
             )
-        if sparse.issparse(X) and not self.accepts_sparse:
-            name = type(self).__name__
-            raise TypeError(f"{name} takes X as an array, got a sparse matrix")
+        _check_takes(self, X)
         check_sparse(X, once=True)
         n = self.n_params(X.shape[1])
         if type(params) is not np.ndarray or params.dtype.char != "d":
@@ -168,6 +175,7 @@ class BaseEnergy(Learned, Parameters, BaseEstimator):
     labels_ = None
 
     _learned_by = "setup(X, ...)"
+    _instead_of_sparse = "X.toarray()"
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

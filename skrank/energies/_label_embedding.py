@@ -4,7 +4,6 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from scipy.special import softmax
 
 from skrank._core._parameters import Numbers, invalid_parameter
@@ -60,6 +59,8 @@ class _LabelVectorEnergy(BaseEnergy):
         default=None, kw_only=False
     )
     labels: Numbers | None = None
+
+    _instead_of_sparse = "X.toarray() or an encoder such as MLPEnergy(n_outputs=8)"
 
     @classmethod
     def _variants(cls) -> list[dict[str, Any]]:
@@ -329,11 +330,6 @@ class PrototypeEnergy(_LabelVectorEnergy):
 
 def _class_means(X, y, labels):
     """Mean row of each label; the mean of all rows for a label without any."""
-    if sparse.issparse(X):
-        raise TypeError(
-            "encoder='identity' takes dense rows only; use X.toarray() or an encoder "
-            "such as MLPEnergy(n_outputs=8)"
-        )
     X = np.asarray(X, dtype=np.float64)
     means = np.tile(X.mean(axis=0), (len(labels), 1))
     if y is not None:

@@ -1,17 +1,17 @@
 """The content of parameters and of code, by which a stored training is recognised."""
 
+import contextlib
 import copyreg
 import functools
 import hashlib
 import inspect
 import json
-import numbers
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,16 @@ _PARTS_OF_CODE = (
 _RANDOM = np.random.Generator, np.random.BitGenerator, np.random.RandomState, Random
 # Containers that keep nothing alive, so that others hold what is in them.
 _WEAK = weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet
+# Attributes of estimators that it keeps, besides the parameters.
+_CLONED_TOO = "_metadata_request", "_sklearn_output_config"
 # Containers whose elements `sklearn.base.clone` clones.
 _CLONED = list, tuple, set, frozenset, dict
 # Where compiled functions may be found that do not say it.
 _OF_FUNCTIONS = ("numpy", "scipy.special")
+
+
+# Classes of files as they were when they were first described.
+_TOLD: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def described(value: Any) -> Any:
@@ -86,22 +92,25 @@ class _Description:
     def __init__(self):
         self._depth: dict[int, int] = {}
         self._told: dict[int, Any] = {}  # code that many others may use
+        self._fitted = 0  # number of estimators whose whole state is described
 
     def of(self, value: Any, *, cloned: bool = False) -> Any:
         """Return the description of a value, of which a training may get a clone."""
-        if value is None or isinstance(value, (str, bool)):
-            return value
-        if isinstance(value, np.bool_):
-            return bool(value)
+        own = type(value)
+        if own in (str, np.str_):
+            return str(value)
         if isinstance(value, np.datetime64 | np.timedelta64):
-            value = np.asarray(value)  # a duration would pass for an integer
-        if isinstance(value, numbers.Integral):
-            return int(value)
-        if isinstance(value, numbers.Real):
-            return {"float": float(value).hex()}
-        if isinstance(value, numbers.Complex):
-            return {"complex": [float(value.real).hex(), float(value.imag).hex()]}
-        if isinstance(value, bytes):
+            value = np.asarray(value)
+        elif isinstance(value, np.generic):
+            value = value.item()
+            own = type(value)
+        if value is None or own in (bool, int):
+            return value
+        if own is float:
+            return {"float": value.hex()}
+        if own is complex:
+            return {"complex": [value.real.hex(), value.imag.hex()]}
+        if own is bytes:
             return {"bytes": _digest(value)}
         if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
             digest = _digest(value.tobytes())  # dates have no buffer
@@ -126,7 +135,7 @@ class _Description:
         if sparse.issparse(value):
             rows = value.tocsr()
             return self.of([rows.shape, rows.data, rows.indices, rows.indptr])
-        if own is dict or (isinstance(value, Mapping) and not isinstance(value, dict)):
+        if own in (dict, MappingProxyType):
             items = value.items()
             pairs = [[self.of(k), self.of(v, cloned=cloned)] for k, v in items]
             return {"mapping": pairs}
@@ -134,7 +143,9 @@ class _Description:
             return [self.of(each, cloned=cloned) for each in value]
         if isinstance(value, (set, frozenset)):
             parts = [self.of(each, cloned=cloned) for each in value]
-            return {"set": sorted(json.dumps(part) for part in parts)}
+            found = {"set": sorted(json.dumps(part) for part in parts)}
+            more = {} if own in (set, frozenset) else self.of(own)
+            return {**found, **more, "state": self.of(getattr(value, "__dict__", None))}
         if isinstance(value, functools.partial):
             return {"partial": self.of([value.func, value.args, value.keywords])}
         if inspect.ismethod(value):
@@ -154,24 +165,32 @@ class _Description:
         if isinstance(value, BaseMeasure):  # its name decides nothing
             stated = {k: v for k, v in value._stated().items() if k != "short_name"}
             params |= {name: self.of(own) for name, own in sorted(stated.items())}
-        return {**self.of(type(value)), "params": params}
+        kept = {n: self.of(vars(value)[n]) for n in _CLONED_TOO if n in vars(value)}
+        return {**self.of(type(value)), "params": params, **kept}
 
     def _of_known(self, value):
         """Describe a class or a function by its name or, once, by all that it is."""
-        found = _by_name(value, value.__module__, value.__qualname__)
-        is_known = _found(value.__module__, value.__qualname__) is value
+        is_class = inspect.isclass(value)
+        # A function that stands for another one has its name, but other globals.
+        module = value.__module__ if is_class else value.__globals__.get("__name__")
+        found = _by_name(value, module, value.__qualname__)
+        is_known = _found(module, value.__qualname__) is value
         if is_known and "source" not in found:
             return found
-        if id(value) not in self._told:
-            if inspect.isclass(value):
-                # What cannot be told of a class of a file is left to its file.
-                has_file = is_known and found["source"] is not None
-                found |= self._of_class(value, has_file)
+        told = self._told.get(id(value)) or (_TOLD.get(value) if is_class else None)
+        if told is None:
+            # What cannot be told of a class of a file is left to its file.
+            has_file = is_known and found.get("source") is not None
+            if is_class:
+                found |= self._of_class(value, has_file or "source" not in found)
             else:
                 found |= self._of_function(value, found.get("source", ""))
             digest = _digest(json.dumps(found, sort_keys=True).encode())
-            self._told[id(value)] = {"name": found["name"], "code": digest}
-        return self._told[id(value)]
+            told = {"name": found["name"], "code": digest}
+            if is_class and has_file:
+                _TOLD[value] = told  # what it counts later is no other class
+        self._told[id(value)] = told
+        return told
 
     def _of_class(self, value, is_lenient):
         members = {
@@ -198,7 +217,7 @@ class _Description:
         except TypeError:
             if not is_lenient:
                 raise
-            return self.of(type(value))
+            return {"kind": type(value).__qualname__}
 
     def _of_cell(self, cell):
         try:
@@ -212,7 +231,9 @@ class _Description:
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
         if isinstance(value, _RANDOM):
-            raise _untold(value)
+            if not self._fitted:
+                raise _untold(value)
+            return {"random": self.of(_state_of(value))}
         own = copyreg.dispatch_table.get(type(value))
         try:
             copied = value.__reduce_ex__(4) if own is None else own(value)
@@ -221,16 +242,23 @@ class _Description:
         if not isinstance(copied, str):
             maker, args, *state = copied
             state = [list(e) if isinstance(e, Iterator) else e for e in state]
-            return {"object": self.of([maker, args, state])}
-        wrapped = getattr(value, "__wrapped__", None)
-        if wrapped is not None:  # such as a cache
-            return {**self.of(type(value)), "wrapped": self.of(wrapped)}
+            is_estimator = hasattr(value, "get_params")
+            self._fitted += is_estimator
+            try:
+                return {"object": self.of([maker, args, state])}
+            finally:
+                self._fitted -= is_estimator
         # Compiled functions of NumPy 1 and SciPy do not say where they come from.
         module = getattr(value, "__module__", None) or type(value).__module__
+        wrapped = getattr(value, "__wrapped__", None)
         for room in (module, *_OF_FUNCTIONS):
-            if _found(room, copied) is value:
+            if _found(room, copied) is value and (
+                wrapped is None or _is_installed(room)
+            ):
                 return _by_name(value, room, copied)
-        raise _untold(value)
+        if wrapped is None:
+            raise _untold(value)
+        return {**self.of(type(value)), "wrapped": self.of(wrapped)}  # such as a cache
 
 
 def _found(module: str | None, name: str) -> Any:
@@ -272,19 +300,34 @@ def _keeps_parameters_only(value: Any) -> bool:
     return hasattr(value, "get_params") and is_usual
 
 
+def _state_of(random: Any) -> Any:
+    """Return the state of a source of numbers, the same in every process."""
+    if isinstance(random, Random):
+        return random.getstate()
+    if isinstance(random, np.random.RandomState):
+        return random.get_state(legacy=False)
+    return getattr(random, "bit_generator", random).state
+
+
+def _is_installed(module: str | None) -> bool:
+    """Return whether code belongs to Python or to an installed package."""
+    room = str(module).partition(".")[0]
+    if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
+        return True
+    path = getattr(sys.modules.get(str(module)), "__file__", None) or ""
+    return "site-packages" in path or "dist-packages" in path
+
+
 def _by_name(value: Any, module: str | None, name: str) -> dict[str, Any]:
     """Describe code by where it can be imported, and a user's own by its file."""
     found: dict[str, Any] = {"name": f"{module}:{name}"}
-    room = str(module).partition(".")[0]
-    if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
+    if _is_installed(module):
         return found
     path = getattr(sys.modules.get(str(module)), "__file__", None)
-    if path is not None and ("site-packages" in path or "dist-packages" in path):
-        return found
-    try:
-        found["source"] = None if path is None else _digest(Path(path).read_bytes())
-    except OSError:
-        found["source"] = None
+    found["source"] = None
+    if path is not None:
+        with contextlib.suppress(OSError):
+            found["source"] = _digest(Path(path).read_bytes())
     has_code = inspect.isclass(value) or inspect.isfunction(value)
     if found["source"] is None and not has_code:
         raise _untold(value)

@@ -130,7 +130,8 @@ class RankerGrid(Parameters):
         with_choice = clone(self.estimator)
         values = {name: clone(value, safe=False) for name, value in choice.items()}
         try:
-            return with_choice.set_params(**values)
+            with_choice.set_params(**values)  # a frozen one returns nothing
+            return with_choice
         except (ValueError, AttributeError) as error:
             raise ValueError(f"RankerGrid: grid: {error}") from error
 

@@ -467,8 +467,9 @@ def trec_measures(
         refuse_swapped_numbers(
             _all_numbers(judgements), _all_numbers(scores), "trec_measures"
         )
-    if judgement_format == "qrels":
-        judgements, scores = with_common_keys(qrels=judgements, run=scores)
+    levels = {"qrels": _LAYOUTS[judgement_format][:-1], "run": _LAYOUTS["run"][:-1]}
+    tables = {"qrels": judgements, "run": scores}
+    judgements, scores = with_common_keys(tables, levels)
     if judgement_format == "qrels_prefs":  # every group is one subgroup
         judgements = {
             query: {group: {"0": levels} for group, levels in groups.items()}

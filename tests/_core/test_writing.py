@@ -173,7 +173,11 @@ def test_what_killed_processes_left_is_removed(way, tmp_path, monkeypatch):
         assert _writing._lock(file.fileno())
         write(path)
         assert left.exists()
-    (tmp_path / ".skrank-fedcba9876543210.tmp").symlink_to("nowhere")
+    for digit, target in (("1", "nowhere"), ("2", left), ("3", tmp_path / "pipe")):
+        (tmp_path / f".skrank-{16 * digit}.tmp").symlink_to(target)
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / f".skrank-{16 * '4'}.tmp")
+    kept += [f".skrank-{16 * digit}.tmp" for digit in "1234"]
     write(path, "last\n")
     assert not left.exists()
     assert path.read_text() == "last\n"

@@ -313,5 +313,5 @@ def test_dates_of_dictionaries_meet_whatever_their_type(place):
     joined = join_runs([run(days), run(others)])
     assert joined.scores.shape == (2, 2)
     assert not np.isnan(joined.scores).any()
-    with pytest.raises(ValueError, match=r"^runs\[0\]: dates .* must not stand beside"):
-        join_runs([{others[0]: {"a": 1.0}, "q": {"a": 1.0}}])
+    mixed = join_runs([{others[0]: {"a": 1.0}, "q": {"a": 1.0}}, {days[0]: {"a": 1.0}}])
+    assert mixed.queries.tolist() == [days[0], "q"]

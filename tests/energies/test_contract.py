@@ -133,8 +133,15 @@ def test_parameters_of_any_layout_and_sparse_rows(energy, data):
     strided = np.repeat(params, 2)[::2]
     assert_array_equal(energy.scores(strided, rows, PTR), expected)
     if not energy.accepts_sparse:
-        with pytest.raises(TypeError, match="takes X as an array, got a sparse matrix"):
-            energy.scores(params, sparse.csr_matrix(rows), PTR)
+        for call in (
+            lambda X: energy.scores(params, X, PTR),
+            lambda X: energy.document_scores(params, X, PTR),
+            lambda X: energy.transform(X),
+            lambda X: energy.coordinates(X, 0.1),
+            lambda X: clone(energy).setup(X, np.random.RandomState(0)),
+        ):
+            with pytest.raises(TypeError, match="takes X as an array, got a sparse"):
+                call(sparse.csr_matrix(rows))
 
 
 def said_of(call):

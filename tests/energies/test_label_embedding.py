@@ -105,7 +105,9 @@ def test_sparse_rows(data, rng):
         energy.scores(params, sparse.csr_array(X)), energy.scores(params, X)
     )
     assert not PrototypeEnergy().accepts_sparse
-    with pytest.raises(TypeError, match="takes dense rows only"):
+    with pytest.raises(
+        TypeError, match=r"takes X as an array, .* an encoder such as MLP"
+    ):
         PrototypeEnergy().setup(sparse.csr_array(X), y=y)
 
 

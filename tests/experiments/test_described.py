@@ -3,8 +3,9 @@
 import functools
 import operator
 import sys
+import warnings
 from abc import ABC
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, UserDict, defaultdict
 from threading import Lock
 from types import ModuleType
 
@@ -12,9 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import special
+from sklearn import config_context
 from sklearn.base import BaseEstimator
+from sklearn.cluster import FeatureAgglomeration
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import make_ranking
 from skrank.experiments import Experiment, make_folds
@@ -78,6 +84,11 @@ class SlotsAndMore(Slots):
 
 class Locked(BaseEstimator):
     lock = Lock()
+
+
+class Viewing(BaseEstimator):
+    names = {"a": 1}.keys()
+    numbers = (i for i in range(3))
 
 
 class Up:
@@ -211,6 +222,39 @@ def by_handlers(sign):
     return gain
 
 
+def by_subclass(kind):
+    class Own(kind):
+        pass
+
+    def make(sign):
+        own = Own()
+        own.sign = sign
+        return own
+
+    return make
+
+
+class Randomized(BaseEstimator):
+    def __init__(self, rng=None):
+        self.rng = rng
+
+
+def by_request(sign):
+    with config_context(enable_metadata_routing=True):
+        return LinearRegression().set_fit_request(sample_weight=sign > 0)
+
+
+def by_another_name(sign):
+    text = f"""
+import functools, numpy
+sign = {sign}
+@functools.wraps(numpy.mean)
+def made(y):
+    return sign * numpy.mean(y)
+"""
+    return without_a_file(text)
+
+
 def by_depth(sign):
     outer, inner = [], []
     outer.append([inner])
@@ -297,6 +341,23 @@ MAKERS = {
     "positional only": lambda sign: (lambda y, k, /: y, lambda y, k: y)[sign > 0],
     "name of an argument": lambda sign: (lambda y, a: y, lambda y, b: y)[sign > 0],
     "handlers": by_handlers,
+    "mapping of a user": lambda sign: UserDict(a=sign),
+    "state of a dictionary": by_subclass(dict),
+    "state of a set": by_subclass(set),
+    "state of a list": by_subclass(list),
+    "state of a text": by_subclass(str),
+    "state of a float": by_subclass(float),
+    "random state of a fitted one": lambda sign: FrozenEstimator(
+        Randomized(np.random.RandomState(sign + 1))
+    ),
+    "generator of a fitted one": lambda sign: FrozenEstimator(
+        Randomized(np.random.default_rng(sign + 1))
+    ),
+    "output of a transformer": lambda sign: StandardScaler().set_output(
+        transform="pandas" if sign > 0 else "default"
+    ),
+    "request": by_request,
+    "stands for another": by_another_name,
     "depth": by_depth,
     "bytes": lambda sign: bytes([sign + 1]),
 }
@@ -354,6 +415,53 @@ def test_a_fitted_estimator_is_trained_again():
     for around in (lambda one: one, lambda one: [(one,)], lambda one: {"a": {one}}):
         first, *others = (described(around(one)) for one in rankers)
         assert all(other == first for other in others)
+
+
+class Counting(BaseEstimator):
+    n_calls, seen = 0, []
+
+
+def test_what_a_class_of_a_file_counts_does_not_change_it():
+    before = described(Counting())
+    Counting.n_calls += 1
+    Counting.seen.append(1)
+    assert described(Counting()) == before
+
+
+@pytest.mark.parametrize("name", ["mean", "nan_to_num", "concatenate", "linalg.norm"])
+def test_functions_of_numpy_are_described_by_name(name):
+    function = operator.attrgetter(name)(np)
+    assert described(function)["name"].endswith(name.rpartition(".")[2])
+    made = f"import numpy\ndef made(y):\n    return numpy.{name}(y)\nf = numpy.{name}\n"
+    assert described(without_a_file(made)) == described(without_a_file(made))
+    described(without_a_file(f"import numpy as np\nf = np.{name}\ndef made(y): f(y)\n"))
+    described(FeatureAgglomeration(pooling_func=function))
+
+
+def test_functions_by_the_name_of_another_are_described_by_their_file():
+    @functools.wraps(np.mean)
+    def gain(y):
+        return y
+
+    told = described(gain)
+    assert told["name"] == f"{__name__}:mean"
+
+
+def test_views_and_generators_of_a_class_are_left_to_its_file():
+    assert described(Viewing()) == described(Viewing())
+
+
+@pytest.mark.parametrize("fitted", [GradientBoostingRegressor, MLPRegressor])
+def test_frozen_estimators_with_random_states(fitted):
+    options = {"random_state": 0, "max_iter": 2} if fitted is MLPRegressor else {}
+    X, y = np.arange(8.0)[:, None], np.arange(8.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first, second = (fitted(**{"random_state": 0, **options}) for _ in range(2))
+        first.fit(X, y)
+        second.fit(X, -y)
+    assert described(FrozenEstimator(first)) != described(FrozenEstimator(second))
+    assert described(FrozenEstimator(first)) == described(FrozenEstimator(first))
 
 
 def test_what_hides_its_content_is_left_to_its_file(monkeypatch):
