@@ -59,6 +59,19 @@ class Cells:
         """Return sums of counts over the cells of each slot, shape (n_slots,)."""
         return _sums(self.slot, counts, n_slots)
 
+    def only(self, held: np.ndarray) -> "Cells":
+        """Return some of the cells."""
+        parts = self.pair, self.slot, self.clicks, self.skips
+        return Cells(self.table, *(part[held] for part in parts))
+
+    def with_empty(self, pair: int, slot: int) -> "Cells":
+        """Return the cells with an empty one, unless others have its slot or more."""
+        if self.slot.max(initial=-1) >= slot:
+            return self
+        at = np.searchsorted(self.pair, pair, side="right")
+        parts = (self.pair, pair), (self.slot, slot), (self.clicks, 0), (self.skips, 0)
+        return Cells(self.table, *(np.insert(part, at, new) for part, new in parts))
+
     def union(self, other: "Cells") -> "Cells":
         """Return the sums of these counts and others."""
         table, own, others = self.table.union(other.table)

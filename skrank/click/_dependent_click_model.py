@@ -8,6 +8,7 @@ from skrank.click._cells import Cells
 from skrank.click._chain import BaseChainModel
 from skrank.click._counting import BaseCountingModel, BehaviourPriorMixin
 from skrank.click._log import Log
+from skrank.click._sessions import Sessions
 
 
 class DependentClickModel(BaseChainModel, BaseCountingModel, BehaviourPriorMixin):
@@ -35,8 +36,9 @@ class DependentClickModel(BaseChainModel, BaseCountingModel, BehaviourPriorMixin
     Attributes
     ----------
     continuation_ : ndarray of shape (n_ranks,)
-        The probabilities :math:`\lambda_i` to go on after a click at rank i. Ranks
-        below those of the log have the value of the last one.
+        The probabilities :math:`\lambda_i` to go on after a click at rank i, which are
+        those of the prior where nobody clicked. Ranks below those of the log have the
+        value of the last one.
 
     Notes
     -----
@@ -71,6 +73,18 @@ class DependentClickModel(BaseChainModel, BaseCountingModel, BehaviourPriorMixin
         is_last = log.rank == log.last_of
         slots = 2 * (log.rank - 1) + is_last
         return np.where((log.rank <= log.last_of) | (log.last_of == 0), slots, -1)
+
+    def _count(self, sessions: Sessions) -> Cells:
+        counts, n_ranks = super()._count(sessions), int(np.diff(sessions.ptr).max())
+        return counts.with_empty(0, 2 * (n_ranks - 1))
+
+    def _take(self, cells: Cells, n_sessions: int) -> None:
+        # Nothing is counted below the last click; an empty cell tells how many ranks
+        # the log has, and no part of it needs one of its own.
+        deepest, held = int(cells.slot.max()) // 2, cells.shown > 0
+        if not held.all():
+            cells = cells.only(held).with_empty(0, 2 * deepest)
+        super()._take(cells, n_sessions)
 
     def _estimate(self, cells: Cells) -> None:
         clicks, shown = cells.by_pair(cells.clicks), cells.by_pair(cells.shown)

@@ -854,3 +854,31 @@ def test_what_the_log_does_not_tell_without_prior_counts_is_a_half():
     # Of the prior, a clicked document is good by 2 / 3, and poor / rich is 2.
     np.testing.assert_allclose(model.alpha_[1:], [0.75, 0.375])
     assert (model.alpha_[1] / 3 + 2 * model.alpha_[2] / 3) == pytest.approx(0.5)
+
+
+def test_every_rank_of_the_log_has_its_own_continuation():
+    def log(*clicks):
+        return Sessions.from_lists(
+            [f"q{i}" for i in range(len(clicks))],
+            [list("abcd")[: len(one)] for one in clicks],
+            list(clicks),
+        )
+
+    deep = DependentClickModel().fit(log([1, 0, 0]))
+    assert deep.continuation_.tolist() == [1 / 3, 0.5, 0.5]
+    parts = [1, 0], [0, 1, 0], [1, 0, 0, 0], [1, 1]
+    whole = DependentClickModel().fit(log(*parts))
+    assert whole.continuation_.tolist() == [0.4, 0.25, 0.5, 0.5]
+    # The same to the bit, whatever the order of the parts; see `partial_fit`.
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        sessions = [log(*parts)[[i]] for i in order]
+        in_parts = DependentClickModel()
+        for one in sessions:
+            in_parts.partial_fit(one)
+        merged = DependentClickModel().fit(sessions[0])
+        for one in sessions[1:]:
+            merged.merge(DependentClickModel().fit(one))
+        for model in (in_parts, merged):
+            for name in ("continuation_", "cell_pair_", "cell_slot_", "cell_skips_"):
+                found, expected = getattr(model, name), getattr(whole, name)
+                np.testing.assert_array_equal(found, expected)
