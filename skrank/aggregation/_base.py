@@ -26,7 +26,7 @@ from skrank._core._parameters import (
     PositiveInt,
     invalid_parameter,
 )
-from skrank._core._validation import check_arguments
+from skrank._core._validation import check_arguments, n_rows, resolve_groups
 from skrank.aggregation._joined import (
     JoinedRuns,
     RunsLike,
@@ -49,6 +49,7 @@ from skrank.aggregation._normalization import (
 from skrank.aggregation._sums import sum_of_parts
 from skrank.datasets import Qrels, Run
 from skrank.metrics import ndcg_score
+from skrank.metrics._evaluate import check_judgements
 
 QrelsLike = Qrels | Mapping[Any, Mapping[Any, float]] | npt.ArrayLike
 
@@ -280,7 +281,7 @@ class BaseAggregator(Parameters, BaseEstimator):
         y : array-like of shape (n_documents,)
             Relevance grades; masked where nobody judged the document.
         groups : array-like of shape (n_documents,), default=None
-            Query id of each row. None reads a pandas index level "qid".
+            Query id of each row. None reads a level "qid" of the index of y or X.
         sample_weight : array-like of shape (n_documents,), default=None
             Row weights; a query has the mean weight of its rows.
 
@@ -288,9 +289,17 @@ class BaseAggregator(Parameters, BaseEstimator):
         -------
         float
             Mean over queries.
+
+        Raises
+        ------
+        ValueError
+            As of `predict`, or if grades are not valid or their number differs.
         """
-        scores = self.predict(X, groups)
-        return ndcg_score(y, scores, groups=groups, sample_weight=sample_weight, k=10)
+        caller, n = f"{type(self).__name__}.score", n_rows(X)
+        ids = resolve_groups(groups, y, X, n_samples=n, caller=caller)
+        scores = self.predict(X, ids)
+        grades = check_judgements(y, n_samples=n)
+        return ndcg_score(grades, scores, groups=ids, sample_weight=sample_weight, k=10)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

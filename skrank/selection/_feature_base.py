@@ -123,7 +123,7 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
         """
         check_sparse(X)
         with naming("X", only_where_silent=True), naming_text(X):
-            return super().transform(X)
+            return super().transform(rows_with_nan(X))
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows of the features that are kept with zeros for all others.
@@ -145,7 +145,7 @@ class BaseFeatureSelector(SelectorMixin, Parameters, BaseEstimator):
         """
         check_sparse(X)
         with naming("X", only_where_silent=True), naming_text(X):
-            return super().inverse_transform(X)
+            return super().inverse_transform(rows_with_nan(X))
 
     def _selected(self, rows: GroupedRows) -> np.ndarray:
         """Return the numbers of the features to keep."""

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from _labels import label
@@ -415,3 +416,17 @@ def test_rows_that_no_run_retrieved_change_nothing(name, variant):
     for key, value in vars(aggregator).items():
         if key.endswith("_") and np.ndim(value) == 1 and len(value) == 2:
             assert_allclose(value, of_rows[key])
+
+
+@pytest.mark.parametrize("bad", [[1, 0], ["a"] * 6, [np.nan] * 6, [-1] * 6, [1j] * 6])
+def test_grades_to_score_by_are_named(bad):
+    X, groups = np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"^y( must|:| has)"):
+        RRF().score(X, bad, groups)
+    y = np.array([1.0, 0, 2, 0, 1, 0])
+    expected = ndcg_score(y, RRF().predict(X, groups), groups=groups, k=10)
+    assert RRF().score(X, y, groups) == expected
+    hidden = np.ma.masked_array(y, [1, 0, 0, 0, 0, 0])
+    assert RRF().score(X, hidden, groups) != expected
+    index = pd.MultiIndex.from_arrays([groups, range(6)], names=["qid", "docid"])
+    assert RRF().score(X, pd.Series(y, index)) == expected

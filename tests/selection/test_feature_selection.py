@@ -1,5 +1,6 @@
 """Selectors of features, against plain loops over documents, features and subsets."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -931,3 +932,22 @@ def test_functions_gain_nothing_from_the_order_of_the_rows():
     found = SelectByMeasure(1, importance=first).fit(equal, y, groups)
     least = np.mean([y[groups == q].min() for q in np.unique(groups)])
     assert found.importances_[1] == pytest.approx(least)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_missing_objects_are_missing_features(kind):
+    X, y, groups = rows()
+    given = X.astype(object)
+    given[2, 1] = pd.NA
+    eliminated = QueryRFE(SubsetRegression(), n_features_to_select=3, n_repeats=1)
+    for selector in (eliminated, L1PathSelector(3), GAS(3)):
+        selector.fit(X, y, groups)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that fit had none of
+            with pytest.raises(ValueError, match="contains NaN"):
+                selector.inverse_transform(kind(given[:, :3]))
+            if isinstance(selector, GAS):
+                selector.transform(kind(given))
+                continue
+            with pytest.raises(ValueError, match="contains NaN"):
+                selector.transform(kind(given))
