@@ -414,8 +414,9 @@ def test_ids_stay_what_they_are_where_nothing_is_joined():
 def test_one_date_under_two_keys_is_refused():
     moment = datetime(2020, 1, 1)
     twice = {"q": {DAYS[0]: 1, moment: 0}}
-    with pytest.raises(ValueError, match=r"^qrels holds one date twice"):
-        trec_measures(twice, {"q": {moment: 1.0}}, "map")
+    for qrels in (twice, {DAYS[0]: {"a": 1}, moment: {"a": 0}}):
+        with pytest.raises(ValueError, match=r"^qrels holds one date twice"):
+            trec_measures(qrels, {"q": {moment: 1.0}, moment: {"a": 1.0}}, "map")
 
 
 @pytest.mark.parametrize("form", ["D", "us", "ns", "python"])
@@ -469,6 +470,9 @@ def test_units_finer_than_those_of_python(unit):
     assert own[0] is beside[0]
     assert own[1] == moments[1]
     assert own[2] == datetime(1970, 1, 1, microsecond=1)
+    by_twos = np.array([1, 2], dtype="M8[2D]")
+    days = np.array([datetime(1970, 1, 3)], dtype=object)
+    assert comparable_ids(by_twos, days)[0].tolist() == [days[0], date(1970, 1, 5)]
     months, short = np.array([1], "m8[M]"), np.array([1], "m8[as]")
     assert comparable_ids(months, short, beside)[1][0] == short[0]
 

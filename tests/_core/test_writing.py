@@ -161,11 +161,17 @@ def test_what_killed_processes_left_is_removed(way, tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
     path = tmp_path / "old"
     write(path)
-    kept = [".skrank-1.tmp", "skrank-0123456789abcdef.tmp", ".skrank-x.tmp"]
+    kept = [
+        ".skrank-1.tmp",
+        ".skrank-0123456789abcdef.tmp.old",
+        "skrank-0123456789abcdef.tmp",
+        ".skrank-x.tmp",
+    ]
     for name in kept:
         (tmp_path / name).touch()
     left = tmp_path / ".skrank-0123456789abcdef.tmp"
     left.touch()
+    os.utime(left, (0, 0))
     write(path)
     assert left.exists()  # it may belong to a process that is about to lock it
     monkeypatch.setattr(_writing, "_YOUNG", -1)

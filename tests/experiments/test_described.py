@@ -1,6 +1,7 @@
 """Code that has seen different things trains different rankers, and is told apart."""
 
 import functools
+import inspect
 import operator
 import sys
 import warnings
@@ -16,10 +17,11 @@ from scipy import special
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.cluster import FeatureAgglomeration
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import BaggingRegressor, GradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import make_ranking
@@ -255,6 +257,16 @@ def made(y):
     return without_a_file(text)
 
 
+def by_flags(sign):
+    def gain(y):
+        return y
+
+    if sign < 0:
+        flags = gain.__code__.co_flags | inspect.CO_ITERABLE_COROUTINE
+        gain.__code__ = gain.__code__.replace(co_flags=flags)
+    return gain
+
+
 def by_depth(sign):
     outer, inner = [], []
     outer.append([inner])
@@ -306,6 +318,8 @@ MAKERS = {
     "structure": lambda sign: np.zeros(1, [("ab"[sign > 0], "f8")]),
     "objects in a structure": lambda sign: np.array([(sign,)], [("a", object)]),
     "masked": by_masked,
+    "fill value": lambda sign: np.ma.array([1.0, 2.0], fill_value=sign),
+    "flags": by_flags,
     "default of a mapping": lambda sign: defaultdict((int, float)[sign > 0]),
     "series": lambda sign: pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"]))[
         ::sign
@@ -399,11 +413,12 @@ def test_a_cell_without_content_is_described():
     "value",
     [
         np.random.RandomState(0),
+        Gain(np.random.default_rng(0)),
         np.frompyfunc(abs, 1, 1),
         (i for i in range(3)),
         functools.reduce(lambda inner, _: [inner], range(3000), None),
     ],
-    ids=["random", "ufunc", "generator", "deep"],
+    ids=["random", "within", "ufunc", "generator", "deep"],
 )
 def test_content_that_is_hidden_is_refused(value):
     with pytest.raises(TypeError, match=r"^the content of .* cannot be told"):
@@ -412,7 +427,13 @@ def test_content_that_is_hidden_is_refused(value):
 
 def test_a_fitted_estimator_is_trained_again():
     rankers = by_fitted(1), by_fitted(-1), LinearRegression()
-    for around in (lambda one: one, lambda one: [(one,)], lambda one: {"a": {one}}):
+    for around in (
+        lambda one: one,
+        lambda one: [(one,)],
+        lambda one: {"a": {one}},
+        lambda one: make_pipeline(StandardScaler(), one),
+        lambda one: BaggingRegressor(make_pipeline(one)),
+    ):
         first, *others = (described(around(one)) for one in rankers)
         assert all(other == first for other in others)
 
