@@ -10,6 +10,9 @@ from scipy import sparse
 from skrank._core._messages import shown
 from skrank._core._missing import of_polars, unmasked, where_missing
 
+_DATES = np.datetime64, np.timedelta64
+_TEXTS = str, bytes, bytearray
+
 
 def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.ndarray:
     """Return an array of floats in which a missing value of any kind is NaN.
@@ -45,7 +48,7 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
         missing = where_missing(array.ravel()).reshape(array.shape)
         array = np.where(missing, np.nan, array)
     try:
-        if array.dtype != object or _has_text(array):  # text and dates would pass, too
+        if array.dtype != object or is_mixed(array):  # text and dates would pass, too
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -55,9 +58,12 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
         raise ValueError(f"{name} must hold {what}, got {found}") from None
 
 
-def _has_text(objects: np.ndarray) -> bool:
+def is_mixed(
+    objects: np.ndarray, others: tuple[type, ...] = (*_DATES, *_TEXTS)
+) -> bool:
+    """Return whether some objects are of types that NumPy would turn into numbers."""
     kinds = set(map(type, objects.ravel().tolist()))
-    return any(issubclass(kind, str | bytes | bytearray) for kind in kinds)
+    return any(issubclass(kind, others) for kind in kinds)
 
 
 def _no_number(array: np.ndarray) -> Any:
@@ -68,7 +74,7 @@ def _no_number(array: np.ndarray) -> Any:
 
 
 def _is_float(item: Any) -> bool:
-    if not isinstance(item, numbers.Real):
+    if not isinstance(item, numbers.Real) or isinstance(item, _DATES):
         return False
     try:
         float(item)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from skrank._core._finite import quiet
 from skrank._core._messages import shown
-from skrank._core._missing import rows_with_nan
+from skrank._core._missing import rows_with_nan, unmasked
+from skrank._core._numbers import is_mixed
 from skrank.export._scoring import TreeFunction, as_names
 from skrank.export._texts import FeatureError
 
@@ -150,12 +151,13 @@ def _constant(score):
 def single_rows(X: npt.ArrayLike) -> np.ndarray:
     """Return the rows in single precision, as a search engine receives them."""
     try:
-        X = np.asarray(rows_with_nan(X))
+        X = rows_with_nan(np.asarray(unmasked(X)))
     except ValueError:  # lists of different lengths
         raise FeatureError("X must hold rows of equal length") from None
     if X.ndim != 2:
         raise FeatureError(f"X must have two dimensions, got shape {X.shape}")
-    if X.dtype.kind in "cmM":  # NumPy would make numbers of these
+    has_dates = X.dtype == object and is_mixed(X, (np.datetime64, np.timedelta64))
+    if X.dtype.kind in "cmM" or has_dates:  # NumPy would make numbers of these
         raise FeatureError(f"X must hold numbers, got {X.dtype}")
     try:
         with quiet():

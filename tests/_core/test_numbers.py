@@ -20,3 +20,17 @@ def test_the_first_value_that_is_no_number_is_named(value):
     with pytest.raises(ValueError, match=r"y must hold numbers, .* such as") as caught:
         as_numbers(np.array([1.0, value], dtype=object), "y")
     assert shown in str(caught.value).split("such as")[1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [np.datetime64("2020-01-01"), np.timedelta64(3, "D"), "1", b"1", bytearray()],
+)
+def test_objects_that_numpy_would_turn_into_numbers_are_none(other):
+    for values in ([other, 1.0], [1.0, other], [other, None]):
+        objects = np.array(values, dtype=object)
+        with pytest.raises(
+            ValueError, match=r"^y must hold numbers, got dtype object, "
+        ):
+            as_numbers(objects, "y")
+    assert as_numbers(np.array([np.datetime64("NaT"), 1], dtype=object), "y")[1] == 1.0

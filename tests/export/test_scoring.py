@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from _exported import NAMES, TREE_RANKERS
 from sklearn.base import clone
@@ -239,9 +240,13 @@ def test_rows_are_numbers(system, data):
     ranker = LambdaMART(n_estimators=2).fit(X, y, groups)
     score, options = SCORERS[system]
     text = WRITERS[system](ranker)
-    for wrong in (X + 1j, X.astype("M8[s]"), X.astype("m8[s]")):
-        with pytest.raises(ValueError, match=r"^X must hold numbers, got [cdt]"):
+    dates = X.astype(object)
+    dates[0, 0] = np.datetime64("2020-01-01")
+    for wrong in (X + 1j, X.astype("M8[s]"), X.astype("m8[s]"), dates):
+        with pytest.raises(ValueError, match=r"^X must hold numbers, got [cdto]"):
             score(text, wrong, **options)
     hidden = np.ma.masked_array(X, X > 0)
     expected = score(text, hidden.filled(np.nan), **options)
     np.testing.assert_array_equal(score(text, hidden, **options), expected)
+    frame = pd.DataFrame(hidden.filled(np.nan)).astype("Float64")
+    np.testing.assert_array_equal(score(text, frame, **options), expected)
