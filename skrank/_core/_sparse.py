@@ -40,6 +40,19 @@ def canonical_csr(X: Any) -> Any:
     return X
 
 
+def narrow_csr(X: Any) -> Any:
+    """Return sparse rows as CSR with indices of 32 bits where these hold them.
+
+    Some versions of scikit-learn compute kernels of no others.
+    """
+    X = X.tocsr()
+    largest = max(*X.shape, X.nnz)
+    if X.indices.dtype == np.int32 or largest > np.iinfo(np.int32).max:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)(parts, shape=X.shape)
+
+
 def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the arrays of canonical CSR rows with the types of compiled code.
 

@@ -174,6 +174,9 @@ class RankingRegressor(MetaEstimatorMixin, RegressorMixin, Parameters, BaseEstim
         if times is not None and accepts(self.estimator, "fit", "times"):
             given["times"] = times
         held_out = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val}
+        if not accepts(self.estimator, "fit", "X_val"):
+            # Others would be refused, too, if they were named in the signature.
+            given |= held_out
         has_steps = hasattr(self.estimator, "steps")
         if X_val is not None and (self.groups_column is not None or has_steps):
             held_out = self._validation(held_out)
@@ -311,7 +314,9 @@ class RankingRegressor(MetaEstimatorMixin, RegressorMixin, Parameters, BaseEstim
     def _rows_and_queries(self, X, groups, y=None, of="") -> tuple[Any, Any]:
         """Return X without the column of queries, and the query of each row."""
         if self.groups_column is None:
-            return X, qid_of_index(y, X) if groups is None else groups
+            if groups is None:
+                return X, qid_of_index(y, X)
+            return X, check_groups(groups, n_rows(X), name=f"groups{of}")
         j = place_of(self.groups_column, X, "groups_column")
         rows, ids = without_column(X, j), self._ids_in(X, j, of)
         if groups is None:

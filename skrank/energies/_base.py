@@ -25,8 +25,8 @@ from skrank._core._inner import as_answer, as_floats, is_of_user, numbers_of
 from skrank._core._learned import Learned
 from skrank._core._messages import shown
 from skrank._core._parameters import Parameters
-from skrank._core._sparse import check_sparse
-from skrank._core._validation import as_numbers
+from skrank._core._sparse import check_sparse, narrow_csr
+from skrank._core._validation import as_numbers, naming
 
 #: Methods that take rows, and the place of these among the arguments.
 _PLACES_OF_ROWS = {"setup": 0, "transform": 0, "coordinates": 0, "document_scores": 1}
@@ -42,9 +42,9 @@ def _of_sound_rows(function, place):
         _check_takes(self, X)
         if sparse.issparse(X) and X.format != "csr":
             if "X" in named:
-                named["X"] = X.tocsr()
+                named["X"] = narrow_csr(X)
             else:
-                args = (*args[:place], X.tocsr(), *args[place + 1 :])
+                args = (*args[:place], narrow_csr(X), *args[place + 1 :])
         return function(self, *args, **named)
 
     return method
@@ -71,15 +71,16 @@ def _of_fitting_arrays(function):
         # Solvers pass arrays for which nothing is to be done.
         plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
         if not (plain and X.flags.c_contiguous) and not sparse.issparse(X):
-            X = checked_array(
-                X,
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite=False,
-                ensure_min_samples=0,
-                ensure_min_features=0,
-                input_name="X",
-            )
+            with naming("X", only_where_silent=True):
+                X = checked_array(
+                    X,
+                    dtype=[np.float64, np.float32],
+                    order="C",
+                    ensure_all_finite=False,
+                    ensure_min_samples=0,
+                    ensure_min_features=0,
+                    input_name="X",
+                )
         _check_takes(self, X)
         check_sparse(X, once=True)
         n = self.n_params(X.shape[1])

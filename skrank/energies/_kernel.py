@@ -142,6 +142,8 @@ class KernelEnergy(LinearEnergy):
             If a parameter has a wrong type.
         """
         super().setup(X, rng, y, ptr)
+        if not isinstance(rng, np.random.RandomState | int | np.integer | None):
+            raise TypeError(f"rng must be a RandomState, got {shown(rng)}")
         other = dict(self.kernel_params or {})
         known = {}
         if isinstance(self.kernel, str):

@@ -151,7 +151,7 @@ def _constant(score):
 def single_rows(X: npt.ArrayLike) -> np.ndarray:
     """Return the rows in single precision, as a search engine receives them."""
     try:
-        X = rows_with_nan(np.asarray(unmasked(X)))
+        X = np.asarray(rows_with_nan(np.asarray(unmasked(X))))
     except ValueError:  # lists of different lengths
         raise FeatureError("X must hold rows of equal length") from None
     if X.ndim != 2:

@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from skrank._core._config import get_config
 from skrank._core._id_arrays import comparable_ids, id_list
+from skrank._core._parameters import PositiveInt
 from skrank._core._queries import QueryIndex
 from skrank._core._times import check_times
-from skrank._core._validation import as_ids, check_groups
+from skrank._core._validation import as_ids, check_arguments, check_groups
 
 _SHOWN = 3  # so many shared queries are named in the warning
 # Where searches and wrappers keep the estimator that they have fitted.
@@ -83,7 +84,7 @@ def check_query_leakage(
     groups: npt.ArrayLike,
     *,
     times: npt.ArrayLike | None = None,
-    stacklevel: int = 3,
+    stacklevel: PositiveInt = 3,
 ) -> None:
     """Warn if some of the scored queries were in the training data.
 
@@ -121,6 +122,7 @@ def check_query_leakage(
     QueryLeakageWarning
         With the number of shared queries and the first of them.
     """
+    check_arguments(check_query_leakage, stacklevel=stacklevel)
     ranker = fitted_ranker(estimator)
     trained_ids = getattr(ranker, "query_ids_", None)
     config = get_config()

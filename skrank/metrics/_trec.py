@@ -104,6 +104,14 @@ class TrecResult:
             What trec_eval reports with ``-Z``: the names begin with "Z", and the value
             is −1,000,000 where the reference has no entry, or a deviation of 0 around
             another value.
+
+        Raises
+        ------
+        TypeError
+            If the reference is no such mapping.
+        ValueError
+            If a mean or a deviation is not finite, a deviation is negative, or one is
+            so small that a value is not finite.
         """
         if not isinstance(reference, Mapping) or not all(
             isinstance(entries, Mapping) for entries in reference.values()
@@ -133,7 +141,8 @@ class TrecResult:
         if kind == "geometric":  # the reference is that of logarithms
             values = np.log(np.maximum(values, _SMALLEST_GEOMETRIC))
         entries = [reference.get(topic, {}).get(name) for topic in self.topics]
-        return np.array([_zscore(v, entry) for v, entry in zip(values, entries)])
+        triples = zip(self.topics, values, entries)
+        return np.array([_zscore(v, entry, name, topic) for topic, v, entry in triples])
 
 
 _TOTALS = {
@@ -143,13 +152,23 @@ _TOTALS = {
 }
 
 
-def _zscore(value, entry):
+def _zscore(value, entry, name, topic):
     if entry is None:
         return _MISSING_ZSCORE
-    mean, deviation = entry
-    if deviation:
-        return (value - mean) / deviation
-    return 0.0 if value == mean else _MISSING_ZSCORE
+    try:
+        pair = as_numbers(entry, "reference")
+    except (TypeError, ValueError):
+        pair = np.zeros(0)
+    mean, deviation = pair if pair.shape == (2,) else (np.nan, np.nan)
+    with quiet():
+        scaled = (value - mean) / deviation if deviation else 0.0
+    if not (np.isfinite([mean, deviation, scaled]).all() and deviation >= 0):
+        raise ValueError(
+            "reference must hold pairs of a finite mean and a deviation >= 0 by which "
+            f"values can be divided, got {shown(entry)} for {name} of topic "
+            f"{shown(topic)}"
+        )
+    return scaled if deviation or value == mean else _MISSING_ZSCORE
 
 
 def trec_line(name: str, topic: Any, value: Any) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 from sklearn.base import BaseEstimator
 
 from skrank._core._parameters import Parameters, PositiveInt
@@ -208,18 +208,16 @@ def _all_pairs(clicked, both):
     upper = np.triu_indices(n, 1)
 
     def evaluate(params):
-        p = expit(params[:n])
-        r = np.zeros((n, n))
-        r[upper] = expit(params[n:])
-        r += r.T
-        # 1 - p r, of which the rounding error would matter where both are near 1.
-        rest = (1 - p)[:, None] + p[:, None] * (1 - r)
-        np.fill_diagonal(r, 1.0)
-        np.fill_diagonal(rest, 1.0)
-        value = -np.sum(clicked * np.log(p[:, None] * r) + missed * np.log(rest))
-        odds = clicked - missed * (p[:, None] * r) / rest
-        by_r = odds * (1 - r)
-        slope_p = -(odds.sum(axis=1)) * (1 - p)
+        a, b = params[:n, None], np.zeros((n, n))
+        b[upper] = params[n:]
+        b += b.T
+        # The logarithms of p r and 1 - p r, finite where both go to 1, or one to 0.
+        click = log_expit(a) + log_expit(b)
+        miss = np.logaddexp(log_expit(-a), log_expit(a) + log_expit(-b))
+        value = -np.sum(clicked * click + missed * miss)
+        odds = clicked - missed * np.exp(np.minimum(click - miss, 600.0))
+        by_r = odds * expit(-b)
+        slope_p = -(odds.sum(axis=1)) * expit(-a[:, 0])
         slope_r = -(by_r + by_r.T)[upper]
         return value / scale, np.append(slope_p, slope_r) / scale
 

@@ -5,7 +5,7 @@ import pytest
 from _damaged import DAMAGED, damaged
 from scipy import sparse
 
-from skrank._core._sparse import check_sparse
+from skrank._core._sparse import check_sparse, narrow_csr
 
 
 @pytest.mark.parametrize(("kind", "format"), DAMAGED)
@@ -63,3 +63,14 @@ def test_sparse_rows_of_every_format(format):
     X = sparse.random(6, 4, density=0.7, format=format, random_state=0)
     check_sparse(X)
     check_sparse(sparse.csr_array((0, 3)).asformat(format))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia"])
+def test_indices_are_narrow_where_they_fit(format):
+    X = sparse.random(5, 4, density=0.5, format=format, random_state=0)
+    wide = X.tocsr()
+    wide.indices, wide.indptr = wide.indices.astype(int), wide.indptr.astype(int)
+    for given in (X, wide):
+        found = narrow_csr(given)
+        assert found.indices.dtype == found.indptr.dtype == np.int32
+        np.testing.assert_array_equal(found.toarray(), X.toarray())

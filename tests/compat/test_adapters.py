@@ -550,3 +550,22 @@ def test_odd_validation_rows_are_named(X_val, message):
         task.adapted(PRank(max_iter=2, random_state=0)).fit(
             task.X, task.y, X_val=X_val, y_val=y_val
         )
+
+
+@pytest.mark.parametrize("pipe", [False, True])
+def test_estimators_that_know_no_queries_get_nothing_silently(pipe):
+    X, y, groups = skrank.datasets.make_ranking(n_queries=8, random_state=0)
+    inner = LinearRegression()
+    adapter = RankingRegressor(
+        make_pipeline(StandardScaler(), inner) if pipe else inner
+    )
+    held_out = {"X_val": X, "y_val": y, "groups_val": groups}
+    for given in (held_out, {"X_val": "x"}, {"groups_val": groups}):
+        name = next(iter(given))
+        with pytest.raises(TypeError, match=rf"LinearRegression.fit takes no {name}"):
+            adapter.fit(X, y, groups=groups, **given)
+    for wrong in (groups[:-1], np.full(len(y), np.nan)):
+        with pytest.raises(ValueError, match=r"^groups must hold one query id per row"):
+            adapter.fit(X, y, groups=wrong)
+        with pytest.raises(ValueError, match=r"^groups must hold one query id per row"):
+            adapter.fit(X, y, groups=groups).predict(X, groups=wrong)

@@ -470,3 +470,15 @@ def test_lists_in_place_of_grades_are_named(grades):
     preferences = {"1": {"g": {"s": documents}}}
     with pytest.raises(ValueError, match=r"qrels must hold (one level|numeric levels)"):
         trec_measures(preferences, run, "all_prefs", judgement_format="prefs")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [0.3, (), (1, 2, 3), "ab", (0.3, "x"), (0.3, np.nan), (0.3, -1.0), (None, 0.1)]
+    + [[[0.3], [0.1]], {"x": 1, "y": 2}, (1e300, 1e-320), (np.inf, 1.0)],
+)
+def test_statistics_of_reference_runs_are_checked(entry):
+    result = trec_measures({"q": {"a": 1}}, {"q": {"a": 1.0}}, "map")
+    message = r"^reference must hold pairs of a finite mean .* for map of topic 'q'"
+    with pytest.raises(ValueError, match=message):
+        result.standardized({"q": {"map": entry}})

@@ -200,3 +200,16 @@ def test_bad_arguments_are_refused():
         InterventionPropensities("swap").fit(SMALL)
     with pytest.raises(InvalidParameterError, match="n_positions must be"):
         InterventionPropensities(n_positions=0).fit(SMALL)
+
+
+@pytest.mark.parametrize("clicks", [[1, 1, 1], [1, 1, 0]])
+def test_propensities_at_the_ends_of_their_range(clicks):
+    # Whoever clicks everywhere makes the likelihood grow without end.
+    orders = ["abc", "bca", "cab", "acb", "bac", "cba"]
+    log = Sessions.from_lists(
+        ["q"] * 12, [list(order) for order in orders] * 2, [clicks, [1, 1, 1]] * 6
+    )
+    found = InterventionPropensities().fit(log).propensities_
+    assert np.isfinite(found).all()
+    assert (found > 0).all()
+    assert_allclose(found, np.sum([clicks, [1, 1, 1]], axis=0) / 2, atol=0.05)
