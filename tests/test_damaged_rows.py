@@ -3,7 +3,10 @@
 import pytest
 from _calls import functions, methods
 from _damaged import DAMAGED, damaged
+from sklearn.base import clone
 from test_odd_arguments import FUNCTIONS, METHODS
+
+from skrank.trees import CategoryEncoder
 
 # Fits are short, and odd data cause warnings; answers to arguments are looked at.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -16,6 +19,15 @@ NOT_READ = {
     ("LetorFolds.split_with_validation", "X"),
     ("TemporalQuerySplit.split", "X"),
 }
+
+
+def test_encoders_of_categories_refuse_damaged_rows():
+    encoder = CategoryEncoder(categorical_features=[0]).fit([[0.5, 1.0], [1.5, 2.0]])
+    for kind, format in DAMAGED:
+        wrong = damaged(kind, format, 2, 2)
+        for method in (encoder.transform, clone(encoder).fit):
+            with pytest.raises(ValueError, match=r"^X .* sparse matrix"):
+                method(wrong)
 
 
 def is_table(value):

@@ -139,8 +139,10 @@ class _Description:
             items = value.items()
             pairs = [[self.of(k), self.of(v, cloned=cloned)] for k, v in items]
             return {"mapping": pairs}
-        if own in (list, tuple) or (own is np.ndarray and value.dtype == object):
+        if own in (list, tuple):
             return [self.of(each, cloned=cloned) for each in value]
+        if own is np.ndarray and value.dtype == object:
+            return {"objects": [list(value.shape), self.of(value.ravel().tolist())]}
         if isinstance(value, (set, frozenset)):
             parts = [self.of(each, cloned=cloned) for each in value]
             found = {"set": sorted(json.dumps(part) for part in parts)}

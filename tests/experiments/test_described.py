@@ -318,6 +318,8 @@ MAKERS = {
     "structure": lambda sign: np.zeros(1, [("ab"[sign > 0], "f8")]),
     "objects in a structure": lambda sign: np.array([(sign,)], [("a", object)]),
     "masked": by_masked,
+    "object without axes": lambda sign: np.array(sign, dtype=object),
+    "shape of objects": lambda sign: np.full((2, 3)[::sign], None),
     "fill value": lambda sign: np.ma.array([1.0, 2.0], fill_value=sign),
     "flags": by_flags,
     "default of a mapping": lambda sign: defaultdict((int, float)[sign > 0]),

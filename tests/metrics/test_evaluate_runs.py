@@ -519,9 +519,10 @@ def test_members_of_enumerations_are_their_texts(last):
         run = Run(groups, docids, ones, "mine")
         assert id_list(CombSUM().aggregate([run]).docids) == list(docids[[0, 1, 2]])
     judged = dict(zip(names.tolist(), [1, 0, 0]))
-    measured = trec_measures({"q": dict.fromkeys(names, 1.0)}, {"q": judged})
-    assert measured.per_query["map"].tolist() == [1.0]
+    measured = trec_measures({"q": judged}, {"q": dict.fromkeys(names, 1.0)})
+    assert list(measured.per_query["map"]) == [1.0]
     queries = {name: {"d": 1} for name in names}
+    assert list(trec_measures(queries, queries).topics) == list(names[[2, 1, 0]])
     result = evaluate(queries, queries, ["map"])
     assert set(result.to_dict()["queries"]) == {"z", "a", "3"}
     assert "FIRST" not in result.to_text(per_query=True)
