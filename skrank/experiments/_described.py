@@ -41,7 +41,7 @@ _CLONED = list, tuple, set, frozenset, dict
 _OF_FUNCTIONS = ("numpy", "scipy.special")
 
 
-# Classes of files as they were when they were first described.
+# Digests of files, and their classes as they were when they were first described.
 _TOLD: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
@@ -179,7 +179,10 @@ class _Description:
         is_known = _found(module, value.__qualname__) is value
         if is_known and "source" not in found:
             return found
-        told = self._told.get(id(value)) or (_TOLD.get(value) if is_class else None)
+        told = self._told.get(id(value))
+        if told is None and is_class:
+            source, told = _TOLD.get(value, (None, None))
+            told = told if source == found.get("source") else None
         if told is None:
             # What cannot be told of a class of a file is left to its file.
             has_file = is_known and found.get("source") is not None
@@ -190,7 +193,7 @@ class _Description:
             digest = _digest(json.dumps(found, sort_keys=True).encode())
             told = {"name": found["name"], "code": digest}
             if is_class and has_file:
-                _TOLD[value] = told  # what it counts later is no other class
+                _TOLD[value] = found["source"], told  # what it counts is no other class
         self._told[id(value)] = told
         return told
 
