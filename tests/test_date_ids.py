@@ -1,6 +1,7 @@
 """Dates and durations of NumPy as ids: what is one id in days is one in nanoseconds."""
 
 import enum
+import warnings
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -397,10 +398,12 @@ def test_judgements_of_groups_have_dates_too(ids, layout, form):
 
 
 def test_missing_dates_and_units_are_no_other_ids():
-    missing = np.datetime64("NaT")
+    missing = np.datetime64("NaT", "D")
     measured = trec_measures({"q": {missing: 1, "a": 1}}, {"q": {"a": 1.0}}, "map")
     assert measured.summary["map"] == 0.5
-    own = np.array([3], dtype="m8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # since NumPy 2.5
+        own = np.array([3], dtype="m8")
     beside = np.array([timedelta(microseconds=3), timedelta(seconds=3)], dtype=object)
     assert comparable_ids(own, beside)[0][0] not in beside.tolist()
 

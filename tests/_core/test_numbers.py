@@ -33,4 +33,7 @@ def test_objects_that_numpy_would_turn_into_numbers_are_none(other):
             ValueError, match=r"^y must hold numbers, got dtype object, "
         ):
             as_numbers(objects, "y")
-    assert as_numbers(np.array([np.datetime64("NaT"), 1], dtype=object), "y")[1] == 1.0
+    assert (
+        as_numbers(np.array([np.datetime64("NaT", "D"), 1], dtype=object), "y")[1]
+        == 1.0
+    )
