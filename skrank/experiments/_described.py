@@ -91,7 +91,8 @@ class _Description:
 
     def __init__(self):
         self._depth: dict[int, int] = {}
-        self._told: dict[int, Any] = {}  # code that many others may use
+        # Code that many others may use, kept alive with what is told of it.
+        self._told: dict[int, tuple[Any, Any]] = {}
         self._fitted = 0  # number of estimators whose whole state is described
 
     def of(self, value: Any, *, cloned: bool = False) -> Any:
@@ -179,7 +180,7 @@ class _Description:
         is_known = _found(module, value.__qualname__) is value
         if is_known and "source" not in found:
             return found
-        told = self._told.get(id(value))
+        _, told = self._told.get(id(value), (None, None))
         if told is None and is_class:
             source, told = _TOLD.get(value, (None, None))
             told = told if source == found.get("source") else None
@@ -194,7 +195,7 @@ class _Description:
             told = {"name": found["name"], "code": digest}
             if is_class and has_file:
                 _TOLD[value] = found["source"], told  # what it counts is no other class
-        self._told[id(value)] = told
+        self._told[id(value)] = value, told
         return told
 
     def _of_class(self, value, is_lenient):
