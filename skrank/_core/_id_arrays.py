@@ -217,6 +217,8 @@ def with_common_keys(
     ValueError
         If a table has one date under two keys.
     """
+    if not any(_has_dates(t, len(levels[name])) for name, t in tables.items()):
+        return list(tables.values())
     own = {name: _keys_by_level(t, len(levels[name])) for name, t in tables.items()}
     found = {name: list(keys) for name, keys in own.items()}
     for what in dict.fromkeys(chain.from_iterable(levels.values())):
@@ -232,6 +234,14 @@ def with_common_keys(
         else rekeyed(table, found[name], name)
         for name, table in tables.items()
     ]
+
+
+def _has_dates(table: Mapping, n_levels: int) -> bool:
+    kinds, tables = set(map(type, table)), [table]
+    for _ in range(n_levels - 1):
+        tables = list(chain.from_iterable(table.values() for table in tables))
+        kinds.update(map(type, chain.from_iterable(tables)))
+    return any(issubclass(kind, _DATES) for kind in kinds)
 
 
 def _keys_by_level(table: Mapping, n_levels: int) -> list[np.ndarray]:

@@ -75,8 +75,8 @@ class DependentClickModel(BaseChainModel, BaseCountingModel, BehaviourPriorMixin
         return np.where((log.rank <= log.last_of) | (log.last_of == 0), slots, -1)
 
     def _count(self, sessions: Sessions) -> Cells:
-        counts, n_ranks = super()._count(sessions), int(np.diff(sessions.ptr).max())
-        return counts.with_empty(0, 2 * (n_ranks - 1))
+        n_ranks = int(np.diff(sessions.ptr).max(initial=0))
+        return super()._count(sessions).with_empty(0, 2 * (n_ranks - 1))
 
     def _take(self, cells: Cells, n_sessions: int) -> None:
         # Nothing is counted below the last click; an empty cell tells how many ranks

@@ -89,7 +89,8 @@ def _digest(content: Any) -> str:
 class _Description:
     """One description; it knows the objects that it is within, which may hold it."""
 
-    def __init__(self):
+    def __init__(self, *, of_a_class: bool = False):
+        self._of_a_class = of_a_class
         self._depth: dict[int, int] = {}
         # Code that many others may use, kept alive with what is told of it.
         self._told: dict[int, tuple[Any, Any]] = {}
@@ -105,6 +106,8 @@ class _Description:
         elif isinstance(value, np.generic):
             value = value.item()
             own = type(value)
+            if isinstance(value, np.generic):  # longer than Python's numbers
+                return {"scalar": [value.dtype.str, str(value)]}
         if value is None or own in (bool, int):
             return value
         if own is float:
@@ -173,28 +176,31 @@ class _Description:
 
     def _of_known(self, value):
         """Describe a class or a function by its name or, once, by all that it is."""
-        is_class = inspect.isclass(value)
-        # A function that stands for another one has its name, but other globals.
-        module = value.__module__ if is_class else value.__globals__.get("__name__")
-        found = _by_name(value, module, value.__qualname__)
+        is_class, module = inspect.isclass(value), value.__module__
         is_known = _found(module, value.__qualname__) is value
+        if not (is_class or is_known):
+            # A function that stands for another one has its name, but other globals.
+            module = value.__globals__.get("__name__")
+        found = _by_name(value, module, value.__qualname__)
         if is_known and "source" not in found:
             return found
-        _, told = self._told.get(id(value), (None, None))
-        if told is None and is_class:
+        has_file = is_known and found.get("source") is not None
+        if is_class and has_file and not self._of_a_class:
             source, told = _TOLD.get(value, (None, None))
-            told = told if source == found.get("source") else None
+            if source != found["source"]:
+                # By itself, so that it is the same wherever the class stands.
+                told = _Description(of_a_class=True).of(value)
+                _TOLD[value] = found["source"], told  # what it counts is no other class
+            return told
+        _, told = self._told.get(id(value), (None, None))
         if told is None:
             # What cannot be told of a class of a file is left to its file.
-            has_file = is_known and found.get("source") is not None
             if is_class:
                 found |= self._of_class(value, has_file or "source" not in found)
             else:
                 found |= self._of_function(value, found.get("source", ""))
             digest = _digest(json.dumps(found, sort_keys=True).encode())
             told = {"name": found["name"], "code": digest}
-            if is_class and has_file:
-                _TOLD[value] = found["source"], told  # what it counts is no other class
         self._told[id(value)] = value, told
         return told
 

@@ -869,6 +869,8 @@ def test_every_rank_of_the_log_has_its_own_continuation():
     parts = [1, 0], [0, 1, 0], [1, 0, 0, 0], [1, 1]
     whole = DependentClickModel().fit(log(*parts))
     assert whole.continuation_.tolist() == [0.4, 0.25, 0.5, 0.5]
+    empty = DependentClickModel().fit(log(*parts)).partial_fit(log(*parts)[:0])
+    assert empty.continuation_.tolist() == whole.continuation_.tolist()
     # The same to the bit, whatever the order of the parts; see `partial_fit`.
     for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
         sessions = [log(*parts)[[i]] for i in order]

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special
+from scipy import linalg, special
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.cluster import FeatureAgglomeration
@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import make_ranking
 from skrank.experiments import Experiment, make_folds
-from skrank.experiments._described import described
+from skrank.experiments._described import _TOLD, described
 from skrank.rankers import SubsetRegression
 
 
@@ -449,6 +449,41 @@ def test_what_a_class_of_a_file_counts_does_not_change_it():
     Counting.n_calls += 1
     Counting.seen.append(1)
     assert described(Counting()) == before
+
+
+class Registered(BaseEstimator):
+    registry = []
+
+    def __init_subclass__(cls):
+        Registered.registry.append(cls)
+
+
+class First(Registered):
+    pass
+
+
+class Second(Registered):
+    pass
+
+
+def test_classes_are_described_alike_wherever_they_stand():
+    tables = []
+    for others in ([First, Second, Registered], [Second, Registered, First]):
+        _TOLD.clear()
+        tables.append({each: described(each()) for each in others})
+        assert tables[-1] == {each: described([each()])[0] for each in others}
+    assert tables[0] == tables[1]
+
+
+def test_numbers_longer_than_those_of_python():
+    long = np.longdouble("0.1")
+    for kind in (lambda real: real, lambda real: real * np.clongdouble(1j)):
+        assert described(kind(long)) == described(kind(np.longdouble("0.1")))
+        assert described(kind(long)) != described(kind(np.longdouble(0.1)))
+
+
+def test_functions_behind_others_are_described_by_name():
+    assert "bandwidth" in described(linalg.bandwidth)["name"]
 
 
 @pytest.mark.parametrize("name", ["mean", "nan_to_num", "concatenate", "linalg.norm"])
