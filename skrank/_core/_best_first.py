@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skrank._core._id_arrays import id_text
+from skrank._core._id_arrays import id_text, objects_of
 from skrank._core._ids import IdTable
 from skrank._core._segments import segment_best_first
 from skrank._core._threads import n_threads_for
@@ -51,7 +51,5 @@ def best_first(
         ids.sort_ties(order, tied)
     except TypeError:  # numbers and the like are ordered by what files would hold
         all_ids = ids.take(np.arange(len(values))).tolist()
-        names = np.empty(len(all_ids), dtype=object)
-        names[:] = [id_text(docid) for docid in all_ids]
-        IdTable([names]).sort_ties(order, tied)
+        IdTable([objects_of(map(id_text, all_ids))]).sort_ties(order, tied)
     return order

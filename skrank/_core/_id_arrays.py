@@ -436,9 +436,7 @@ def joined_ids(first: np.ndarray, second: np.ndarray) -> np.ndarray:
             _check_unit(unit, (first, second))
         return np.concatenate([first, second])
     first, second = comparable_ids(first, second)
-    joined = np.empty(len(first) + len(second), dtype=object)
-    joined[:] = id_list(first) + id_list(second)
-    return joined
+    return objects_of(id_list(first) + id_list(second))
 
 
 def in_order(ids: Iterable) -> list:

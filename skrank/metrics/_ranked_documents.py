@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from skrank._core import _measures
-from skrank._core._id_arrays import id_text
+from skrank._core._id_arrays import id_text, objects_of
 from skrank._core._sparse import read_only
 
 Ties = Literal["average", "stable", "best", "worst", "docid", "random"]
@@ -29,8 +29,7 @@ def _docid_key(docids):
     try:
         _, codes = np.unique(docids, return_inverse=True)
     except TypeError:  # ids that do not compare, such as 1 and "a"; trec_eval has text
-        texts = np.empty(len(docids), dtype=object)
-        texts[:] = [id_text(docid) for docid in docids]
+        texts = objects_of(map(id_text, docids))
         _, codes = np.unique(texts, return_inverse=True)
     return -codes.astype(np.float64)
 
