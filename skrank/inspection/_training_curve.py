@@ -8,7 +8,6 @@ import numpy as np
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt
 from skrank._core._pipelines import fitted_last_step
-from skrank._core._validation import as_numbers
 from skrank._validation_sets import TRAINING, measures_of
 from skrank.inspection._axes import as_shaped, axes_or_new, check_display
 from skrank.inspection._legends import place_legend
@@ -112,7 +111,7 @@ class TrainingCurveDisplay:
         ValueError
             If there is no curve, or one cannot be drawn.
         """
-        others = self._check()
+        curves, others = self._check()
         ax = axes_or_new(ax, "TrainingCurveDisplay.plot")
         ax.set_xlabel("Iteration")
         ax.xaxis.get_major_locator().set_params(integer=True)
@@ -123,13 +122,13 @@ class TrainingCurveDisplay:
         self.other_lines_: list[Any] = []
         if self.loss_curve is not None:
             style = {"color": "C0", "label": in_legend(self.loss_name), **line_kw}
-            iterations, curve = _numbered(self.loss_curve, "loss_curve")
-            (self.loss_line_,) = ax.plot(iterations, curve, **style)
+            (self.loss_line_,) = ax.plot(*_numbered(curves["loss_curve"]), **style)
             title = self.loss_name[:1].upper() + self.loss_name[1:]
             fit_title(ax, ax.set_ylabel(title))
         if self.validation_curve is not None or others:
             self.validation_ax_ = ax if self.loss_line_ is None else ax.twinx()
-            self._plot_measures(self.validation_ax_, others, line_kw)
+            decisive = curves.get("validation_curve")
+            self._plot_measures(self.validation_ax_, decisive, others, line_kw)
         drawn = [self.loss_line_, self.validation_line_, *self.other_lines_]
         # The upper axes hide the lower ones, so they carry the legend.
         top = ax if self.validation_ax_ is None else self.validation_ax_
@@ -141,8 +140,8 @@ class TrainingCurveDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _check(self) -> dict[str, np.ndarray]:
-        """Check what is drawn; return the other curves."""
+    def _check(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Check what is drawn; return the two curves, if given, and the others."""
         data = check_display(
             self, loss_curve=("n_iterations",), validation_curve=("n_measured",)
         )
@@ -166,26 +165,24 @@ class TrainingCurveDisplay:
                     f"best_iteration must be at most {last}, the length of "
                     f"validation_curve, got {self.best_iteration}"
                 )
-        return others
+        return data, others
 
-    def _plot_measures(self, ax, others, line_kw):
+    def _plot_measures(self, ax, decisive, others, line_kw):
         """Draw the curve that decides, and the others in further colours."""
-        decides = self.validation_curve is not None
-        fit_title(ax, ax.set_ylabel(self.validation_name if decides else "Measure"))
-        if decides:
-            iterations, curve = _numbered(self.validation_curve, "validation_curve")
+        title = "Measure" if decisive is None else self.validation_name
+        fit_title(ax, ax.set_ylabel(title))
+        if decisive is not None:
             style = {"color": "C1", "label": in_legend(self.validation_name), **line_kw}
-            (self.validation_line_,) = ax.plot(iterations, curve, **style)
+            (self.validation_line_,) = ax.plot(*_numbered(decisive), **style)
             if self.best_iteration is not None:
-                self._mark_best(ax, curve, self.best_iteration, style["color"])
+                self._mark_best(ax, decisive, self.best_iteration, style["color"])
         for number, (label, values) in enumerate(others.items(), 2):
             style = {
                 "color": f"C{number}",
                 "linestyle": "--",
                 "label": in_legend(label),
             }
-            iterations, curve = _numbered(values, "other_curves")
-            (line,) = ax.plot(iterations, curve, **{**style, **line_kw})
+            (line,) = ax.plot(*_numbered(values), **{**style, **line_kw})
             self.other_lines_.append(line)
 
     def _mark_best(self, ax, curve, best, color):
@@ -285,7 +282,6 @@ def _validation_name(ranker, measure, decides) -> str:
     return f"{decides or 'validation'} {measure.name}{direction}"
 
 
-def _numbered(curve, name):
+def _numbered(curve: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Iterations, counted from 1, and the values of a curve."""
-    curve = as_numbers(curve, name)
     return np.arange(1, len(curve) + 1), curve

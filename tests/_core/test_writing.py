@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -27,6 +28,10 @@ from skrank._core._writing import (
 )
 
 
+def no_links(*args, **more):
+    raise OSError(errno.EPERM, "no hard links")
+
+
 @pytest.fixture(params=["nameless", "named", "without links"])
 def way(request, monkeypatch):
     """The ways of the operating systems to make a temporary file."""
@@ -35,11 +40,7 @@ def way(request, monkeypatch):
     if request.param == "without links":
         if not hasattr(os, "O_TMPFILE"):
             pytest.skip("no files without names")
-
-        def link(*args, **more):
-            raise OSError(errno.EPERM, "no hard links")
-
-        monkeypatch.setattr(os, "link", link)
+        monkeypatch.setattr(os, "link", no_links)
     return request.param
 
 
@@ -188,6 +189,26 @@ def test_what_killed_processes_left_is_removed(way, tmp_path, monkeypatch):
     assert not left.exists()
     assert path.read_text() == "last\n"
     assert set(kept) < set(os.listdir(tmp_path))
+
+
+def test_a_copy_of_a_nameless_file_is_not_taken_for_abandoned(tmp_path, monkeypatch):
+    if not hasattr(os, "O_TMPFILE"):
+        pytest.skip("no files without names")
+    pytest.importorskip("fcntl")
+    path, copy, copied = tmp_path / "old", shutil.copyfileobj, []
+    write(path)
+
+    def slow_copy(source, target):
+        _writing._remove_abandoned(tmp_path)
+        copied.append(source.name)
+        copy(source, target)
+
+    monkeypatch.setattr(_writing, "_YOUNG", -1)
+    monkeypatch.setattr(_writing.shutil, "copyfileobj", slow_copy)
+    monkeypatch.setattr(os, "link", no_links)
+    write(path, "last\n")
+    assert copied
+    assert path.read_text() == "last\n"
 
 
 def test_the_whole_file_is_on_the_disk_before_it_has_its_name(

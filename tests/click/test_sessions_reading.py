@@ -164,6 +164,7 @@ EXPECTED = [("q", ["a", "b"], ["b"]), ("p", ["a"], ["a"])]
         b"true\tz\ta\tp\ts2",
         b"\n\r\n" + TABLE,
         b"\r\n\n" + TABLE.split(b"\n", 1)[1],
+        TABLE.replace(b"\n", b"\r\r\n"),
     ],
 )
 @pytest.mark.parametrize("size", [5, 1 << 22])

@@ -18,7 +18,7 @@ from sklearn.datasets import load_svmlight_file
 from skrank._core._letor import parse_letor
 from skrank._core._queries import QueryIndex
 from skrank._core._validation import check_groups, resolve_groups
-from skrank.datasets import dump_letor, load_letor, load_qrels
+from skrank.datasets import _letor, dump_letor, load_letor, load_qrels
 from skrank.datasets._letor import n_features_of
 
 TEXT = (
@@ -435,6 +435,15 @@ def test_a_dense_matrix_that_would_be_nearly_all_zeros():
     with pytest.raises(ValueError, match="the matrix of 3 rows and 8388608 features"):
         n_features_of(half * 3)
     assert n_features_of(text, sparse=True) == n_features_of(text[:19]) == 16_000_000
+
+
+def test_a_long_text_may_make_a_larger_dense_matrix(monkeypatch):
+    monkeypatch.setattr(_letor, "_DENSE_NUMBERS", 4)
+    rows = b"1 qid:1 256:1\n" * 4  # 14 bytes each, of which each allows 64 numbers
+    assert load_letor(rows).X.shape == (4, 256)
+    monkeypatch.setattr(_letor, "_NUMBERS_PER_BYTE", 18)
+    with pytest.raises(ValueError, match="the matrix of 4 rows and 256 features would"):
+        load_letor(rows)
 
 
 def test_a_dense_matrix_beyond_all_memory():

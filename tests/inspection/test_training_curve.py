@@ -159,6 +159,10 @@ def test_curves_that_cannot_be_drawn_are_refused():
         TrainingCurveDisplay().plot()
     with pytest.raises(ValueError, match=r"other_curves\['a'\] must be an array"):
         TrainingCurveDisplay(other_curves={"a": [[1.0]]}).plot()
+    given: dict[str, Any] = {"loss_curve": ["a"], "validation_curve": ["a"]}
+    for name, curve in (given | {"other_curves": {"more": ["a"]}}).items():
+        with pytest.raises(ValueError, match=rf"^{name}\S* must hold numbers"):
+            TrainingCurveDisplay(**{name: curve}).plot()
     odd: Any = {1: [1.0]}
     with pytest.raises(TypeError, match="strings as labels, got 1"):
         TrainingCurveDisplay(other_curves=odd).plot()

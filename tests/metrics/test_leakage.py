@@ -87,6 +87,17 @@ def test_times_that_do_not_compare_say_nothing(data):
         check_query_leakage(ranker, test[2], times=times[~early])
 
 
+def test_later_rows_of_users_whose_ids_are_written_otherwise(data):
+    """A date is the same user as the Python date that stands for it."""
+    X, y, users, times = data
+    (train, test), early = early_and_late(X, y, DAYS[users], times)
+    ranker = SubsetRegression().fit(*train, times=times[early])
+    ids = test[2].astype(object)
+    silent(check_query_leakage, ranker, ids, times=times[~early])
+    with pytest.warns(QueryLeakageWarning, match="10 of the 10 scored queries"):
+        check_query_leakage(ranker, ids, times=np.full(30, -1))
+
+
 def test_last_times_of_training_are_kept(data):
     X, y, users, times = data
     order = np.random.default_rng(1).permutation(50)
