@@ -150,20 +150,27 @@ def _check_cells(model: Any, n_pairs: int) -> None:
     if width != model._slot_width():
         raise error_of(model, "slot_width_", str(model._slot_width()), width)
     pair = array_of(model, "cell_pair_", [np.intp], (None,))
+    if not len(pair):  # the first document of every session is counted
+        raise error_of(model, "cell_pair_", "at least one number", pair)
     slot = array_of(model, "cell_slot_", [np.intp], (len(pair),))
     n_slots = _n_slots(model)
     for name, codes, n in (
         ("cell_pair_", pair, n_pairs),
         ("cell_slot_", slot, n_slots),
     ):
-        if len(codes) and (codes.min() < 0 or codes.max() >= n):
+        if codes.min() < 0 or codes.max() >= n:
             raise error_of(model, name, f"numbers below {n}", codes)
+    if isinstance(model, PlacesMixin):
+        rank, distance = np.divmod(slot, width)  # both from 0
+        if (distance > rank).any():
+            accepted = "places of which no distance exceeds its rank"
+            raise error_of(model, "cell_slot_", accepted, slot)
     keys = pair * n_slots + slot
     if not (keys[1:] > keys[:-1]).all():
         raise error_of(model, "cell_slot_", "ascending within a pair", slot)
     for name in ("cell_clicks_", "cell_skips_"):
         counts = array_of(model, name, [np.int64], (len(pair),))
-        if counts.min(initial=0) < 0 or counts.sum(dtype=np.float64) > _MOST_COUNTS:
+        if counts.min() < 0 or counts.sum(dtype=np.float64) > _MOST_COUNTS:
             raise error_of(model, name, "counts >= 0", counts)
 
 

@@ -34,6 +34,17 @@ def test_categories_ascend_within_each_feature():
     assert not are_categories(np.array([0.0, 1.0, 2.0, 0.0]), [2, 2])
 
 
+def test_there_may_be_255_categories():
+    assert are_categories(np.arange(255.0), [255])
+    assert not are_categories(np.arange(256.0), [256])
+    words = [[2**64 - 1] * 3 + [2**63 - 1]]
+    trees = trees_of([0, -1, -1], categories_=np.array(words, dtype=np.uint64))
+    trees.category_[0] = 0
+    check_splits(trees, {0: 255})
+    with pytest.raises(ValueError, match="tree 0, node 0: categories must be some of"):
+        check_splits(trees, {0: 254})
+
+
 def test_the_tree_and_the_node_are_named():
     trees = trees_of([-1, 0, -1, -1], roots_=np.array([0, 1]))
     with pytest.raises(ValueError, match=r"^tree 1, node 0: splits of"):

@@ -227,6 +227,20 @@ def test_lists_that_a_file_has_lost_are_not_followed():
         lists.score(np.ones(800), None, query[0], terms, np.ones(2), None, None)
 
 
+@pytest.mark.parametrize("n_documents", [3, 100_000], ids=["scanned", "listed"])
+def test_products_too_small_for_a_number_are_found_once(n_documents):
+    """What rounds to zero from below is zero, and no document without the term."""
+    lists = Lists(np.array([0, 2, 4]), np.array([0, 2, 0, 2], np.int32), n_documents)
+    terms, ptr = np.array([0, 1], dtype=np.int32), np.array([0, 2])
+    weights, of_query = np.full(4, 1e-200), np.full(2, -1e-200)
+    found, scores, n_found = lists.search(
+        weights, None, ptr, terms, of_query, None, None, k=3
+    )
+    assert n_found.tolist() == [2]
+    assert found[0, :2].tolist() == [0, 2]
+    assert scores[0, :2].tolist() == [0.0, 0.0]
+
+
 def test_terms_of_a_tokenizer_are_checked():
     def tokenizer(text):
         return [["no", "string"]]
