@@ -6,23 +6,27 @@ import functools
 import hashlib
 import inspect
 import json
+import os
+import struct
 import sys
-import weakref
+import sysconfig
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from types import CodeType, MappingProxyType
+from types import CodeType
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+import skrank
 from skrank._core._messages import shown
 from skrank.metrics import BaseMeasure
 
 # They change how long a training takes, and what it says of it, but not its result.
-_WITHOUT_EFFECT = ("n_jobs", "verbose", "callback")
+_WITHOUT_EFFECT = ("n_jobs", "verbose")
 # What decides what a code does: all but its name and its place in a file.
 _PARTS_OF_CODE = (
     *("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars"),
@@ -31,18 +35,25 @@ _PARTS_OF_CODE = (
 )
 # Sources of numbers, whose state is another one after each use.
 _RANDOM = np.random.Generator, np.random.BitGenerator, np.random.RandomState, Random
-# Containers that keep nothing alive, so that others hold what is in them.
-_WEAK = weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet
-# Attributes of estimators that it keeps, besides the parameters.
+# Attributes of estimators that `sklearn.base.clone` keeps, besides the parameters.
 _CLONED_TOO = "_metadata_request", "_sklearn_output_config"
-# Containers whose elements `sklearn.base.clone` clones.
+# Containers whose elements it clones.
 _CLONED = list, tuple, set, frozenset, dict
 # Where compiled functions may be found that do not say it.
 _OF_FUNCTIONS = ("numpy", "scipy.special")
+_CACHE = type(functools.lru_cache(abs))
+
+_INSTALLED = {"site-packages", "dist-packages"}
+_FOLDERS = *map(sysconfig.get_path, ("stdlib", "platstdlib")), *skrank.__path__
+
+# Files that are younger may not be those that were imported.
+_STARTED = time.time()
+# What each module was imported by, and the digest of its file when first looked at.
+_SOURCES: dict[str, tuple[Any, str]] = {}
 
 
-# Digests of files, and their classes as they were when they were first described.
-_TOLD: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+class UntoldError(TypeError):
+    """What a value is cannot be told, so that its training must be repeated."""
 
 
 def described(value: Any) -> Any:
@@ -53,10 +64,10 @@ def described(value: Any) -> Any:
     value : object
         A parameter. Estimators, losses and the like are described by their class and
         their parameters, or by all that they hold where `sklearn.base.clone` would keep
-        it. Classes and functions from outside of installed packages are also described
-        by the file that they come from, so that a change of the code is a change, by
-        their own code and by what it has seen: closures, defaults, attributes, the
-        object of a method and, where there is no file, the global names of the code.
+        it. Classes and functions of installed packages are described by their name, and
+        others by the file that they come from, too, so that a change of the file is a
+        change. Functions that no name of a module stands for are also described by
+        their code and by what it has seen: closures, defaults and attributes.
 
     Returns
     -------
@@ -65,21 +76,23 @@ def described(value: Any) -> Any:
 
     Raises
     ------
+    UntoldError
+        If content cannot be told: code without a file, as in a notebook, code whose
+        file has changed since it was imported, and objects that hide what they hold or
+        hold themselves.
     TypeError
-        If the value is of a kind whose content cannot be told.
+        If the value is, or holds, a source of random numbers.
     """
     try:
         return _Description().of(value, cloned=True)
     except RecursionError:
-        raise _untold(value) from None
+        raise UntoldError(f"{_called(value)} is nested too deeply") from None
 
 
-def _untold(value: Any) -> TypeError:
-    return TypeError(
-        f"the content of {shown(value)} cannot be told, so that a stored training "
-        "could not be recognised; give the parameter as a number, a text, a list or an "
-        "object with get_params"
-    )
+def _called(value: Any) -> str:
+    """Return how messages call a value, whose own text may be without end."""
+    has_short_text = inspect.isclass(value) or inspect.isroutine(value)
+    return shown(value) if has_short_text else f"an object of {shown(type(value))}"
 
 
 def _digest(content: Any) -> str:
@@ -87,13 +100,12 @@ def _digest(content: Any) -> str:
 
 
 class _Description:
-    """One description; it knows the objects that it is within, which may hold it."""
+    """One description, with what it has told so far and what it is within."""
 
-    def __init__(self, *, of_a_class: bool = False):
-        self._of_a_class = of_a_class
-        self._depth: dict[int, int] = {}
-        # Code that many others may use, kept alive with what is told of it.
-        self._told: dict[int, tuple[Any, Any]] = {}
+    def __init__(self):
+        # By identity, with the objects themselves, which keeps them alive.
+        self._told: dict[tuple[int, bool, bool], tuple[Any, Any]] = {}
+        self._within: set[int] = set()
         self._fitted = 0  # number of estimators whose whole state is described
 
     def of(self, value: Any, *, cloned: bool = False) -> Any:
@@ -119,48 +131,49 @@ class _Description:
         if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
             digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
-        if id(value) in self._depth:
-            return {"within": len(self._depth) - self._depth[id(value)]}
-        self._depth[id(value)] = len(self._depth)
-        try:
-            return self._of_parts(value, cloned)
-        finally:
-            del self._depth[id(value)]
+        return self._once(value, cloned)
+
+    def _once(self, value, cloned):
+        key = id(value), cloned, self._fitted > 0
+        if key not in self._told:
+            if id(value) in self._within:
+                raise UntoldError(f"{_called(value)} holds itself")
+            self._within.add(id(value))
+            told = self._of_parts(value, cloned)
+            self._within.remove(id(value))
+            if "name" not in told:  # short, however often it is part of others
+                told = {"content": _digest(json.dumps(told, sort_keys=True).encode())}
+            self._told[key] = value, told
+        return self._told[key][1]
 
     def _of_parts(self, value, cloned):
-        if inspect.isclass(value) or inspect.isfunction(value):
-            return self._of_known(value)
+        if inspect.isclass(value):
+            return self._of_class(value)
+        if inspect.isfunction(value):
+            return self._of_function(value)
         if cloned and _keeps_parameters_only(value):
             return self._of_estimator(value)
         own = type(value)
         cloned = cloned and own in _CLONED
-        if isinstance(value, _WEAK):
-            return {"weak": own.__name__}
         if sparse.issparse(value):
             rows = value.tocsr()
-            return self.of([rows.shape, rows.data, rows.indices, rows.indptr])
-        if own in (dict, MappingProxyType):
+            value = [rows.shape, rows.data, rows.indices, rows.indptr]
+            return {"rows": self._all(value)}
+        if own is dict:
             items = value.items()
-            pairs = [[self.of(k), self.of(v, cloned=cloned)] for k, v in items]
-            return {"mapping": pairs}
+            return {"mapping": [self._all(pair, cloned) for pair in items]}
         if own in (list, tuple):
-            return [self.of(each, cloned=cloned) for each in value]
+            return {"sequence": self._all(value, cloned)}
+        if own in (set, frozenset):
+            return {"set": sorted(map(json.dumps, self._all(value, cloned)))}
         if own is np.ndarray and value.dtype == object:
-            return {"objects": [list(value.shape), self.of(value.ravel().tolist())]}
-        if isinstance(value, (set, frozenset)):
-            parts = [self.of(each, cloned=cloned) for each in value]
-            found = {"set": sorted(json.dumps(part) for part in parts)}
-            more = {} if own in (set, frozenset) else self.of(own)
-            return {**found, **more, "state": self.of(getattr(value, "__dict__", None))}
-        if isinstance(value, functools.partial):
-            return {"partial": self.of([value.func, value.args, value.keywords])}
+            return {"objects": [list(value.shape), self._all(value.ravel())]}
         if inspect.ismethod(value):
-            return {"method": self.of([value.__func__, value.__self__])}
-        if inspect.ismodule(value):
-            return _by_name(value, value.__name__, "")
-        if inspect.iscode(value):
-            return self._of_code(value)
+            return {"method": self._all([value.__func__, value.__self__])}
         return self._of_object(value)
+
+    def _all(self, values, cloned=False):
+        return [self.of(value, cloned=cloned) for value in values]
 
     def _of_estimator(self, value):
         params = {
@@ -171,65 +184,31 @@ class _Description:
         if isinstance(value, BaseMeasure):  # its name decides nothing
             stated = {k: v for k, v in value._stated().items() if k != "short_name"}
             params |= {name: self.of(own) for name, own in sorted(stated.items())}
-        kept = {n: self.of(vars(value)[n]) for n in _CLONED_TOO if n in vars(value)}
-        return {**self.of(type(value)), "params": params, **kept}
+        kept = {n: repr(vars(value)[n]) for n in _CLONED_TOO if n in vars(value)}
+        return {"class": self.of(type(value)), "params": params, **kept}
 
-    def _of_known(self, value):
-        """Describe a class or a function by its name or, once, by all that it is."""
-        is_class, module = inspect.isclass(value), value.__module__
-        is_known = _found(module, value.__qualname__) is value
-        if not (is_class or is_known):
-            # A function that stands for another one has its name, but other globals.
-            module = value.__globals__.get("__name__")
-        found = _by_name(value, module, value.__qualname__)
-        if is_known and "source" not in found:
-            return found
-        has_file = is_known and found.get("source") is not None
-        if is_class and has_file and not self._of_a_class:
-            source, told = _TOLD.get(value, (None, None))
-            if source != found["source"]:
-                # By itself, so that it is the same wherever the class stands.
-                told = _Description(of_a_class=True).of(value)
-                _TOLD[value] = found["source"], told  # what it counts is no other class
-            return told
-        _, told = self._told.get(id(value), (None, None))
-        if told is None:
-            # What cannot be told of a class of a file is left to its file.
-            if is_class:
-                found |= self._of_class(value, has_file or "source" not in found)
-            else:
-                found |= self._of_function(value, found.get("source", ""))
-            digest = _digest(json.dumps(found, sort_keys=True).encode())
-            told = {"name": found["name"], "code": digest}
-        self._told[id(value)] = value, told
-        return told
-
-    def _of_class(self, value, is_lenient):
-        members = {
-            name: self._of_seen(_behind(member), is_lenient)
-            for name, member in sorted(vars(value).items())
-            if _decides(name, member)
-        }
-        return {"bases": [self.of(b) for b in value.__bases__], "members": members}
-
-    def _of_function(self, value, source):
-        parts = [value.__code__, value.__defaults__, value.__kwdefaults__, vars(value)]
-        found: dict[str, Any] = {"parts": [self.of(each) for each in parts]}
-        if value.__closure__:  # what a function inside another one has seen
-            found["closure"] = [self._of_cell(cell) for cell in value.__closure__]
-        if source is None:  # no file says what stands around it
-            around = value.__globals__
-            names = sorted(_names(value.__code__) & around.keys())
-            found["globals"] = {n: self._of_seen(around[n], True) for n in names}
+    def _of_class(self, value):
+        if _found(value.__module__, value.__qualname__) is not value:
+            raise UntoldError(
+                f"{_called(value)} is not what its module has by its name"
+            )
+        found = _by_name(value, value.__module__, value.__qualname__)
+        if "source" in found:
+            found["bases"] = self._all([type(value), *value.__bases__])
         return found
 
-    def _of_seen(self, value, is_lenient):
-        try:
-            return self.of(value)
-        except TypeError:
-            if not is_lenient:
-                raise
-            return {"kind": type(value).__qualname__}
+    def _of_function(self, value):
+        if _found(value.__module__, value.__qualname__) is value:
+            return _by_name(value, value.__module__, value.__qualname__)
+        # A function that stands for another one has its name, but other globals.
+        module = value.__globals__.get("__name__")
+        found = _by_name(value, module, value.__qualname__)
+        if not _is_of(value.__code__, sys.modules[module]):
+            raise UntoldError(f"{_called(value)} has no file")
+        closure = value.__closure__ or ()
+        parts = value.__defaults__, value.__kwdefaults__, vars(value)
+        found["parts"] = [self._of_code(value.__code__), *self._all(parts)]
+        return {**found, "closure": list(map(self._of_cell, closure))}
 
     def _of_cell(self, cell):
         try:
@@ -237,40 +216,43 @@ class _Description:
         except ValueError:  # nothing is in it yet
             return {"cell": None}
 
-    def _of_code(self, value):
-        return self.of([getattr(value, name) for name in _PARTS_OF_CODE])
+    def _of_code(self, code):
+        parts = {name: getattr(code, name) for name in _PARTS_OF_CODE}
+        constants = [
+            self._of_code(each) if inspect.iscode(each) else self.of(each)
+            for each in parts.pop("co_consts")
+        ]
+        return [constants, *self._all(parts.values())]
 
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
         if isinstance(value, _RANDOM):
             if not self._fitted:
-                raise _untold(value)
+                raise TypeError(
+                    f"{_called(value)} is in another state after each use, so that no "
+                    "training could be repeated; give a seed"
+                )
             return {"random": self.of(_state_of(value))}
         own = copyreg.dispatch_table.get(type(value))
         try:
             copied = value.__reduce_ex__(4) if own is None else own(value)
         except Exception:  # whatever a class raises that is not for copying
-            raise _untold(value) from None
+            raise UntoldError(f"{_called(value)} hides its content") from None
         if not isinstance(copied, str):
-            maker, args, *state = copied
-            state = [list(e) if isinstance(e, Iterator) else e for e in state]
+            parts = [list(e) if isinstance(e, Iterator) else e for e in copied]
             is_estimator = hasattr(value, "get_params")
             self._fitted += is_estimator
-            try:
-                return {"object": self.of([maker, args, state])}
-            finally:
-                self._fitted -= is_estimator
+            told = {"object": self._all(parts)}
+            self._fitted -= is_estimator
+            return told
         # Compiled functions of NumPy 1 and SciPy do not say where they come from.
         module = getattr(value, "__module__", None) or type(value).__module__
-        wrapped = getattr(value, "__wrapped__", None)
         for room in (module, *_OF_FUNCTIONS):
-            if _found(room, copied) is value and (
-                wrapped is None or _is_installed(room)
-            ):
+            if _found(room, copied) is value:
                 return _by_name(value, room, copied)
-        if wrapped is None:
-            raise _untold(value)
-        return {**self.of(type(value)), "wrapped": self.of(wrapped)}  # such as a cache
+        if type(value) is _CACHE:
+            return {"cache": self.of(value.__wrapped__)}
+        raise UntoldError(f"{_called(value)} is not what its module has by its name")
 
 
 def _found(module: str | None, name: str) -> Any:
@@ -279,29 +261,6 @@ def _found(module: str | None, name: str) -> Any:
     return functools.reduce(
         lambda o, part: getattr(o, part, None), name.split("."), room
     )
-
-
-def _behind(member: Any) -> Any:
-    """Return what a member of a class calls."""
-    if isinstance(member, property):
-        return [member.fget, member.fset, member.fdel]
-    if isinstance(member, functools.cached_property):
-        return member.func
-    if isinstance(member, (classmethod, staticmethod)):
-        return member.__func__
-    return member
-
-
-def _decides(name: str, member: Any) -> bool:
-    """Return whether a member of a class may decide what its objects do."""
-    is_of_python = name.startswith("__") and name.endswith("__")
-    return name != "_abc_impl" and (not is_of_python or callable(_behind(member)))
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return the names that a code and the functions in it look up."""
-    inner = (each for each in code.co_consts if inspect.iscode(each))
-    return set(code.co_names).union(*map(_names, inner))
 
 
 def _keeps_parameters_only(value: Any) -> bool:
@@ -321,26 +280,63 @@ def _state_of(random: Any) -> Any:
     return getattr(random, "bit_generator", random).state
 
 
-def _is_installed(module: str | None) -> bool:
-    """Return whether code belongs to Python or to an installed package."""
-    room = str(module).partition(".")[0]
-    if room == "skrank" or (room in sys.stdlib_module_names and room != "__main__"):
-        return True
-    path = getattr(sys.modules.get(str(module)), "__file__", None) or ""
-    return "site-packages" in path or "dist-packages" in path
-
-
 def _by_name(value: Any, module: str | None, name: str) -> dict[str, Any]:
     """Describe code by where it can be imported, and a user's own by its file."""
     found: dict[str, Any] = {"name": f"{module}:{name}"}
-    if _is_installed(module):
-        return found
-    path = getattr(sys.modules.get(str(module)), "__file__", None)
-    found["source"] = None
-    if path is not None:
-        with contextlib.suppress(OSError):
-            found["source"] = _digest(Path(path).read_bytes())
-    has_code = inspect.isclass(value) or inspect.isfunction(value)
-    if found["source"] is None and not has_code:
-        raise _untold(value)
+    room = sys.modules.get(str(module))
+    if not _is_installed(room, str(module)):
+        found["source"] = _source(value, room)
     return found
+
+
+def _is_installed(room: Any, module: str) -> bool:
+    """Return whether a module belongs to Python, to skrank or to another package."""
+    if module == "__main__":
+        return False
+    path = getattr(room, "__file__", None)
+    if path is None:
+        origin = getattr(getattr(room, "__spec__", None), "origin", None)
+        return origin in ("built-in", "frozen")
+    parents = Path(path).parents
+    return any(one.name in _INSTALLED or str(one) in _FOLDERS for one in parents)
+
+
+def _source(value: Any, room: Any) -> str:
+    """Return the digest of the file that a module was imported from."""
+    path: Any = getattr(room, "__file__", None)
+    if room is sys.modules["__main__"] and hasattr(sys, "ps1"):
+        path = None  # what was typed is not in the file that came before
+    try:
+        status, digest = os.stat(path), _digest(Path(path).read_bytes())
+    except (OSError, TypeError):
+        raise UntoldError(f"{_called(value)} has no file") from None
+    # Each import, be it of the same module again, has a specification of its own.
+    imported = room.__spec__ or room
+    known, first = _SOURCES.get(room.__name__, (None, ""))
+    if known is not imported:
+        first = digest
+        if status.st_mtime > _STARTED and not _is_compiled(room.__spec__, status):
+            first = ""
+        _SOURCES[room.__name__] = imported, first
+    if first != digest:
+        raise UntoldError(
+            f"the file of {_called(value)} may have changed since its import"
+        )
+    return digest
+
+
+def _is_compiled(spec: Any, status: os.stat_result) -> bool:
+    """Return whether Python has compiled, and kept, a file as it is now."""
+    with contextlib.suppress(OSError, TypeError, AttributeError, struct.error):
+        with open(spec.cached, "rb") as file:
+            flags, *found = struct.unpack("<4xIII", file.read(16))
+        stamp = [int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF]
+        return flags == 0 and found == stamp
+    return False
+
+
+def _is_of(code: CodeType, room: Any) -> bool:
+    """Return whether a code is part of the file of a module."""
+    with contextlib.suppress(OSError):
+        return os.path.samefile(code.co_filename, room.__file__)
+    return False

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -155,12 +156,26 @@ class Experiment(Parameters):
         ValueError
             If a parameter or a fold is not accepted, or no ranker can be compared,
             because a training of each has failed on a whole fold.
+        TypeError
+            If a ranker holds a source of random numbers where it could have a seed.
         OSError
             If the results cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            If code or an object has nothing by which a later run could recognise it,
+            such as a class without a file. Its trainings are repeated then.
         """
         check_arguments(Experiment.run, callback=callback, command=command)
         plan = self._plan(folds, folder)
         measures, selection = self._measures()
+        for name, doubt in plan.doubts().items():
+            warnings.warn(
+                f"{doubt}, so that no later run can recognise the trainings of "
+                f"rankers[{shown(name)}], and each repeats them",
+                stacklevel=2,
+            )
         plan.make_folder()
         missing = plan.missing
         failures = self._train(plan, missing, callback)

@@ -171,6 +171,14 @@ class Plan:
         """Trainings that no earlier run has stored."""
         return {k: t for k, t in self.trainings.items() if k not in self.stored}
 
+    def doubts(self) -> dict[str, str]:
+        """Return why trainings cannot be recognised, by the names of their rankers."""
+        found: dict[str, str] = {}
+        for training in self.trainings.values():
+            if training.doubt:
+                found.setdefault(training.ranker, training.doubt)
+        return found
+
     def stored_seconds(self) -> dict[Training, float]:
         """Return how long each of the stored trainings took."""
         found = {key: self._load(key) for key in self.stored}

@@ -3,11 +3,13 @@
 import json
 import math
 import os
+import secrets
 import time
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, NamedTuple
@@ -24,6 +26,7 @@ from skrank._core._reading import DAMAGED
 from skrank._core._threads import blas_threads
 from skrank._core._writing import atomic_write
 from skrank.datasets import LetorFold
+from skrank.experiments._described import UntoldError
 from skrank.experiments._folds import AnyFold, digest_of, with_columns
 from skrank.experiments._grid import key_of, plain
 
@@ -68,18 +71,29 @@ class Training:
     columns: np.ndarray | None
     data: str
 
+    @cached_property
+    def _key_and_doubt(self) -> tuple[str, str]:
+        parts = {
+            "data": self.data,
+            "estimator": self.estimator,
+            "scaler": self.scaler,
+            "early_stopping": self.early_stopping,
+            "columns": self.columns,
+        }
+        try:
+            return key_of(parts), ""
+        except UntoldError as error:
+            return secrets.token_hex(16), words_of(error)
+
     @property
     def key(self) -> str:
-        """Key of all that decides the result."""
-        return key_of(
-            {
-                "data": self.data,
-                "estimator": self.estimator,
-                "scaler": self.scaler,
-                "early_stopping": self.early_stopping,
-                "columns": self.columns,
-            }
-        )
+        """Key of all that decides the result; another one each time if in doubt."""
+        return self._key_and_doubt[0]
+
+    @property
+    def doubt(self) -> str:
+        """Why no later run can recognise the training; empty if it can."""
+        return self._key_and_doubt[1]
 
 
 class Stored(NamedTuple):

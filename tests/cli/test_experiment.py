@@ -6,6 +6,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from _modules import write_module
 from joblib.externals.loky import get_reusable_executor
 
 from skrank.cli._errors import TRAININGS_FAILED
@@ -221,7 +222,7 @@ def flat(places):
 @pytest.fixture
 def own(data, tmp_path):
     """A module of the user's in the working directory."""
-    (tmp_path / "own_rankers.py").write_text(OWN)
+    write_module(tmp_path / "own_rankers.py", OWN)
     before = list(sys.path)
     # Processes that an earlier test has started look for modules where that one did.
     get_reusable_executor().shutdown(wait=True)
@@ -243,8 +244,8 @@ def test_own_rankers_and_losses(ok, data, tmp_path, own, jobs):
     assert (tmp_path / "out" / "data" / "runs" / "own_rankers_First.trec").is_file()
     sys.modules.pop(own)
     # The code is a part of what defines a training.
-    path = tmp_path / "own_rankers.py"
-    path.write_text(OWN.replace("X[:, self.feature]", "-X[:, self.feature]"))
+    text = OWN.replace("X[:, self.feature]", "-X[:, self.feature]")
+    write_module(tmp_path / "own_rankers.py", text)
     again = ok(
         "experiment", data, "-o", "out", "-q", "--format", "json",
         "--ranker", f"{own}:First", "--grid", f"{own}:First", "feature=1,3",
@@ -630,7 +631,7 @@ def test_a_fit_that_ends_the_program_has_failed(run, data, tmp_path, own, code, 
     text = OWN.replace(
         'RuntimeError("there is no such feature")', f"SystemExit({code})"
     )
-    (tmp_path / "own_rankers.py").write_text(text)
+    write_module(tmp_path / "own_rankers.py", text)
     result, out, err = run(
         "experiment", data, "-o", "out", "-q", "--ranker", f"a={own}:First",
         "--grid", "a", "feature=0,-1",
