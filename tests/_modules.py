@@ -4,8 +4,8 @@ import os
 from itertools import count
 from pathlib import Path
 
-# Long before the tests, and each at another time, which Python compares with that of the
-# file that it has compiled.
+# Long before the tests, and each at another time, which Python compares with that of
+# the file that it has compiled.
 _times = count(1_000_000_000)
 
 

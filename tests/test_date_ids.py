@@ -397,6 +397,31 @@ def test_judgements_of_groups_have_dates_too(ids, layout, form):
     np.testing.assert_equal(*summaries)
 
 
+@pytest.mark.parametrize("as_objects", [False, True])
+@pytest.mark.parametrize("layout", ["qrels", "qrels_jg", "qrels_prefs", "prefs"])
+def test_arrays_of_dates_are_judged_as_dictionaries_are(ids, layout, as_objects):
+    first, last = ids[0], ids[2]
+    measure = {"qrels": "map", "qrels_jg": "map_avgjg"}.get(
+        layout, "prefs_num_prefs_poss"
+    )
+    n_groups = {"qrels": 0, "prefs": 2}.get(layout, 1)
+    graded = {first: 1, last: 0}
+    for _ in range(n_groups):
+        graded = {"g": graded}
+    run, qrels = {first: {first: 2.0, last: 1.0}}, {first: graded}
+    queries, documents = ids[[0, 0]], ids[[0, 2]]
+    if as_objects:
+        queries, documents = id_objects(queries), id_objects(documents)
+    as_arrays = (queries, *[["g", "g"]] * n_groups, documents, [1, 0])
+    found = [
+        trec_measures(judged, ranked, measure, judgement_format=layout).summary
+        for judged in (qrels, as_arrays)
+        for ranked in (run, (queries, documents, [2.0, 1.0]))
+    ]
+    assert found == [found[0]] * 4
+    assert found[0][measure] == 1.0
+
+
 def test_missing_dates_and_units_are_no_other_ids():
     missing = np.datetime64("NaT", "D")
     measured = trec_measures({"q": {missing: 1, "a": 1}}, {"q": {"a": 1.0}}, "map")

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -589,11 +589,20 @@ def _with_names(data: RankingData, frame: Any, features: Any, of_names: list) ->
 
 def _check_names(named: dict[str, Any]) -> None:
     for argument, column in named.items():
-        if column is None or not isinstance(column, Hashable):
+        if column is None or not _is_key(column):
             raise InvalidParameterError(
                 f"load_table: {argument} must be the name of a column, got "
                 f"{shown(column)}"
             )
+
+
+def _is_key(column: Any) -> bool:
+    """Return whether a value can be looked up, which pandas.NA and lists cannot."""
+    try:
+        hash(column), bool(column == column)
+    except TypeError:
+        return False
+    return True
 
 
 def _groups(frame: Any, name: str, qid: str) -> np.ndarray:

@@ -129,6 +129,9 @@ class _Description:
         if own is bytes:
             return {"bytes": _digest(value)}
         if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
+            if value.dtype.char in "gG":  # whose bytes are not all of the numbers
+                value = value.astype(object)
+                return {"long": [list(value.shape), self._all(value.ravel())]}
             digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
         return self._once(value, cloned)
@@ -168,6 +171,9 @@ class _Description:
             return {"set": sorted(map(json.dumps, self._all(value, cloned)))}
         if own is np.ndarray and value.dtype == object:
             return {"objects": [list(value.shape), self._all(value.ravel())]}
+        if own is np.ndarray and value.dtype.names:  # with bytes in between
+            fields = {n: self.of(value[n].copy()) for n in value.dtype.names}
+            return {"fields": [str(value.dtype), fields]}
         if inspect.ismethod(value):
             return {"method": self._all([value.__func__, value.__self__])}
         return self._of_object(value)

@@ -62,7 +62,7 @@ class Precision(CutOffMixin, BinaryMeasure):
             ptr,
             self.k,
             np.ones_like,
-            lambda count, ptr: 1.0 / self._divisor(count, np.diff(ptr).astype(float)),
+            lambda count, ptr: 1.0 / self._divisor(count, _lengths(ptr)),
         )
 
 
@@ -300,3 +300,8 @@ class RBP(CutOffMixin, BinaryMeasure):
         return self._terms(
             "gain_discount", y, ptr, self.k, self._discount, lambda c, p: 1.0
         )
+
+
+def _lengths(ptr: np.ndarray) -> np.ndarray:
+    """Return lengths of lists; those of empty ones, which lack terms, as 1."""
+    return np.maximum(np.diff(ptr), 1).astype(np.float64)

@@ -57,8 +57,8 @@ def _check_values(values, name, ndim=(1,)):
     return values
 
 
-def _scale_of(*arrays):
-    """Power of two that brings values near one if sums of their powers overflow.
+def scale_of(*arrays):
+    """Power of two that brings values near one if sums of powers leave the range.
 
     The division by it is exact, and it is 1 for all values that measures usually have.
     """
@@ -84,7 +84,7 @@ def _differences(a, b):
     if len(a) < 2:
         raise ValueError(f"a test needs at least 2 queries, got {len(a)}")
     a, b = by_index(given, values, "query|queries").values()
-    scale = _scale_of(a, b)
+    scale = scale_of(a, b)
     a, b = a / scale, b / scale
     slack = _ROUNDING * np.maximum(np.abs(a), np.abs(b))
     d = a - b
@@ -441,7 +441,7 @@ def bootstrap_interval(
         raise ValueError(
             f"values must hold at least 2 queries for an interval, got {len(values)}"
         )
-    scale = _scale_of(values)
+    scale = scale_of(values)
     columns = values.reshape(len(values), -1) / scale
     means = _resampled_means(
         columns, int(n_resamples), check_random_state(random_state)
@@ -572,7 +572,7 @@ def tukey_hsd(
             "values must have at least 2 queries (rows) and 2 systems (columns), got "
             f"shape {values.shape}"
         )
-    values = values / _scale_of(values)
+    values = values / scale_of(values)
     means = values.mean(axis=0)
     observed = np.abs(means[:, None] - means)
     threshold = observed - 1e-12 * np.abs(values).max()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._core._finite import quiet
-from skrank._core._id_arrays import id_text, with_common_keys
+from skrank._core._id_arrays import id_list, id_text, in_order, with_common_keys
 from skrank._core._messages import shown
 from skrank._core._parameters import NonNegativeInt, PositiveInt
 from skrank._core._validation import (
@@ -230,7 +230,8 @@ def _as_dicts(table, what, layout):
         check_no_missing_id(column, f"{what} ({name})", "id")
     arrays[-1] = _checked_numbers(arrays[-1], what, names[-1])
     result: dict = {}
-    for *keys, document, value in zip(*(column.tolist() for column in arrays)):
+    parts = *map(id_list, arrays[:-1]), arrays[-1].tolist()
+    for *keys, document, value in zip(*parts):
         documents = result
         for key in keys:
             documents = documents.setdefault(key, {})
@@ -327,7 +328,7 @@ class _Options:
     def groups(self, scores, judged, qid):
         """Topics of several groups of judgements."""
         documents = _ranked_documents(scores, qid)[: self.max_results]
-        return [self._judged(documents, judged[group], qid) for group in sorted(judged)]
+        return [self._judged(documents, judged[each], qid) for each in in_order(judged)]
 
     def preferences(self, scores, judged, qid):
         """Topic of judged preferences."""
@@ -390,10 +391,20 @@ def _evaluated_topics(scores, judgements, complete):
 def _refuse_unmatched(scores, judgements):
     """Raise an error if types of ids keep all documents from being judged."""
     common = judgements.keys() & scores.keys()
-    if all(scores[q].keys().isdisjoint(judgements[q]) for q in common):
+    if all(scores[q].keys().isdisjoint(_documents(judgements[q])) for q in common):
         refuse_other_types(
-            *({d for q in common for d in side[q]} for side in (scores, judgements))
+            {d for q in common for d in scores[q]},
+            {d for q in common for d in _documents(judgements[q])},
         )
+
+
+def _documents(judged: Mapping) -> Iterator[Any]:
+    """Yield the documents of judgements, which may be in groups and subgroups."""
+    for document, inner in judged.items():
+        if isinstance(inner, Mapping):
+            yield from _documents(inner)
+        else:
+            yield document
 
 
 def trec_measures(
@@ -495,8 +506,7 @@ def trec_measures(
             for query, groups in judgements.items()
         }
     ids = _evaluated_topics(scores, judgements, complete)
-    if form == "qrels":
-        _refuse_unmatched(scores, judgements)
+    _refuse_unmatched(scores, judgements)
     options = _Options(relevance_level, max_results, judged_only, int(n_collection))
     make_topic = getattr(options, form)
     topics = [make_topic(scores.get(q, {}), judgements[q], q) for q in ids]

@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skrank._core._id_arrays import in_order
+
 Scope = Literal["all", "implied", "retrieved"]
 
 
@@ -136,11 +138,11 @@ class PreferenceTopic:
         judged = {d for g in groups.values() for s in g.values() for d in s}
         retrieved = [d for d in documents if d in judged]
         self.n_retrieved = len(retrieved)
-        order = retrieved + sorted(judged.difference(retrieved))
+        order = retrieved + in_order(judged.difference(retrieved))
         number = {document: i for i, document in enumerate(order)}
         self.groups = [
             _preferences(groups[name], number, self.n_retrieved)
-            for name in sorted(groups)
+            for name in in_order(groups)
         ]
 
     @cached_property
@@ -152,7 +154,7 @@ class PreferenceTopic:
 def _preferences(subgroups, number, n_retrieved):
     n = len(number)
     matrix, level = np.zeros((n, n), dtype=bool), np.full(n, np.nan)
-    for name in sorted(subgroups):
+    for name in in_order(subgroups):
         own = np.full(n, np.nan)
         own[[number[d] for d in subgroups[name]]] = list(subgroups[name].values())
         if np.any((own > 0) & (level == 0) | (own == 0) & (level > 0)):

@@ -86,7 +86,7 @@ class CategoryEncoder(Parameters, BaseEstimator):
         Parameters
         ----------
         X : data frame, array-like or sparse matrix of shape (n_rows, n_features)
-            Rows. What is no table of columns has no categorical ones.
+            Rows.
         y : None
             Ignored.
 
@@ -98,12 +98,12 @@ class CategoryEncoder(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is not accepted, one of ``categorical_features`` does not
-            exist, or it holds what is neither a string nor a number.
+            If a parameter is not accepted, X is no table, one of
+            ``categorical_features`` does not exist, or it holds what is neither a
+            string nor a number.
         """
         self._check_parameters()
-        refuse_series(X)
-        check_sparse(X)
+        _check_table(X)
         self.is_categorical_ = _categorical(X, self.categorical_features)
         if self.is_categorical_.any():
             X = _with_columns_at_hand(X)
@@ -140,18 +140,18 @@ class CategoryEncoder(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If X has another number of columns than in `fit`, or a column holds strings
-            where its levels are numbers, or the reverse.
+            If X is no table, some columns are encoded and X has another number of them
+            than in `fit`, or a column holds strings where its levels are numbers, or
+            the reverse.
         """
         check_is_fitted(self)
-        check_sparse(X)
+        _check_table(X)
         if not len(self.columns_):
             return X
         d = X.shape[1] if sparse.issparse(X) else n_columns(X)
         if d != len(self.is_categorical_):
             raise ValueError(
-                f"X must be a table of {len(self.is_categorical_)} columns, got "
-                f"{shown(X) if d is None else d}"
+                f"X must be a table of {len(self.is_categorical_)} columns, got {d}"
             )
         table, columns = _with_columns_at_hand(X), {}
         for j, levels, numbers in zip(
@@ -163,6 +163,17 @@ class CategoryEncoder(Parameters, BaseEstimator):
         if sparse.issparse(X):
             return with_sparse_columns(canonical_csr(X), columns.items())
         return with_columns(X if hasattr(X, "shape") else table, columns)
+
+
+def _check_table(X: Any) -> None:
+    """Refuse what has no rows and columns."""
+    refuse_series(X)
+    check_sparse(X)
+    if not sparse.issparse(X) and n_columns(X) is None:
+        raise ValueError(
+            f"Expected 2D array, got {shown(X)} instead. Reshape your data: X must "
+            "have one row per document and one column per feature"
+        )
 
 
 def _categorical(X, given) -> np.ndarray:

@@ -30,6 +30,7 @@ from skrank.unbiased._counterfactual_estimate import (
     CounterfactualEstimate,
     IntervalKind,
     Intervals,
+    scales_of,
     values_of_units,
 )
 from skrank.unbiased._counterfactual_log import (
@@ -412,14 +413,15 @@ class _Work:
         """Return what tells how much of the log each estimate rests on."""
         n = len(self.names)
         sessions = np.repeat(sums.sessions, np.diff(self.ptr))
-        size = np.abs(self.weights)
+        weights = self.weights / scales_of(self.weights.T)[:, None]
+        size = np.abs(weights)
         all_weight = np.maximum((size * sessions).sum(axis=1), LEAST)
         missing = np.maximum(sessions - sums.supported, 0.0)
         never = (sums.supported == 0) & (sessions > 0)
         effective, clipped = np.full(n, np.nan), 0.0
         if self.owner.estimator != "dm":
-            squares = (self.weights**2 * sums.square).sum(axis=1)
-            whole = (self.weights * sums.weight).sum(axis=1) ** 2
+            squares = (weights**2 * sums.square).sum(axis=1)
+            whole = (weights * sums.weight).sum(axis=1) ** 2
             effective = np.divide(whole, squares, out=np.zeros(n), where=squares > 0)
             all_of_it = float(sums.full_weight.sum())
             if all_of_it > 0:

@@ -12,6 +12,7 @@ from scipy import stats
 from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._validation import check_options
 from skrank.metrics import bootstrap_interval
+from skrank.metrics._significance import scale_of
 from skrank.metrics._table import Digits, _column, _width
 
 IntervalKind = Literal["t", "bootstrap"]
@@ -65,7 +66,9 @@ class Intervals(NamedTuple):
         n, width = values.shape
         if n < 2 or not np.isfinite(values).all():
             return np.full(width, np.nan), np.full((width, 2), np.nan)
-        errors = values.std(axis=0, ddof=1) / np.sqrt(n)
+        scales = scales_of(values)
+        scaled = values / scales
+        errors = scaled.std(axis=0, ddof=1) / np.sqrt(n) * scales
         if self.kind == "bootstrap":
             ends = bootstrap_interval(
                 values,
@@ -75,8 +78,13 @@ class Intervals(NamedTuple):
             )
             return errors, ends
         half = errors * stats.t.ppf(0.5 + self.confidence / 2, n - 1)
-        means = values.mean(axis=0)
+        means = scaled.mean(axis=0) * scales
         return errors, np.column_stack([means - half, means + half])
+
+
+def scales_of(columns: np.ndarray) -> np.ndarray:
+    """Return powers of two by which columns can be divided before they are squared."""
+    return np.array([scale_of(column) for column in columns.T])
 
 
 def values_of_units(
@@ -94,12 +102,14 @@ def values_of_units(
     norms : ndarray of shape (n_units,)
         Denominators :math:`B_u`.
     """
+    scale = scale_of(norms)
+    sums, norms = sums / scale, norms / scale
     total = norms.sum()
     if not total > 0:
         return np.full(sums.shape[1], np.nan), np.full(sums.shape, np.nan)
     ratio = sums.sum(axis=0) / total
-    scale = len(norms) / total
-    return ratio, ratio + (sums - norms[:, None] * ratio) * scale
+    inverse = len(norms) / total
+    return ratio, ratio + (sums - norms[:, None] * ratio) * inverse
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,7 +1,7 @@
 """Whole lists that a policy has drawn: their probabilities, and those of others."""
 
 import warnings
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from skrank.unbiased._counterfactual_estimate import (
     CounterfactualEstimate,
     IntervalKind,
     Intervals,
+    scales_of,
     values_of_units,
 )
 from skrank.unbiased._counterfactual_log import LARGEST, Documents
@@ -35,6 +36,8 @@ from skrank.unbiased._positions import check_curve
 
 # Documents of sessions that are looked at together.
 _AT_ONCE = 2**20
+# Weights below this have squares that lose digits.
+_TINY = 1e-60
 
 _Most = Annotated[float, Interval(0, None, "right")] | None
 
@@ -362,13 +365,13 @@ def evaluate_lists(
             f"runs must be at most {LARGEST:g} times as likely as logged, unless "
             "max_weight cuts the weights off"
         )
-    weights = np.exp(np.minimum(ratios, limit))
+    most = np.inf if max_weight is None else float(max_weight)
+    weights = _Weights.of(np.minimum(ratios, limit), most, self_normalize)
     ids = np.arange(n) if groups is None else check_groups(groups, n)
     by = Intervals(interval, confidence, n_resamples, random_state)
-    most = np.inf if max_weight is None else float(max_weight)
     names = tuple(map(str, runs))
     unit = "session" if groups is None else "query"
-    return _of_weights(names, rewards, weights, most, self_normalize, ids, by, unit)
+    return _of_weights(names, rewards, weights, self_normalize, ids, by, unit)
 
 
 def _log_probability(values, n, name) -> np.ndarray:
@@ -381,12 +384,44 @@ def _log_probability(values, n, name) -> np.ndarray:
     return numbers
 
 
+class _Weights(NamedTuple):
+    """Weights of sessions for each policy.
+
+    Attributes
+    ----------
+    whole : ndarray of shape (n_sessions, n_runs)
+        Ratios of probabilities.
+    cut : ndarray of shape (n_sessions, n_runs)
+        No more than the largest weight; times any number, where they are divided by
+        their sum.
+    clipped_share : float
+        Share of the weight of all that clipping has cut off.
+    """
+
+    whole: np.ndarray
+    cut: np.ndarray
+    clipped_share: float
+
+    @classmethod
+    def of(cls, ratios: np.ndarray, most: float, self_normalize: bool) -> "_Weights":
+        """Return the weights of logarithms of ratios."""
+        whole = np.exp(ratios)
+        cut = np.minimum(whole, most)
+        before, after = float(whole.sum()), float(cut.sum())
+        clipped = 1.0 - after / before if before > after else 0.0
+        peak = ratios.max(axis=0)
+        tiny = (np.exp(peak) < min(_TINY, most)) & (peak > -np.inf)
+        if self_normalize and tiny.any():
+            cut[:, tiny] = np.exp(ratios[:, tiny] - peak[tiny])
+        return cls(whole, cut, clipped)
+
+
 def _of_weights(
-    names, rewards, weights, most, self_normalize, ids, by, unit
+    names, rewards, weights, self_normalize, ids, by, unit
 ) -> CounterfactualEstimate:
     """Return the estimate from a reward and a weight for each session and policy."""
-    width = weights.shape[1]
-    cut = np.minimum(weights, most)
+    cut = weights.cut
+    width = cut.shape[1]
     index = QueryIndex.from_groups(as_ids(ids), canonical=True)
     sizes = index.sizes.astype(np.float64)
     add = lambda column: np.add.reduceat(index.take(column), index.ptr[:-1])
@@ -406,9 +441,9 @@ def _of_weights(
     errors, ends = by.of_means(values)
     rates = np.full(totals.shape, np.nan)
     np.divide(totals, norms, out=rates, where=norms > 0)
-    squares, sums = (cut**2).sum(axis=0), cut.sum(axis=0)
+    scaled = cut / scales_of(cut)
+    squares, sums = (scaled**2).sum(axis=0), scaled.sum(axis=0)
     effective = np.divide(sums**2, squares, out=np.zeros(width), where=squares > 0)
-    whole = weights.sum()
     return CounterfactualEstimate(
         names=names,
         estimator="list SNIPS" if self_normalize else "list IPS",
@@ -423,12 +458,12 @@ def _of_weights(
         per_query=dict(zip(names, rates.T)),
         n_clicks=None,
         effective_sample_sizes=effective,
-        clipped_share=1.0 - float(sums.sum() / whole) if whole > sums.sum() else 0.0,
+        clipped_share=weights.clipped_share,
         n_unsupported=np.zeros(width, dtype=np.intp),
         unsupported_shares=np.full(width, np.nan),
         unit=unit,
         intervals_by=by,
-        notes=tuple(_doubts(names, weights)),
+        notes=tuple(_doubts(names, weights.whole)),
     )
 
 

@@ -10,6 +10,7 @@ from skrank._core._segments import segment_best_first, segment_sum
 from skrank._core._validation import as_numbers, called, naming
 from skrank.metrics import BaseMeasure, get_measure
 from skrank.metrics._registry import NamedMeasure
+from skrank.unbiased._counterfactual_log import LARGEST
 
 #: A measure whose value is a sum of relevances times weights of ranks.
 AdditiveMeasure = Literal["arp"] | NamedMeasure | Callable
@@ -105,10 +106,11 @@ def _called(measure, n_ranks) -> np.ndarray:
     """Return the weights that a function of ranks gives."""
     ranks = np.arange(1.0, n_ranks + 1.0)
     found = as_numbers(called("measure", measure, ranks), "what measure returns")
-    if found.shape != ranks.shape or not np.isfinite(found).all():
+    if found.shape != ranks.shape or not (np.abs(found) <= LARGEST).all():
         raise ValueError(
             "measure must be a function of an array of ranks, from 1 on, that returns "
-            f"one finite weight for each, got {shown(found)} for {n_ranks} ranks"
+            f"one weight from -{LARGEST:g} to {LARGEST:g} for each, got {shown(found)} "
+            f"for {n_ranks} ranks"
         )
     return found
 

@@ -225,8 +225,25 @@ def test_bad_options_and_tables():
         evaluate(QRELS, {"q1": {"a": np.nan}})
 
 
+def in_groups(layout, n_groups):
+    def measured(qrels, run):
+        for _ in range(n_groups):
+            qrels = {query: {"g": judged} for query, judged in qrels.items()}
+        return trec_measures(qrels, run, judgement_format=layout)
+
+    return measured
+
+
 @pytest.mark.parametrize(
-    "function", [evaluate, judge_run, lambda *t: trec_measures(*t, "map")]
+    "function",
+    [
+        evaluate,
+        judge_run,
+        lambda *t: trec_measures(*t, "map"),
+        in_groups("qrels_jg", 1),
+        in_groups("qrels_prefs", 1),
+        in_groups("prefs", 2),
+    ],
 )
 def test_ids_of_documents_that_cannot_match(function):
     message = (
