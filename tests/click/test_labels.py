@@ -228,6 +228,18 @@ def test_wrong_rows(arguments, words):
         to_rows(SESSIONS, *arguments)
 
 
+def test_unknown_ways_with_missing_rows_are_refused():
+    with pytest.raises(ValueError, match="missing must be 'raise' or 'drop', got 'x'"):
+        to_rows(SESSIONS, X, GROUPS, DOCIDS, missing="x")
+
+
+def test_equal_relevance_in_two_queries_is_no_tie():
+    """That of the last pair of one query and of the first pair of the next."""
+    pairs = list("qqrr"), list("abcd")
+    found = to_labels([0.5, 0.9, 0.9, 0.95], pairs, n_grades=2, per_query=True)
+    assert found.y.tolist() == [0, 1, 0, 1]
+
+
 def test_wrong_propensities_of_rows():
     with pytest.raises(ValueError, match="propensities must hold one number for each"):
         to_rows(SESSIONS, X, GROUPS, DOCIDS, propensities=[1.0])

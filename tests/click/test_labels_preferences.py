@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 from scipy.stats import beta
 
-from skrank.click import Sessions, to_preferences
+from skrank.click import (
+    BayesianBrowsingModel,
+    DocumentClickModel,
+    Sessions,
+    to_preferences,
+)
 from skrank.click import _labels_preferences as preferences
 from skrank.click._labels_posteriors import PosteriorTables, preference_probability
 from skrank.rankers import RankSVM
@@ -192,6 +197,22 @@ def test_rules_by_a_loop(log, rule, size):
         keys = list(zip(*(c.tolist() for c in columns)))
         assert len(keys) == len(set(keys))
         assert dict(zip(keys, found.weight.tolist())) == expected
+
+
+def test_differences_of_the_threshold_are_no_preferences():
+    pairs = list("qqqq"), list("abcd")
+    found = to_preferences([0.5, 1.0, 0.25, 0.0], pairs, threshold=0.5)
+    names = zip(found.preferred.tolist(), found.other.tolist())
+    assert set(names) == {("b", "c"), ("b", "d")}
+    shown = Sessions.from_lists(["q"] * 2, [["a", "b"], ["b", "a"]], [[0, 0], [0, 0]])
+    for model in (BayesianBrowsingModel(max_rank=1), DocumentClickModel()):
+        assert len(to_preferences(model.fit(shown), shown)) == 0
+
+
+def test_votes_that_cancel_are_no_preference():
+    shown = Sessions.from_lists(["q"] * 2, [["a", "b"], ["b", "a"]], [[0, 1], [0, 1]])
+    for threshold in (-1.0, 0.0, 1.0):
+        assert len(to_preferences(shown, threshold=threshold)) == 0
 
 
 def test_a_ranker_learns_from_preferences():

@@ -137,5 +137,7 @@ def test_bad_arguments_are_named():
         DepthPooling().select(np.zeros((2, 2, 2)), [0, 0])
     with pytest.raises(ValueError, match=r"system must be .* below 1; got 1"):
         LetorSelection(system=1).select([1.0], [0])
+    with pytest.raises(ValueError, match=r"system must be .* below 2; got 2"):
+        LetorSelection(system=2).select(np.zeros((3, 2)), [0, 0, 0])
     with pytest.raises(ValueError, match="share must be a number in"):
         InfAPSampling(1.5).select([1.0], [0])

@@ -67,6 +67,57 @@ def test_effective_sizes_and_shares_of_clipped_weight():
     assert "Clipping cut off 25 % of the weight." in str(found).replace("\n", " ")
 
 
+def test_clipping_with_a_given_exposure():
+    """The exposure is that of each document, and 0 where nobody ever looked."""
+    exposure = [0.9, 0.25, 0.0, 0.5, 0.0, 0.5]
+    with pytest.warns(UserWarning, match="does not tell"):
+        found = evaluate(exposure=exposure, clip=0.5)
+    # Clicks: a of q twice, b, which weighs 2 instead of 4, and c of p.
+    assert_allclose(found.clipped_share, 2 / (2 / 0.9 + 4 + 2))
+    # P@2 takes a and b of both queries from "one", and c and b from "two".
+    assert found.n_unsupported.tolist() == [1, 2]
+    assert_allclose(found.unsupported_shares, [1 / 6, 3 / 6])
+
+
+def test_weights_below_zero_lack_support_as_others_do():
+    with pytest.warns(UserWarning, match="does not tell"):
+        below = evaluate(measure=lambda rank: -1.0 / rank)
+    with pytest.warns(UserWarning, match="does not tell"):
+        above = evaluate(measure=lambda rank: 1.0 / rank)
+    assert_allclose(below.estimates, -above.estimates)
+    assert (above.n_unsupported > 0).all()
+    for name in ("n_unsupported", "unsupported_shares", "effective_sample_sizes"):
+        assert_allclose(getattr(below, name), getattr(above, name))
+
+
+@pytest.mark.parametrize("estimator", ["ips", "snips", "dm", "dr"])
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+@pytest.mark.filterwarnings("ignore:the log does not tell")
+def test_weights_of_any_size(estimator, interval):
+    """A power of two changes no digit of what is found."""
+    options = {"estimator": estimator, "interval": interval, "n_resamples": 50}
+    if estimator in ("dm", "dr"):
+        options["relevance"] = [0.5, 0.25, 0.5, 0.75, 0.5, 0.25]
+    expected = evaluate(measure=lambda rank: 1.0 / rank, **options)
+    assert (expected.standard_errors > 0).all()
+    for power in (-1000, -700, -400, 100):
+        scale = 2.0**power
+        found = evaluate(measure=lambda rank, scale=scale: scale / rank, **options)
+        for name in ("estimates", "standard_errors", "intervals"):
+            own = getattr(found, name) / scale
+            assert_allclose(own, getattr(expected, name), rtol=1e-12)
+        for name in ("effective_sample_sizes", "unsupported_shares", "n_unsupported"):
+            assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+        one, two = (each.difference("one", "two") for each in (expected, found))
+        assert_allclose(np.array(two.interval) / scale, one.interval, rtol=1e-12)
+        assert_allclose(two.pvalue, one.pvalue, rtol=1e-12)
+
+
+def test_weights_beyond_all_squares_are_refused():
+    with pytest.raises(ValueError, match=r"one weight from -1e\+50 to 1e\+50 for each"):
+        evaluate(measure=lambda rank: 1e51 / rank)
+
+
 @pytest.mark.filterwarnings("ignore:the log does not tell")
 def test_impressions_without_a_row_are_an_error_or_count_as_nothing():
     kept = {"groups": ["q", "q"], "docids": ["a", "c"]}

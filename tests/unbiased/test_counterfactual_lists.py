@@ -184,6 +184,42 @@ def test_weights_are_cut_and_their_shares_told():
     assert_allclose(found.effective_sample_sizes, 3.5**2 / (1 + 0.25 + 4))
 
 
+@pytest.mark.parametrize("groups", [None, [0, 0, 1, 1, 2, 2]])
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+def test_ratios_and_rewards_of_any_size(groups, interval):
+    rewards = np.array([0.4, -0.5, 1.0, 0.2, 1.1, -0.3])
+    logged, new = -np.array([1.0, 2, 3, 1, 1.5, 2]), -np.array([2.0, 1, 3, 4, 2, 1])
+    options = {"groups": groups, "interval": interval, "n_resamples": 50}
+    sizes = ("estimates", "standard_errors", "intervals")
+    for self_normalize in (False, True):
+        options["self_normalize"] = self_normalize
+        expected = evaluate_lists(rewards, logged, new, **options)
+        assert (expected.standard_errors > 0).all()
+        for shift in (-150.0, -400.0, -690.0):
+            found = evaluate_lists(rewards, logged, new + shift, **options)
+            ratio = 1.0 if self_normalize else np.exp(shift)
+            for name in sizes:
+                own = getattr(found, name) / ratio
+                assert_allclose(own, getattr(expected, name), rtol=1e-11, atol=1e-12)
+            assert_allclose(
+                found.effective_sample_sizes, expected.effective_sample_sizes
+            )
+            assert found.clipped_share == 0.0
+        for power in (-1000, -600, 150):
+            found = evaluate_lists(rewards * 2.0**power, logged, new, **options)
+            for name in sizes:
+                own = getattr(found, name) / 2.0**power
+                assert_allclose(own, getattr(expected, name), rtol=1e-12, atol=1e-14)
+    for shift in (-745.0, -5000.0):  # ratios that no float holds
+        found = evaluate_lists(rewards, logged, new + shift, **options)
+        for name in (*sizes, "effective_sample_sizes"):
+            assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+    least = evaluate_lists(rewards, logged, new, max_weight=1e-300, **options)
+    assert_allclose(least["policy"], rewards.mean())
+    assert_allclose(least.effective_sample_sizes, 6)
+    assert least.clipped_share == 1.0
+
+
 def test_standard_errors_are_those_of_the_mean():
     rng = np.random.default_rng(0)
     rewards, logged = rng.random(60), np.log(rng.uniform(0.2, 0.5, size=60))
