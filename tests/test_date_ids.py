@@ -513,6 +513,15 @@ def test_members_of_enumerations_are_written_as_their_texts(tmp_path):
     assert set(same.query_ids) == set(same.document_ids) == {"a", "3"}
 
 
+def test_ties_go_by_the_texts_of_members_of_enumerations():
+    """The member is called "Letter.A" by Python, which comes before "Z"."""
+    documents = np.array([Letter.A, "Z"], dtype=object)
+    groups, scores = np.array(["q", "q"], dtype=object), np.array([1.0, 1.0])
+    for run in (Run(groups, documents, scores, "r"), {"q": {"Z": 1.0, Letter.A: 1.0}}):
+        found = evaluate({"q": {"a": 1, "Z": 0}}, run, ["mrr"], preset="trec_eval")
+        assert found["mrr"] == 1.0
+
+
 @pytest.mark.parametrize("first", FORMS)
 @pytest.mark.parametrize("second", FORMS)
 def test_texts_of_dates_beside_others(first, second):

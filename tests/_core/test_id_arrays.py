@@ -11,6 +11,7 @@ import pytest
 
 from skrank._core._id_arrays import (
     UnitError,
+    _moments,
     id_array,
     id_keys,
     id_list,
@@ -382,3 +383,17 @@ def test_ids_that_cannot_be_hashed_are_named_by_writers(odd, role, tmp_path):
 def test_numbers_that_do_not_fit_into_floats_are_ordered():
     ids = [10**400, np.float64(1.5)]
     assert sorted(map(str, in_order(ids))) == sorted(map(str, ids))
+
+
+UNITS = ["as", "fs", "ps", "ns", "us", "ms", "s", "m", "h", "D", "W"]
+
+
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_moments_are_equal_in_all_units(kind, unit):
+    for finer in UNITS[: UNITS.index(unit) + 1][-2:]:
+        ids = np.arange(-2, 3).astype(f"{kind}[{unit}]")
+        assert _moments(ids) == _moments(ids.astype(f"{kind}[{finer}]"))
+    months = np.arange(-2, 3).astype(f"{kind}[Y]")
+    assert _moments(months) == _moments(months.astype(f"{kind}[M]"))
+    assert not set(_moments(np.arange(3).astype("m8"))) & set(_moments(ids))

@@ -211,6 +211,18 @@ def test_a_copy_of_a_nameless_file_is_not_taken_for_abandoned(tmp_path, monkeypa
     assert path.read_text() == "last\n"
 
 
+def test_a_minute_makes_a_temporary_file_old(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    left = tmp_path / f".skrank-{16 * 'a'}.tmp"
+    left.touch()
+    changed = os.stat(left).st_ctime
+    for age in (59.0, 61.0):
+        monkeypatch.setattr(_writing.time, "time", lambda now=changed + age: now)
+        assert left.exists()
+        _writing._remove_abandoned(tmp_path)
+    assert not left.exists()
+
+
 def test_the_whole_file_is_on_the_disk_before_it_has_its_name(
     way, tmp_path, monkeypatch
 ):

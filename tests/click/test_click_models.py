@@ -866,6 +866,11 @@ def test_every_rank_of_the_log_has_its_own_continuation():
 
     deep = DependentClickModel().fit(log([1, 0, 0]))
     assert deep.continuation_.tolist() == [1 / 3, 0.5, 0.5]
+    # Cells are in order, which files ask of them, and empty only where they must be.
+    np.testing.assert_array_equal(deep.cell_pair_, [0, 0])
+    np.testing.assert_array_equal(deep.cell_slot_, [1, 4])
+    counted = DependentClickModel().fit(log([0, 0, 0]))
+    assert (counted.cell_clicks_ + counted.cell_skips_).tolist() == [1, 1, 1]
     parts = [1, 0], [0, 1, 0], [1, 0, 0, 0], [1, 1]
     whole = DependentClickModel().fit(log(*parts))
     assert whole.continuation_.tolist() == [0.4, 0.25, 0.5, 0.5]

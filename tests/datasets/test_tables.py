@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sys
 from decimal import Decimal
 
@@ -720,3 +721,20 @@ def test_text_that_no_number_would_be_written_as_stays_text(odd, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(f"q,y,f\n{odd},1,2\n0,0,3\n1,0,4\n")
     assert load_table(path, label="y", qid="q").groups.tolist() == [odd, "0", "1"]
+
+
+@pytest.mark.parametrize("name", [pd.NA, [1], {}], ids=str)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "argument", ["label", "qid", "docid", "features", "categorical_features"]
+)
+def test_what_names_no_column_is_refused_before_the_file_is_read(
+    name, kind, argument, tmp_path
+):
+    of_list = argument.endswith("features")
+    options = {"label": "y", "qid": "q", argument: ["a", name] if of_list else name}
+    place = f"{argument}[1]" if of_list else argument
+    with pytest.raises(
+        ValueError, match=f"{re.escape(place)} must be the name of a co"
+    ):
+        load_table(tmp_path / f"none.{kind}", as_frame=True, **options)

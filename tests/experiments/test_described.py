@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from _modules import write_module
-from scipy import linalg, special
+from scipy import linalg, sparse, special
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.cluster import FeatureAgglomeration
@@ -137,8 +137,19 @@ class OwnFloat(float):
     pass
 
 
+class OwnSet(set):
+    pass
+
+
+class OwnPartial(functools.partial):
+    pass
+
+
 def with_state(kind, sign):
-    own = kind()
+    return with_attribute(kind(), sign)
+
+
+def with_attribute(own, sign):
     own.sign = sign
     return own
 
@@ -237,6 +248,16 @@ MAKERS = {
     ),
     "request": by_request,
     "callback, which may stop": lambda sign: RankNet(callback=by_closure(sign)),
+    "dtype": lambda sign: np.zeros(2, (int, float)[sign > 0]),
+    "shape": lambda sign: np.zeros((2, 3)[::sign]),
+    "shape of sparse rows": lambda sign: sparse.csr_array((2, 3 + sign)),
+    "indices of sparse rows": lambda sign: sparse.csr_array(np.eye(2)[::sign]),
+    "state of a set": lambda sign: with_state(OwnSet, sign),
+    "class of a set": lambda sign: (set, OwnSet)[sign > 0]([1]),
+    "attributes of a partial": lambda sign: with_attribute(
+        functools.partial(by_closure, 1), sign
+    ),
+    "class of a partial": lambda sign: (functools.partial, OwnPartial)[sign > 0](abs),
     "bytes": lambda sign: bytes([sign + 1]),
 }
 
@@ -321,9 +342,18 @@ def test_content_that_cannot_be_told(make):
         described({"gain": make()})
 
 
-@pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng, Random])
+@pytest.mark.parametrize(
+    "kind", [np.random.RandomState, np.random.default_rng, Random, np.random.PCG64]
+)
 def test_sources_of_random_numbers_are_refused(kind):
-    for make in (lambda rng: rng, Gain, by_closure, Randomized):
+    kept = FrozenEstimator(Randomized(np.random.RandomState(0)))
+    for make in (
+        lambda rng: rng,
+        Gain,
+        by_closure,
+        Randomized,
+        lambda rng: [kept, rng],
+    ):
         with pytest.raises(TypeError, match="another state after each use") as caught:
             described(make(kind(0)))
         assert not isinstance(caught.value, UntoldError)
@@ -492,6 +522,22 @@ def test_numbers_longer_than_those_of_python():
     for kind in (lambda real: real, lambda real: real * np.clongdouble(1j)):
         assert described(kind(long)) == described(kind(np.longdouble("0.1")))
         assert described(kind(long)) != described(kind(np.longdouble(0.1)))
+
+
+def test_bytes_between_numbers_are_no_content():
+    layout = np.dtype([("a", "i1"), ("b", "f8"), ("c", object)], align=True)
+    one, two = (np.frombuffer(bytes([k]) * 48, "u1").copy() for k in (1, 2))
+    for rows in (one, two):
+        plain = rows.view(np.dtype([("a", "i1"), ("b", "f8")], align=True))
+        plain["a"], plain["b"] = 1, 2.0
+    assert described(one.view(plain.dtype)) == described(two.view(plain.dtype))
+    rows = np.zeros(2, layout)
+    before = described(rows)
+    rows["c"][1] = 1
+    assert described(rows) != before
+    long = np.array(["0.1"], np.longdouble)
+    assert described(long) == described(np.array(["0.1"], np.longdouble))
+    assert described(long) != described(np.array([0.1], np.longdouble))
 
 
 def test_functions_behind_others_are_described_by_name():

@@ -272,6 +272,18 @@ def test_delta_terms_check_what_they_are_given(name):
 
 
 @pytest.mark.parametrize("name", WITH_TERMS)
+@pytest.mark.parametrize("ptr", [[0, 0, 3], [0, 3, 3], [0, 0], [0, 1, 1, 1, 3]])
+def test_empty_lists_have_delta_terms(name, ptr):
+    y, measure = np.array([1.0, 0.0, 2.0])[: ptr[-1]], get_measure(name)
+    found = measure.delta_terms(y, ptr)
+    of_lists = measure.delta_terms(y, np.unique(ptr))
+    assert np.isfinite(found.scale).all()
+    held = np.diff(ptr) > 0
+    if held.any():
+        np.testing.assert_array_equal(found.scale[held], of_lists.scale)
+
+
+@pytest.mark.parametrize("name", WITH_TERMS)
 def test_delta_terms_equal_swap_deltas(name, rng):
     sizes = np.array([6, 1, 4, 3])
     ptr = np.r_[0, np.cumsum(sizes)]

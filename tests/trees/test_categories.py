@@ -74,6 +74,23 @@ def test_lists_and_arrays_of_objects():
     assert not CategoryEncoder().fit(rows).is_categorical_.any()
 
 
+@pytest.mark.parametrize(
+    "X", [3.0, None, "a", [1, 2], [[1, 2], [3]], np.zeros((2, 2, 2))]
+)
+@pytest.mark.parametrize("features", ["from_dtype", None, [0], ["a"]])
+def test_what_is_no_table_is_refused(X, features):
+    encoder = CategoryEncoder(categorical_features=features)
+    with pytest.raises(
+        ValueError, match=r"Expected 2D array, got .* X must have one row"
+    ):
+        encoder.fit(X)
+    encoder = CategoryEncoder().fit([[1.0, 2.0]])
+    with pytest.raises(
+        ValueError, match=r"Expected 2D array, got .* X must have one row"
+    ):
+        encoder.transform(X)
+
+
 def test_errors_name_the_column():
     with pytest.raises(
         ValueError, match="X: column 'site' is categorical and must hold"
