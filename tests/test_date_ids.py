@@ -515,9 +515,14 @@ def test_members_of_enumerations_are_written_as_their_texts(tmp_path):
 
 def test_ties_go_by_the_texts_of_members_of_enumerations():
     """The member is called "Letter.A" by Python, which comes before "Z"."""
-    documents = np.array([Letter.A, "Z"], dtype=object)
-    groups, scores = np.array(["q", "q"], dtype=object), np.array([1.0, 1.0])
-    for run in (Run(groups, documents, scores, "r"), {"q": {"Z": 1.0, Letter.A: 1.0}}):
+    documents = np.array([Letter.A, "Z", 3], dtype=object)
+    groups, scores = np.array(["q"] * 3, dtype=object), np.array([1.0, 1.0, 0.0])
+    options = {"ties": "docid", "docids": documents}
+    assert skrank.metrics.reciprocal_rank([1, 0, 0], scores, groups, **options) == 1.0
+    for run in (
+        Run(groups, documents, scores, "r"),
+        {"q": {"Z": 1.0, Letter.A: 1.0, 3: 0.0}},
+    ):
         found = evaluate({"q": {"a": 1, "Z": 0}}, run, ["mrr"], preset="trec_eval")
         assert found["mrr"] == 1.0
 

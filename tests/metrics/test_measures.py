@@ -15,6 +15,8 @@ from skrank.metrics import (
     BaseMeasure,
     KendallTau,
     MeanSquaredError,
+    Precision,
+    Recall,
     SpearmanRho,
     get_measure,
     query_weights,
@@ -271,7 +273,7 @@ def test_delta_terms_check_what_they_are_given(name):
             measure.delta_terms([0.0, 1.0], wrong)
 
 
-@pytest.mark.parametrize("name", WITH_TERMS)
+@pytest.mark.parametrize("name", [*WITH_TERMS, Precision(), Recall()], ids=str)
 @pytest.mark.parametrize("ptr", [[0, 0, 3], [0, 3, 3], [0, 0], [0, 1, 1, 1, 3]])
 def test_empty_lists_have_delta_terms(name, ptr):
     y, measure = np.array([1.0, 0.0, 2.0])[: ptr[-1]], get_measure(name)

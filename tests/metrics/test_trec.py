@@ -345,10 +345,9 @@ def test_ids_that_are_no_text_are_ordered_as_text():
     assert trec_measures({"q": {20: 1}}, run, "recip_rank").summary == {
         "recip_rank": 0.5
     }
-    topics = trec_measures(
-        {2: {"a": 1}, "1": {"a": 1}}, {q: {"a": 1.0} for q in (2, "1")}, "map"
-    )
-    assert topics.topics == ["1", 2]
+    ids = [20, "100", 3, "b", 1, "a"]
+    found = trec_measures({q: {"x": 1} for q in ids}, {q: {"x": 1.0} for q in ids})
+    assert found.topics == [1, "100", 20, 3, "a", "b"]
     mixed = {"q": {20: 1.0, "100": 1.0, 3: 1.0}}
     assert trec_measures({"q": {"100": 1}}, mixed, "recip_rank").summary == {
         "recip_rank": pytest.approx(1 / 3)
