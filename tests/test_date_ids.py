@@ -518,7 +518,10 @@ def test_ties_go_by_the_texts_of_members_of_enumerations():
     documents = np.array([Letter.A, "Z", 3], dtype=object)
     groups, scores = np.array(["q"] * 3, dtype=object), np.array([1.0, 1.0, 0.0])
     options = {"ties": "docid", "docids": documents}
-    assert skrank.metrics.reciprocal_rank([1, 0, 0], scores, groups, **options) == 1.0
+    assert (
+        skrank.metrics.reciprocal_rank([1, 0, 0], scores, groups=groups, **options)
+        == 1.0
+    )
     for run in (
         Run(groups, documents, scores, "r"),
         {"q": {"Z": 1.0, Letter.A: 1.0, 3: 0.0}},
