@@ -37,8 +37,6 @@ _PARTS_OF_CODE = (
 _RANDOM = np.random.Generator, np.random.BitGenerator, np.random.RandomState, Random
 # Attributes of estimators that `sklearn.base.clone` keeps, besides the parameters.
 _CLONED_TOO = "_metadata_request", "_sklearn_output_config"
-# Containers whose elements it clones.
-_CLONED = list, tuple, set, frozenset, dict
 # Where compiled functions may be found that do not say it.
 _OF_FUNCTIONS = ("numpy", "scipy.special")
 _CACHE = type(functools.lru_cache(abs))
@@ -157,7 +155,6 @@ class _Description:
         if cloned and _keeps_parameters_only(value):
             return self._of_estimator(value)
         own = type(value)
-        cloned = cloned and own in _CLONED
         if sparse.issparse(value):
             rows = value.tocsr()
             value = [rows.shape, rows.data, rows.indices, rows.indptr]
@@ -335,9 +332,8 @@ def _is_compiled(spec: Any, status: os.stat_result) -> bool:
     """Return whether Python has compiled, and kept, a file as it is now."""
     with contextlib.suppress(OSError, TypeError, AttributeError, struct.error):
         with open(spec.cached, "rb") as file:
-            flags, *found = struct.unpack("<4xIII", file.read(16))
-        stamp = [int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF]
-        return flags == 0 and found == stamp
+            found = struct.unpack("<8xII", file.read(16))
+        return found == (int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
     return False
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections import UserDict, defaultdict
+from pathlib import Path
 from random import Random
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -30,7 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skrank.datasets import make_ranking
-from skrank.experiments import Experiment, make_folds
+from skrank.experiments import Experiment, _described, make_folds
 from skrank.experiments._described import UntoldError, described
 from skrank.rankers import RankNet, SubsetRegression
 
@@ -103,6 +104,10 @@ class Down(Up):
 
 def by_fitted(sign):
     return LinearRegression().fit([[0.0], [1.0]], [0.0, sign])
+
+
+def with_its_closure(own):
+    return [own, by_closure(own)]
 
 
 def by_masked(sign):
@@ -248,6 +253,7 @@ MAKERS = {
     ),
     "request": by_request,
     "callback, which may stop": lambda sign: RankNet(callback=by_closure(sign)),
+    "fitted, as it is and to be cloned": lambda sign: with_its_closure(by_fitted(sign)),
     "dtype": lambda sign: np.zeros(2, (int, float)[sign > 0]),
     "shape": lambda sign: np.zeros((2, 3)[::sign]),
     "shape of sparse rows": lambda sign: sparse.csr_array((2, 3 + sign)),
@@ -305,6 +311,13 @@ class Hiding:
         raise ValueError("not for copying")
 
 
+class Named:
+    __wrapped__ = abs
+
+    def __reduce__(self):
+        return "nothing"
+
+
 def local_class():
     class Own(BaseEstimator):
         pass
@@ -329,6 +342,7 @@ UNTOLD = {
     "module": lambda: np,
     "ufunc": lambda: np.frompyfunc(abs, 1, 1),
     "hiding": Hiding,
+    "named": Named,
     "weak": WeakKeyDictionary,
     "deep": lambda: functools.reduce(lambda inner, _: [inner], range(3000), None),
     "parameter of a measure": lambda: SubsetRegression(gain=of_a_notebook()),
@@ -346,14 +360,10 @@ def test_content_that_cannot_be_told(make):
     "kind", [np.random.RandomState, np.random.default_rng, Random, np.random.PCG64]
 )
 def test_sources_of_random_numbers_are_refused(kind):
-    kept = FrozenEstimator(Randomized(np.random.RandomState(0)))
-    for make in (
-        lambda rng: rng,
-        Gain,
-        by_closure,
-        Randomized,
-        lambda rng: [kept, rng],
-    ):
+    def beside_a_fitted_one(rng):
+        return [FrozenEstimator(Randomized(rng)), rng]
+
+    for make in (lambda rng: rng, Gain, by_closure, Randomized, beside_a_fitted_one):
         with pytest.raises(TypeError, match="another state after each use") as caught:
             described(make(kind(0)))
         assert not isinstance(caught.value, UntoldError)
@@ -469,6 +479,14 @@ def test_what_is_typed_is_not_in_the_file_that_came_before(tmp_path):
             text=True,
         )
         assert word in found.stdout + found.stderr
+
+
+def test_an_installed_program_may_hold_code_of_its_user(module_of, monkeypatch):
+    """Such as `python -m cProfile`, which runs scripts in its own place."""
+    module = module_of(OWN.format(1), "__main__")
+    monkeypatch.setattr(_described, "_INSTALLED", {Path(module.__file__).parent.name})
+    before = described(module.Own)
+    assert described(module_of(OWN.format(2), "__main__").Own) != before
 
 
 def test_a_file_that_is_gone(module_of, tmp_path):
