@@ -361,7 +361,7 @@ def test_content_that_cannot_be_told(make):
 )
 def test_sources_of_random_numbers_are_refused(kind):
     def beside_a_fitted_one(rng):
-        return [FrozenEstimator(Randomized(rng)), rng]
+        return by_closure([FrozenEstimator(Randomized(rng)), rng])
 
     for make in (lambda rng: rng, Gain, by_closure, Randomized, beside_a_fitted_one):
         with pytest.raises(TypeError, match="another state after each use") as caught:
