@@ -599,10 +599,10 @@ def _check_names(named: dict[str, Any]) -> None:
 def _is_key(column: Any) -> bool:
     """Return whether a value can be looked up, which pandas.NA and lists cannot."""
     try:
-        hash(column), bool(column == column)
+        hash(column)
+        return bool(column == column or column != column)
     except TypeError:
         return False
-    return True
 
 
 def _groups(frame: Any, name: str, qid: str) -> np.ndarray:

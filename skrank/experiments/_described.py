@@ -12,13 +12,14 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from random import Random
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 
 import skrank
@@ -41,16 +42,19 @@ _CLONED_TOO = "_metadata_request", "_sklearn_output_config"
 _OF_FUNCTIONS = ("numpy", "scipy.special")
 _CACHE = type(functools.lru_cache(abs))
 
+# Parts of descriptions that are never long.
+_SHORT = {"name", "source"}
+
 _INSTALLED = {"site-packages", "dist-packages"}
 _FOLDERS = *map(sysconfig.get_path, ("stdlib", "platstdlib")), *skrank.__path__
 
-# Files that are younger may not be those that were imported.
+# Files that are younger may not be those that were imported, if nothing tells it.
 _STARTED = time.time()
 # What each module was imported by, and the digest of its file when first looked at.
 _SOURCES: dict[str, tuple[Any, str]] = {}
 
 
-class UntoldError(TypeError):
+class UntoldError(Exception):
     """What a value is cannot be told, so that its training must be repeated."""
 
 
@@ -76,10 +80,8 @@ def described(value: Any) -> Any:
     ------
     UntoldError
         If content cannot be told: code without a file, as in a notebook, code whose
-        file has changed since it was imported, and objects that hide what they hold or
-        hold themselves.
-    TypeError
-        If the value is, or holds, a source of random numbers.
+        file has changed since it was imported, sources of random numbers, and objects
+        that hide what they hold or hold themselves.
     """
     try:
         return _Description().of(value, cloned=True)
@@ -138,12 +140,16 @@ class _Description:
         key = id(value), cloned, self._fitted > 0
         if key not in self._told:
             if id(value) in self._within:
+                if inspect.isclass(value):  # of a method that calls `super`
+                    return {"name": f"{value.__module__}:{value.__qualname__}"}
                 raise UntoldError(f"{_called(value)} holds itself")
             self._within.add(id(value))
             told = self._of_parts(value, cloned)
             self._within.remove(id(value))
-            if "name" not in told:  # short, however often it is part of others
-                told = {"content": _digest(json.dumps(told, sort_keys=True).encode())}
+            if told.keys() - _SHORT:  # however often it is part of others
+                content = _digest(json.dumps(told, sort_keys=True).encode())
+                told = {k: v for k, v in told.items() if k in _SHORT}
+                told["content"] = content
             self._told[key] = value, told
         return self._told[key][1]
 
@@ -164,8 +170,11 @@ class _Description:
             return {"mapping": [self._all(pair, cloned) for pair in items]}
         if own in (list, tuple):
             return {"sequence": self._all(value, cloned)}
-        if own in (set, frozenset):
-            return {"set": sorted(map(json.dumps, self._all(value, cloned)))}
+        if isinstance(value, (set, frozenset)):
+            found = {"set": sorted(map(json.dumps, self._all(value, cloned)))}
+            if own not in (set, frozenset):
+                found |= {"class": self.of(own), "state": self.of(vars(value))}
+            return found
         if own is np.ndarray and value.dtype == object:
             return {"objects": [list(value.shape), self._all(value.ravel())]}
         if own is np.ndarray and value.dtype.names:  # with bytes in between
@@ -198,16 +207,24 @@ class _Description:
         found = _by_name(value, value.__module__, value.__qualname__)
         if "source" in found:
             found["bases"] = self._all([type(value), *value.__bases__])
+            around = vars(sys.modules[value.__module__])
+            found["methods"] = [
+                self.of(own)
+                for name, own in sorted(_functions_of(value), key=itemgetter(0))
+                # Those of data classes are made, and have no file.
+                if not name.startswith("__") or _is_of_another(own, around)
+            ]
         return found
 
     def _of_function(self, value):
-        if _found(value.__module__, value.__qualname__) is value:
+        is_known = _found(value.__module__, value.__qualname__) is value
+        if is_known and _is_installed(value.__module__):
             return _by_name(value, value.__module__, value.__qualname__)
         # A function that stands for another one has its name, but other globals.
         module = value.__globals__.get("__name__")
         found = _by_name(value, module, value.__qualname__)
         if not _is_of(value.__code__, sys.modules[module]):
-            raise UntoldError(f"{_called(value)} has no file")
+            raise UntoldError(f"{_called(value)} is not from the file of its module")
         closure = value.__closure__ or ()
         parts = value.__defaults__, value.__kwdefaults__, vars(value)
         found["parts"] = [self._of_code(value.__code__), *self._all(parts)]
@@ -229,12 +246,12 @@ class _Description:
 
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
+        if isinstance(value, stats.distributions.rv_frozen):  # with its random state
+            parts = type(value.dist), value.args, value.kwds
+            return {"distribution": self._all(parts)}
         if isinstance(value, _RANDOM):
             if not self._fitted:
-                raise TypeError(
-                    f"{_called(value)} is in another state after each use, so that no "
-                    "training could be repeated; give a seed"
-                )
+                raise UntoldError(f"{_called(value)} has another state after each use")
             return {"random": self.of(_state_of(value))}
         own = copyreg.dispatch_table.get(type(value))
         try:
@@ -266,6 +283,21 @@ def _found(module: str | None, name: str) -> Any:
     )
 
 
+def _functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
+    """Yield the functions of a class by name, also behind properties and the like."""
+    for name, member in vars(cls).items():
+        for part in ("__func__", "fget", "func"):
+            member = getattr(member, part, member)
+        if inspect.isfunction(member):
+            yield name, member
+
+
+def _is_of_another(function: FunctionType, around: dict[str, Any]) -> bool:
+    """Return whether a function is from another module, of no installed package."""
+    names = function.__globals__
+    return names is not around and not _is_installed(names.get("__name__", ""))
+
+
 def _keeps_parameters_only(value: Any) -> bool:
     """Return whether `sklearn.base.clone` forgets all but the parameters."""
     usual = BaseEstimator.__sklearn_clone__
@@ -287,15 +319,16 @@ def _by_name(value: Any, module: str | None, name: str) -> dict[str, Any]:
     """Describe code by where it can be imported, and a user's own by its file."""
     found: dict[str, Any] = {"name": f"{module}:{name}"}
     room = sys.modules.get(str(module))
-    if not _is_installed(room, str(module)):
+    if not _is_installed(str(module)):
         found["source"] = _source(value, room)
     return found
 
 
-def _is_installed(room: Any, module: str) -> bool:
+def _is_installed(module: str) -> bool:
     """Return whether a module belongs to Python, to skrank or to another package."""
     if module == "__main__":
         return False
+    room = sys.modules.get(module)
     path = getattr(room, "__file__", None)
     if path is None:
         origin = getattr(getattr(room, "__spec__", None), "origin", None)
@@ -317,9 +350,7 @@ def _source(value: Any, room: Any) -> str:
     imported = room.__spec__ or room
     known, first = _SOURCES.get(room.__name__, (None, ""))
     if known is not imported:
-        first = digest
-        if status.st_mtime > _STARTED and not _is_compiled(room.__spec__, status):
-            first = ""
+        first = digest if _is_as_imported(room.__spec__, status) else ""
         _SOURCES[room.__name__] = imported, first
     if first != digest:
         raise UntoldError(
@@ -328,13 +359,13 @@ def _source(value: Any, room: Any) -> str:
     return digest
 
 
-def _is_compiled(spec: Any, status: os.stat_result) -> bool:
-    """Return whether Python has compiled, and kept, a file as it is now."""
+def _is_as_imported(spec: Any, status: os.stat_result) -> bool:
+    """Return whether a file is what Python has compiled, or else is old enough."""
     with contextlib.suppress(OSError, TypeError, AttributeError, struct.error):
         with open(spec.cached, "rb") as file:
             found = struct.unpack("<8xII", file.read(16))
         return found == (int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
-    return False
+    return status.st_mtime <= _STARTED
 
 
 def _is_of(code: CodeType, room: Any) -> bool:

@@ -156,8 +156,6 @@ class Experiment(Parameters):
         ValueError
             If a parameter or a fold is not accepted, or no ranker can be compared,
             because a training of each has failed on a whole fold.
-        TypeError
-            If a ranker holds a source of random numbers where it could have a seed.
         OSError
             If the results cannot be written.
 
