@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from _labels import label
+from _public import public_objects
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
     estimator_checks_generator,
     parametrize_with_checks,
@@ -572,6 +574,44 @@ def test_bad_parameters_are_named(case, graded):
             make(case, **{parameter: value}).fit(X, y, groups)
     with pytest.raises(ValueError, match="X_val and y_val must be given together"):
         make(case).fit(X, y, groups, X_val=X)
+
+
+def _estimators():
+    """Public estimators with `fit` that their variants, or defaults, can make."""
+    for _, cls in public_objects():
+        is_base = cls.__name__.startswith("Base")
+        if hasattr(cls, "fit") and issubclass(cls, BaseEstimator) and not is_base:
+            variants = getattr(cls, "_variants", lambda: [{}])() or [{}]
+            needed = inspect.signature(cls).parameters.values()
+            if all(p.name in variants[0] or p.default is not p.empty for p in needed):
+                yield cls, variants[0]
+
+
+ESTIMATORS = {cls.__name__: (cls, variant) for cls, variant in _estimators()}
+ANYTHING = [
+    np.array([1, 2]),
+    np.array(["a", "b"]),
+    object(),
+    "x",
+    [1],
+    {},
+    float("nan"),
+    pd.NA,
+    pd.Series([1, 2]),
+]
+
+
+@pytest.mark.parametrize(("cls", "variant"), ESTIMATORS.values(), ids=ESTIMATORS)
+def test_nothing_fails_before_parameters_are_checked(cls, variant):
+    """Tools look at tags, texts and methods of estimators that were never fitted."""
+    names = [name for name in dir(cls) if not name.startswith("_")]
+    for parameter in cls(**variant).get_params(deep=False):
+        for value in ANYTHING:
+            estimator = cls(**variant).set_params(**{parameter: value})
+            get_tags(estimator)
+            repr(estimator)
+            for name in names:
+                hasattr(estimator, name)
 
 
 def _refuses(ranker, message, *args, **kwargs):

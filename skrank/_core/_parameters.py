@@ -485,6 +485,11 @@ def _rule(hint) -> _Rule:
     return lambda value: isinstance(value, hint), accepted
 
 
+def is_true(value: Any) -> bool:
+    """Return whether a parameter, which nothing has checked yet, is True."""
+    return isinstance(value, bool | np.bool_) and bool(value)
+
+
 def _is_number(value) -> bool:
     """Whether a value is a number that the kernels can take as a double."""
     if is_integer(value):

@@ -704,13 +704,12 @@ def check_weights(
     if sample_weight is None:
         return None
     with naming(name):
-        if np.isscalar(sample_weight) and not isinstance(sample_weight, str | bytes):
-            weight = np.full(n_samples, float(typing.cast(float, sample_weight)))
-        else:
-            numbers = _numeric_weights(sample_weight, name)
-            weight = checked_array(
-                numbers, ensure_2d=False, dtype=np.float64, input_name=name
-            )
+        numbers = _numeric_weights(sample_weight, name)
+        if np.isscalar(sample_weight):
+            numbers = np.full(n_samples, numbers)
+        weight = checked_array(
+            numbers, ensure_2d=False, dtype=np.float64, input_name=name
+        )
     # The wording of scikit-learn, which its checks of estimators look for.
     if weight.ndim != 1:
         raise ValueError(

@@ -85,7 +85,7 @@ class LocalKemeny(BaseVotingAggregator):
         )
 
     def _needs_fit(self) -> bool:
-        return self.initial is not None and self.initial._needs_fit()
+        return isinstance(self.initial, BaseAggregator) and self.initial._needs_fit()
 
     def _check_runs(self, joined: JoinedRuns) -> None:
         super()._check_runs(joined)

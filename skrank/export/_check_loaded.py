@@ -149,6 +149,7 @@ def check_loaded(estimator: BaseEstimator, *, complete: bool = True) -> None:
     if not any(is_learned_name(name) for name in vars(estimator)):
         _check_unfitted(estimator)
         return
+    _check_width(estimator)
     _check_names(estimator)
     # Without an encoder, the levels of categories would be taken for their numbers.
     if complete and isinstance(estimator, BaseTreeRanker):
@@ -185,6 +186,15 @@ def _check_unfitted(estimator) -> None:
     others = vars(estimator).keys() - estimator.get_params(deep=False).keys()
     if any(not name.startswith("_") for name in others):
         raise missing(estimator, needed)
+
+
+def _check_width(estimator) -> None:
+    """Check the number of features, if there is one."""
+    if "n_features_in_" in vars(estimator):
+        accepted = f"a whole number >= 1, up to {_MAX_FEATURES}"
+        n = attribute(estimator, "n_features_in_", int, accepted)
+        if not 1 <= n <= _MAX_FEATURES:
+            raise error_of(estimator, "n_features_in_", accepted, n)
 
 
 def _check_names(estimator) -> None:
@@ -501,8 +511,6 @@ def _is_overflow(error: Exception) -> bool:
 
 def _check_ranker(ranker: BaseRanker) -> None:
     n = attribute(ranker, "n_features_in_", int, "a whole number >= 1")
-    if not 1 <= n <= _MAX_FEATURES:
-        raise error_of(ranker, "n_features_in_", "a whole number >= 1", n)
     check_queries(ranker)
     if learns_energy(ranker):
         attribute(ranker, "energy_", BaseEnergy, "a BaseEnergy")
@@ -718,8 +726,6 @@ def _try_out(estimator) -> None:
     n_features = getattr(estimator, "n_features_in_", None)
     if name is None or n_features is None:
         return
-    if not isinstance(n_features, int) or not 1 <= n_features <= _MAX_FEATURES:
-        raise error_of(estimator, "n_features_in_", "a whole number >= 1", n_features)
     if n_features > _MAX_DENSE and not getattr(estimator, "_accepts_sparse", False):
         return
     method = getattr(estimator, name)

@@ -61,7 +61,7 @@ def check_target_encoder(encoder: QueryTargetEncoder) -> None:
     n = attribute(encoder, "n_features_in_", int, "a whole number >= 1")
     columns = array_of(encoder, "columns_", [np.int64], (None,))
     ascend = (np.diff(columns) > 0).all()
-    if n < 1 or not (ascend and (columns >= 0).all() and (columns < n).all()):
+    if not (ascend and (columns >= 0).all() and (columns < n).all()):
         raise error_of(encoder, "columns_", f"ascending numbers below {n}", columns)
     if "feature_names_in_" in vars(encoder):
         array_of(encoder, "feature_names_in_", [np.dtype(object)], (n,))

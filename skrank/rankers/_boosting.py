@@ -18,6 +18,7 @@ from skrank._core._parameters import (
     NonNegative,
     Positive,
     PositiveInt,
+    is_true,
     own_names,
 )
 from skrank._core._queries import QueryIndex
@@ -183,7 +184,7 @@ class BaseBoostedRanker(BaseAdditiveRanker, BaseTreeRanker):
 
     @property
     def _accepts_sparse(self) -> bool:
-        return super()._accepts_sparse and not self.linear_leaves
+        return super()._accepts_sparse and not is_true(self.linear_leaves)
 
     def _check_rows(self, X, *, reset, name="X", **rest) -> Any:
         if self.linear_leaves and sparse.issparse(X):

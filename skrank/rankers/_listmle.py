@@ -9,7 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._core._finite import quiet
-from skrank._core._parameters import Numbers, Positive, PositiveInt, invalid_parameter
+from skrank._core._parameters import (
+    Numbers,
+    Positive,
+    PositiveInt,
+    invalid_parameter,
+    is_true,
+)
 from skrank._core._queries import QueryIndex, take_rows
 from skrank._core._threads import effective_n_threads
 from skrank.base import ArrayOrCSR
@@ -136,7 +142,7 @@ class ListMLE(BaseNetworkRanker):
                 self.covariance_ = laplace_covariance(objective, params)
         return energy, loss, result, monitor
 
-    @available_if(lambda self: self.posterior)
+    @available_if(lambda self: is_true(self.posterior))
     def predict_std(
         self, X: ArrayOrCSR, groups: npt.ArrayLike | None = None
     ) -> np.ndarray:

@@ -127,4 +127,5 @@ class McRank(ProbabilitiesMixin, GradesMixin, BaseBoostedRanker):
         ndarray of shape (n_documents,)
             Grades, each one of ``grades_``; of equally probable ones the lowest.
         """
-        return self.grades_[np.argmax(self.predict_proba(X), axis=1)]
+        highest = np.argmax(self.predict_proba(X), axis=1)
+        return self.grades_[highest]

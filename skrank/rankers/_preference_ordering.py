@@ -128,7 +128,7 @@ class PreferenceOrdering(BaseQueryMetaRanker):
 
     @property
     def _accepts_missing(self) -> bool:
-        if self.features != "none":
+        if not isinstance(self.features, str) or self.features != "none":
             return False
         return all(allows_missing(model) for _, model in self._named())
 

@@ -16,7 +16,9 @@ from skrank.solvers import LBFGS, BaseSolver, SmoothingHomotopy
 
 
 def _has_probabilities(ranker) -> bool:
-    return ranker.construction == "all" and ranker.penalty == "logistic"
+    given = ranker.construction, ranker.penalty  # of any kind before `fit`
+    are_names = all(isinstance(each, str) for each in given)
+    return are_names and given == ("all", "logistic")
 
 
 class ThresholdOrdinal(ProbabilitiesMixin, BaseOrdinalRanker, BaseNetworkRanker):

@@ -443,9 +443,9 @@ def _as_rows(X: Any) -> Any:
     """Return rows as the compiled code takes them; integers become float64."""
     if sparse.issparse(X):
         check_sparse(X)
-        X = canonical_csr(X)
-        if 0 in X.shape:
+        if len(X.shape) != 2 or 0 in X.shape:
             raise ValueError(f"X must have rows and features, got shape {X.shape}")
+        X = canonical_csr(X)
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     X = unmasked(X)
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):

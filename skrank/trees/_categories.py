@@ -169,7 +169,7 @@ def _check_table(X: Any) -> None:
     """Refuse what has no rows and columns."""
     refuse_series(X)
     check_sparse(X)
-    if not sparse.issparse(X) and n_columns(X) is None:
+    if len(X.shape) != 2 if sparse.issparse(X) else n_columns(X) is None:
         raise ValueError(
             f"Expected 2D array, got {shown(X)} instead. Reshape your data: X must "
             "have one row per document and one column per feature"

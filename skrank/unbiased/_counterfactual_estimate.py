@@ -64,8 +64,14 @@ class Intervals(NamedTuple):
     def of_means(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standard error and the interval of the mean of each column."""
         n, width = values.shape
-        if n < 2 or not np.isfinite(values).all():
-            return np.full(width, np.nan), np.full((width, 2), np.nan)
+        known = np.isfinite(values).all(axis=0)
+        errors, ends = np.full(width, np.nan), np.full((width, 2), np.nan)
+        if n > 1 and known.any():
+            errors[known], ends[known] = self._of_known(values[:, known])
+        return errors, ends
+
+    def _of_known(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n = len(values)
         scales = scales_of(values)
         scaled = values / scales
         errors = scaled.std(axis=0, ddof=1) / np.sqrt(n) * scales

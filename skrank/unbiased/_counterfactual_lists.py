@@ -24,6 +24,7 @@ from skrank._core._validation import (
 from skrank.click import Sessions
 from skrank.click._sessions import check_sessions
 from skrank.metrics._compare import check_names_of_runs
+from skrank.metrics._significance import scale_of
 from skrank.unbiased._counterfactual_estimate import (
     CounterfactualEstimate,
     IntervalKind,
@@ -39,7 +40,7 @@ _AT_ONCE = 2**20
 # Weights below this have squares that lose digits.
 _TINY = 1e-60
 
-_Most = Annotated[float, Interval(0, None, "right")] | None
+_Most = Annotated[float, Interval(0, LARGEST, "right")] | None
 
 
 def plackett_luce_exposure(
@@ -287,7 +288,7 @@ def evaluate_lists(
         Whether to divide by the sum of the weights, which adds a bias that vanishes
         with the number of sessions, and mostly takes much of the variance.
     max_weight : float, default=None
-        Largest weight; None for any.
+        Largest weight, up to 1e50; None for any.
     interval : {"t", "bootstrap"}, default="t"
         Kind of the intervals, as in `CounterfactualEvaluator`.
     confidence : float, default=0.95
@@ -425,7 +426,8 @@ def _of_weights(
     index = QueryIndex.from_groups(as_ids(ids), canonical=True)
     sizes = index.sizes.astype(np.float64)
     add = lambda column: np.add.reduceat(index.take(column), index.ptr[:-1])
-    totals = np.column_stack([add(column * rewards) for column in cut.T])
+    scale = scale_of(rewards)
+    totals = np.column_stack([add(column * (rewards / scale)) for column in cut.T])
     norms = np.column_stack(
         [add(column) if self_normalize else sizes for column in cut.T]
     )
@@ -436,8 +438,8 @@ def _of_weights(
             stacklevel=3,
         )
     each = [values_of_units(totals[:, [i]], norms[:, i]) for i in range(width)]
-    estimates = np.concatenate([one for one, _ in each])
-    values = np.concatenate([one for _, one in each], axis=1)
+    estimates = np.concatenate([one for one, _ in each]) * scale
+    values = np.concatenate([one for _, one in each], axis=1) * scale
     errors, ends = by.of_means(values)
     rates = np.full(totals.shape, np.nan)
     np.divide(totals, norms, out=rates, where=norms > 0)
@@ -455,7 +457,7 @@ def _of_weights(
         values=values,
         query_ids=index.ids,
         n_sessions=index.sizes,
-        per_query=dict(zip(names, rates.T)),
+        per_query=dict(zip(names, rates.T * scale)),
         n_clicks=None,
         effective_sample_sizes=effective,
         clipped_share=weights.clipped_share,

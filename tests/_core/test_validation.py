@@ -167,6 +167,16 @@ def test_bad_weights(weight, message):
         check_weights(weight, 2)
 
 
+@pytest.mark.parametrize(
+    "weight",
+    [np.complex64(1 + 1j), np.array(2j), np.timedelta64(1, "s"), "a", b"1", 10**400],
+    ids=repr,
+)
+def test_single_weights_that_are_no_numbers(weight):
+    with pytest.raises(ValueError, match=r"^sample_weight"):
+        check_weights(weight, 2)
+
+
 def test_scalar_weight():
     assert check_weights(2, 3).tolist() == [2.0, 2.0, 2.0]
     assert check_weights(None, 3) is None

@@ -53,6 +53,7 @@ from skrank.aggregation import (
 from skrank.energies import PairwisePotentialEnergy
 from skrank.exceptions import TrainingDataWarning
 from skrank.export import from_json, load_model, save_model, to_json
+from skrank.preprocessing import QueryStandardScaler, QueryTargetEncoder
 from skrank.rankers import (
     MART,
     BoltzRank,
@@ -901,3 +902,20 @@ def test_models_that_load_are_scoring_functions(seed, with_categories, tmp_path)
         np.testing.assert_array_equal(frozen.predict(X), model.predict(X))
         n_loaded += 1
     assert n_loaded
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**63 - 1, 10**30, 1.5, "x"])
+@pytest.mark.parametrize(
+    "made",
+    [QueryTargetEncoder([0], random_state=0), QueryStandardScaler()],
+    ids=lambda made: type(made).__name__,
+)
+def test_numbers_of_features_of_transformers_are_checked(made, number, data, tmp_path):
+    path = tmp_path / "model.skrank"
+    X, y, groups = data
+    save_model(made.fit(np.round(X), y, groups=groups), path)
+    document, members = read(path)
+    document["model"]["state"]["n_features_in_"] = number
+    write(path, document, members)
+    with pytest.raises(ValueError, match="n_features_in_ must be a whole number >= 1"):
+        load_model(path)

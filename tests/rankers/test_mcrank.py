@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 from skrank.datasets import make_ranking
 from skrank.export import load_model, save_model
@@ -107,3 +108,9 @@ def test_a_single_grade(data, method):
     assert_array_equal(ranker.predict_proba(X), np.ones((len(X), 1)))
     assert_array_equal(ranker.predict_grades(X), 3.0)
     assert_allclose(ranker.predict(X), 3.0)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_grades"])
+def test_nothing_is_predicted_before_fit(method):
+    with pytest.raises(NotFittedError, match="McRank instance is not fitted yet"):
+        getattr(McRank(), method)(np.eye(3))

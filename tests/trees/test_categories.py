@@ -5,9 +5,11 @@ import collections
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.preprocessing import OrdinalEncoder
 
-from skrank.trees import CategoryEncoder
+from skrank.rankers import MART
+from skrank.trees import BinMapper, CategoryEncoder
 
 FRAME = pd.DataFrame({"score": [0.5, 1.5, 2.5, 3.5], "site": ["b", "c", None, "b"]})
 
@@ -89,6 +91,23 @@ def test_what_is_no_table_is_refused(X, features):
         ValueError, match=r"Expected 2D array, got .* X must have one row"
     ):
         encoder.transform(X)
+
+
+@pytest.mark.parametrize("make", [sparse.coo_array, sparse.csr_array])
+def test_sparse_arrays_of_one_axis_are_refused(make):
+    X, groups = make(np.array([1.0, 2.0])), [0, 0]
+    ranker = MART(n_estimators=1, min_samples_leaf=1).fit(np.eye(2), [1, 0], groups)
+    for call in (
+        CategoryEncoder().fit,
+        BinMapper().fit,
+        BinMapper().fit(np.eye(2)).transform,
+        lambda X: MART().fit(X, [1, 0], groups),
+        ranker.predict,
+    ):
+        with pytest.raises(
+            ValueError, match=r"Expected 2D|must have rows and features"
+        ):
+            call(X)
 
 
 def test_errors_name_the_column():

@@ -122,6 +122,10 @@ def test_lists_that_are_never_shown_have_no_mean():
         found = evaluate_lists([2.0, 1.0], [-1.0] * 2, runs, self_normalize=True)
     assert np.isnan(found["never"])
     assert found["same"] == 1.5
+    alone = evaluate_lists([2.0, 1.0], [-1.0] * 2, {"same": [-1.0] * 2})
+    assert found.standard_errors[1] == alone.standard_errors[0] == 0.5
+    np.testing.assert_array_equal(found.intervals[1], alone.intervals[0])
+    assert np.isnan(found.intervals[0]).all()
 
 
 def words(found):
@@ -214,6 +218,10 @@ def test_ratios_and_rewards_of_any_size(groups, interval):
         found = evaluate_lists(rewards, logged, new + shift, **options)
         for name in (*sizes, "effective_sample_sizes"):
             assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+    both = evaluate_lists(rewards * 2.0**-1000, logged, new - 100.0, **options)
+    for name in sizes:
+        own = getattr(both, name) / 2.0**-1000
+        assert_allclose(own, getattr(expected, name), rtol=1e-9)
     least = evaluate_lists(rewards, logged, new, max_weight=1e-300, **options)
     assert_allclose(least["policy"], rewards.mean())
     assert_allclose(least.effective_sample_sizes, 6)
@@ -246,6 +254,7 @@ def test_standard_errors_are_those_of_the_mean():
         ({"runs": {}}, "runs must be a dict"),
         ({"runs": dok_matrix((2, 1))}, r"runs\['policy'\] must hold log-probabilities"),
         ({"max_weight": 0.0}, "max_weight must be"),
+        ({"max_weight": 2e50}, "max_weight must be a number in"),
         ({"groups": ["a"]}, "groups"),
     ],
 )
