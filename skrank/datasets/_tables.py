@@ -601,7 +601,7 @@ def _is_key(column: Any) -> bool:
     try:
         hash(column)
         return bool(column == column or column != column)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
 
 

@@ -120,8 +120,10 @@ class _Description:
             own = type(value)
             if isinstance(value, np.generic):  # longer than Python's numbers
                 return {"scalar": [value.dtype.str, str(value)]}
-        if value is None or own in (bool, int):
+        if value is None or own is bool:
             return value
+        if own is int:  # JSON has none of thousands of digits
+            return value if value.bit_length() < 64 else {"int": hex(value)}
         if own is float:
             return {"float": value.hex()}
         if own is complex:
@@ -161,10 +163,10 @@ class _Description:
         if cloned and _keeps_parameters_only(value):
             return self._of_estimator(value)
         own = type(value)
-        if sparse.issparse(value):
+        if sparse.issparse(value) and len(value.shape) < 3:
             rows = value.tocsr()
-            value = [rows.shape, rows.data, rows.indices, rows.indptr]
-            return {"rows": self._all(value)}
+            parts = own, rows.shape, rows.data, rows.indices, rows.indptr
+            return {"rows": self._all(parts)}
         if own is dict:
             items = value.items()
             return {"mapping": [self._all(pair, cloned) for pair in items]}

@@ -135,7 +135,9 @@ def is_missing(value) -> bool:
 
 def is_frame(value) -> bool:
     """Return whether a value is a data frame, of pandas or of another library."""
-    return hasattr(value, "columns") and hasattr(value, "__getitem__")
+    columns = getattr(value, "columns", None)  # a method of `Sessions`
+    is_there = columns is not None and not callable(columns)
+    return is_there and hasattr(value, "__getitem__")
 
 
 def columns_of(frame: Any, name: str = "documents") -> dict[str, Any]:

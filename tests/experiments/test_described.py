@@ -256,6 +256,13 @@ MAKERS = {
     "request": by_request,
     "callback, which may stop": lambda sign: RankNet(callback=by_closure(sign)),
     "fitted, as it is and to be cloned": lambda sign: with_its_closure(by_fitted(sign)),
+    "class of sparse rows": lambda sign: (sparse.csr_array, sparse.csr_matrix)[
+        sign > 0
+    ](np.eye(2)),
+    "shape of long numbers": lambda sign: np.zeros((2, 3)[::sign], np.longdouble),
+    "types of fields": lambda sign: np.zeros(1, [("a", ("i4", "f4")[sign > 0])]),
+    "long": lambda sign: 10**9999 + sign,
+    "three axes": lambda sign: sparse.coo_array(np.full((2, 1, 2), sign)),
     "dtype": lambda sign: np.zeros(2, (int, float)[sign > 0]),
     "shape": lambda sign: np.zeros((2, 3)[::sign]),
     "shape of sparse rows": lambda sign: sparse.csr_array((2, 3 + sign)),

@@ -24,7 +24,9 @@ from skrank.export import (
     to_solr,
 )
 from skrank.inspection import explain_preference, shap_values
+from skrank.metrics import ndcg_score
 from skrank.online import PDGD, DuelingBanditRanker, MultileaveRanker
+from skrank.online import _base_ranker as base_ranker
 from skrank.online._interaction import Audience
 
 X, Y, GROUPS = make_ranking(n_queries=12, n_features=5, n_informative=3, random_state=0)
@@ -191,6 +193,29 @@ def test_attributes_are_checked_when_loaded(ranker, name, tmp_path):
     write(path, document, members)
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         load_model(path)
+
+
+@over_rankers
+@pytest.mark.filterwarnings("ignore:.* has learned no order")
+def test_the_curve_is_one_less_the_mean_ndcg_at_10_of_what_was_shown(
+    ranker, monkeypatch
+):
+    """Of lists of twelve places, by the measure of the package for each list."""
+    X, y, groups = make_ranking(n_queries=6, docs_per_query=15, random_state=0)
+    seen, values_of_lists = [], base_ranker.values_of_lists
+
+    def noting(measure, y, ptr, shown):
+        for query, start, end in zip(shown.queries, shown.ptr[:-1], shown.ptr[1:]):
+            grades = np.asarray(y)[ptr[query] : ptr[query + 1]]
+            scores = np.full(len(grades), -np.inf)
+            scores[shown.rows[start:end] - ptr[query]] = -np.arange(end - start)
+            seen.append(ndcg_score(grades, scores, groups=[0] * len(grades), k=10))
+        return values_of_lists(measure, y, ptr, shown)
+
+    monkeypatch.setattr(base_ranker, "values_of_lists", noting)
+    options = {"max_iter": 1} | ({"length": 12} if hasattr(ranker, "length") else {})
+    ranker = clone(ranker).set_params(**options).fit(X, y, groups)
+    np.testing.assert_allclose(ranker.loss_curve_, [1.0 - np.mean(seen)])
 
 
 @over_rankers

@@ -302,6 +302,20 @@ def test_links_that_are_none(links, error, message):
         PageRank().fit(links)
 
 
+def test_matrices_are_read_in_double_precision_and_left_alone():
+    twice = sparse.csr_array(
+        (np.array([100, 100], dtype=np.int8), np.array([1, 1]), np.array([0, 2, 2])),
+        shape=(2, 2),
+    )
+    assert LinkGraph(twice).matrix.toarray().tolist() == [[0, 200], [0, 0]]
+    own = sparse.csr_array(
+        (np.full(2, 100.0), twice.indices.copy(), twice.indptr.copy()), shape=(2, 2)
+    )
+    PageRank().fit(own)
+    assert own.nnz == 2
+    assert own.data.tolist() == [100, 100]
+
+
 def test_bad_topics_and_weights():
     graph = figure()
     with pytest.raises(ValueError, match=r"row for each of 7 nodes, got shape \(2,\)"):

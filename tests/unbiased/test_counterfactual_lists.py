@@ -222,6 +222,20 @@ def test_ratios_and_rewards_of_any_size(groups, interval):
     for name in sizes:
         own = getattr(both, name) / 2.0**-1000
         assert_allclose(own, getattr(expected, name), rtol=1e-9)
+        np.testing.assert_allclose(
+            [each / 2.0**-1000 for each in both.per_query["policy"]],
+            expected.per_query["policy"],
+            rtol=1e-9,
+        )
+    # Weights that are small, and cut off all the same.
+    weights = np.minimum(np.exp(new - logged), 0.5)
+    cut = evaluate_lists(
+        rewards, logged, new - 185.0, max_weight=0.5 * np.exp(-185.0), **options
+    )
+    assert_allclose(cut["policy"], weights @ rewards / weights.sum(), rtol=1e-9)
+    least = evaluate_lists(rewards, logged, new, max_weight=1e-310, **options)
+    assert np.isfinite(least.intervals).all()
+    assert (least.standard_errors > 0).all()
     least = evaluate_lists(rewards, logged, new, max_weight=1e-300, **options)
     assert_allclose(least["policy"], rewards.mean())
     assert_allclose(least.effective_sample_sizes, 6)
