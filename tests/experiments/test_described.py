@@ -108,6 +108,11 @@ def by_fitted(sign):
     return LinearRegression().fit([[0.0], [1.0]], [0.0, sign])
 
 
+def drawn(rng, n):
+    rng.random_sample(n)
+    return rng
+
+
 def with_its_closure(own):
     return [own, by_closure(own)]
 
@@ -246,6 +251,9 @@ MAKERS = {
     "mapping of a user": lambda sign: UserDict(a=sign),
     "random state of a fitted one": lambda sign: FrozenEstimator(
         Randomized(np.random.RandomState(sign + 1))
+    ),
+    "place of a random state": lambda sign: FrozenEstimator(
+        Randomized(drawn(np.random.RandomState(0), 2 + sign))
     ),
     "generator of a fitted one": lambda sign: FrozenEstimator(
         Randomized(np.random.default_rng(sign + 1))
@@ -535,15 +543,16 @@ def test_code_that_a_module_has_executed_is_not_from_its_file(name, module_of):
         described(getattr(module, name))
 
 
+@pytest.mark.parametrize("name", ["one", "__call__"])
 @pytest.mark.parametrize(
     "member", ["", "@property", "@staticmethod", "@classmethod", "@cached_property"]
 )
-def test_classes_that_give_another_module_as_theirs(member, module_of):
+def test_classes_that_give_another_module_as_theirs(member, name, module_of):
     """As packages do whose public names come from private modules."""
     tables = []
     for number in (1, 1, 2):
         text = f"from functools import cached_property\nclass Own:\n  n = {number}\n"
-        text += f"  {member}\n  def one(self): pass\nOwn.__module__ = 'own_public'\n"
+        text += f"  {member}\n  def {name}(self): pass\nOwn.__module__ = 'own_public'\n"
         module_of(text, "own_private")
         module = module_of("from own_private import Own", "own_public")
         tables.append(described(module.Own))
@@ -605,6 +614,15 @@ def test_sets_are_described_without_an_order(module_of, tmp_path):
         for seed in "123"
     }
     assert len(tables) == 1
+
+
+def test_what_is_typed_is_not_in_a_file_that_was_run_before(module_of, monkeypatch):
+    """As in shells that leave the name of the last script."""
+    own = module_of(OWN.format(1), "__main__").Own
+    described(own)
+    monkeypatch.setattr(sys, "ps1", "> ", raising=False)
+    with pytest.raises(UntoldError, match="has no file"):
+        described(own)
 
 
 def test_a_file_that_is_gone(module_of, tmp_path):

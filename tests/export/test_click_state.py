@@ -72,7 +72,9 @@ def test_counts_of_a_file_take_further_sessions_or_are_refused(cls):
             save_model(fitted, file)
             try:
                 load_model(file.getvalue())
-            except ValueError:
+            except ValueError as error:
+                is_empty = "at least one number, got array([], " in str(error)
+                assert is_empty == (len(arrays[0]) == 0)
                 continue
             n_taken += 1
             one, two, three = (load_model(file.getvalue()) for _ in range(3))
@@ -81,3 +83,30 @@ def test_counts_of_a_file_take_further_sessions_or_are_refused(cls):
             for model in (one, two):
                 assert np.isfinite(model.predict_proba(more)).all()
     assert n_taken
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cell_pair_", -1),
+        ("cell_pair_", 4),
+        ("cell_slot_", -1),
+        ("cell_slot_", 3),
+        ("cell_clicks_", -1),
+        ("cell_skips_", -1),
+    ],
+)
+@pytest.mark.parametrize("place", [0, -1])
+def test_counts_of_pairs_and_places_that_there_are_not(name, value, place):
+    lists = [list("abc"), list("da")]
+    sessions = Sessions.from_lists(["q", "q"], lists, [[1, 0, 1], [0, 1]])
+    model = click.PositionBasedModel().fit(sessions)
+    assert len(model.pair_query_) == 4
+    assert len(model.examination_) == 3
+    getattr(model, name)[place] = value
+    file = io.BytesIO()
+    save_model(model, file)
+    with pytest.raises(
+        ValueError, match=rf"{name} must be (numbers below|counts >= 0)"
+    ):
+        load_model(file.getvalue())

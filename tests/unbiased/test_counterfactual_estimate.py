@@ -116,6 +116,8 @@ def test_weights_of_any_size(estimator, interval):
 def test_weights_beyond_all_squares_are_refused():
     with pytest.raises(ValueError, match=r"one weight from -1e\+50 to 1e\+50 for each"):
         evaluate(measure=lambda rank: 1e51 / rank)
+    with pytest.raises(ValueError, match="one weight from -1e"):
+        evaluate(measure=lambda rank: -1e51 / rank)
 
 
 @pytest.mark.filterwarnings("ignore:the log does not tell")

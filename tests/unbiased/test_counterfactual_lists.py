@@ -186,6 +186,14 @@ def test_weights_are_cut_and_their_shares_told():
     assert_allclose(found["policy"], (1 + 2) / 3)
     assert_allclose(found.clipped_share, 6 / 9.5)
     assert_allclose(found.effective_sample_sizes, 3.5**2 / (1 + 0.25 + 4))
+    runs = {"less": np.log([0.5, 0.25, 0.1]), "more": np.log([0.5, 0.25, 0.8])}
+    both = evaluate_lists([1, 0, 1], logged, runs, max_weight=2.0)
+    assert_allclose(both.clipped_share, 6 / (2.5 + 9.5))
+    # What is cut off says nothing against the probabilities.
+    ratios = np.log([0.5, 1.5] * 50)
+    cut = evaluate_lists(np.ones(100), np.full(100, -1), ratios - 1, max_weight=1.0)
+    assert "The mean weight" not in words(cut)
+    assert_allclose(cut["policy"], 0.75)
 
 
 @pytest.mark.parametrize("groups", [None, [0, 0, 1, 1, 2, 2]])
