@@ -171,8 +171,8 @@ def _check_table(X: Any) -> None:
     check_sparse(X)
     if len(X.shape) != 2 if sparse.issparse(X) else n_columns(X) is None:
         raise ValueError(
-            f"Expected 2D array, got {shown(X)} instead. Reshape your data: X must "
-            "have one row per document and one column per feature"
+            f"X: Expected 2D array, got {shown(X)} instead. Reshape your data: there "
+            "must be one row per document and one column per feature"
         )
 
 

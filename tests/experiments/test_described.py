@@ -739,8 +739,8 @@ def test_trainings_that_cannot_be_recognised_are_repeated(tmp_path):
     for n_unused in (0, 3):
         with pytest.warns(
             UserWarning,
-            match=r"<function own .*> is not from the file of its module, so that no "
-            r"later run can recognise the trainings of rankers\['own'\], and each",
+            match=r"<function own .*> .* file.*, so that no later run can recognise "
+            r"the trainings of rankers\['own'\], and each",
         ):
             result = Experiment(known | own).run(folds, tmp_path)
         assert (result.n_trained, result.n_stored) == (3, 3)

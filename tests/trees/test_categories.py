@@ -82,14 +82,10 @@ def test_lists_and_arrays_of_objects():
 @pytest.mark.parametrize("features", ["from_dtype", None, [0], ["a"]])
 def test_what_is_no_table_is_refused(X, features):
     encoder = CategoryEncoder(categorical_features=features)
-    with pytest.raises(
-        ValueError, match=r"Expected 2D array, got .* X must have one row"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 2D array, got .* one row per doc"):
         encoder.fit(X)
     encoder = CategoryEncoder().fit([[1.0, 2.0]])
-    with pytest.raises(
-        ValueError, match=r"Expected 2D array, got .* X must have one row"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 2D array, got .* one row per doc"):
         encoder.transform(X)
 
 
