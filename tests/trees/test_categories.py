@@ -92,6 +92,8 @@ def test_what_is_no_table_is_refused(X, features):
 @pytest.mark.parametrize("make", [sparse.coo_array, sparse.csr_array])
 def test_sparse_arrays_of_one_axis_are_refused(make):
     X, groups = make(np.array([1.0, 2.0])), [0, 0]
+    if X.ndim != 1:
+        pytest.skip("this version of SciPy has none")
     ranker = MART(n_estimators=1, min_samples_leaf=1).fit(np.eye(2), [1, 0], groups)
     for call in (
         CategoryEncoder().fit,
