@@ -23,7 +23,7 @@ from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 
 import skrank
-from skrank._core._messages import shown
+from skrank._core._messages import shown, words_of
 from skrank.metrics import BaseMeasure
 
 # They change how long a training takes, and what it says of it, but not its result.
@@ -68,8 +68,8 @@ def described(value: Any) -> Any:
         their parameters, or by all that they hold where `sklearn.base.clone` would keep
         it. Classes and functions of installed packages are described by their name, and
         others by the file that they come from, too, so that a change of the file is a
-        change. Functions that no name of a module stands for are also described by
-        their code and by what it has seen: closures, defaults and attributes.
+        change, and functions by their code and by what it has seen: closures, defaults
+        and attributes.
 
     Returns
     -------
@@ -85,8 +85,13 @@ def described(value: Any) -> Any:
     """
     try:
         return _Description().of(value, cloned=True)
+    except UntoldError:
+        raise
     except RecursionError:
         raise UntoldError(f"{_called(value)} is nested too deeply") from None
+    except Exception as error:  # whatever a class raises that is asked for its parts
+        words = f"{_called(value)} cannot be described ({words_of(error)})"
+        raise UntoldError(words) from error
 
 
 def _called(value: Any) -> str:
@@ -175,7 +180,8 @@ class _Description:
         if isinstance(value, (set, frozenset)):
             found = {"set": sorted(map(json.dumps, self._all(value, cloned)))}
             if own not in (set, frozenset):
-                found |= {"class": self.of(own), "state": self.of(vars(value))}
+                state = getattr(value, "__dict__", None)
+                found |= {"class": self.of(own), "state": self.of(state)}
             return found
         if own is np.ndarray and value.dtype == object:
             return {"objects": [list(value.shape), self._all(value.ravel())]}
@@ -234,9 +240,10 @@ class _Description:
 
     def _of_cell(self, cell):
         try:
-            return self.of(cell.cell_contents)
+            value = cell.cell_contents
         except ValueError:  # nothing is in it yet
             return {"cell": None}
+        return self.of(value)
 
     def _of_code(self, code):
         parts = {name: getattr(code, name) for name in _PARTS_OF_CODE}

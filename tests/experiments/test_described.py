@@ -346,6 +346,11 @@ class Hiding:
         raise ValueError("not for copying")
 
 
+class Failing(BaseEstimator):
+    def get_params(self, deep=True):
+        raise ValueError("not now")
+
+
 class Named:
     __wrapped__ = abs
 
@@ -378,6 +383,7 @@ UNTOLD = {
     "ufunc": lambda: np.frompyfunc(abs, 1, 1),
     "hiding": Hiding,
     "named": Named,
+    "failing": Failing,
     "weak": WeakKeyDictionary,
     "deep": lambda: functools.reduce(lambda inner, _: [inner], range(3000), None),
     "parameter of a measure": lambda: SubsetRegression(gain=of_a_notebook()),
