@@ -37,6 +37,8 @@ from skrank.unbiased._positions import check_curve
 
 # Documents of sessions that are looked at together.
 _AT_ONCE = 2**20
+# Logarithms of ratios that are this far from 0 are those of no float.
+_FAR = 1e4
 # Weights below this have squares that lose digits.
 _TINY = 1e-60
 
@@ -367,7 +369,7 @@ def evaluate_lists(
             "max_weight cuts the weights off"
         )
     most = np.inf if max_weight is None else float(max_weight)
-    weights = _Weights.of(np.minimum(ratios, limit), most, self_normalize)
+    weights = _Weights.of(ratios, most, self_normalize)
     ids = np.arange(n) if groups is None else check_groups(groups, n)
     by = Intervals(interval, confidence, n_resamples, random_state)
     names = tuple(map(str, runs))
@@ -406,12 +408,14 @@ class _Weights(NamedTuple):
     @classmethod
     def of(cls, ratios: np.ndarray, most: float, self_normalize: bool) -> "_Weights":
         """Return the weights of logarithms of ratios."""
-        whole = np.exp(ratios)
+        whole = np.exp(np.minimum(ratios, np.log(LARGEST)))
         cut = np.minimum(whole, most)
-        before, after = float(whole.sum()), float(cut.sum())
+        top = max(float(ratios.max()), -_FAR)
+        shares = np.exp(ratios - top), np.exp(np.minimum(ratios, np.log(most)) - top)
+        before, after = (float(share.sum()) for share in shares)
         clipped = 1.0 - after / before if before > after else 0.0
         peak = ratios.max(axis=0)
-        tiny = (np.exp(peak) < min(_TINY, most)) & (peak > -np.inf)
+        tiny = (peak < np.log(min(_TINY, most))) & (peak > -np.inf)
         if self_normalize and tiny.any():
             cut[:, tiny] = np.exp(ratios[:, tiny] - peak[tiny])
         return cls(whole, cut, clipped)
