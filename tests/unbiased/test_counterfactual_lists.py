@@ -190,8 +190,10 @@ def test_weights_are_cut_and_their_shares_told():
     both = evaluate_lists([1, 0, 1], logged, runs, max_weight=2.0)
     assert_allclose(both.clipped_share, 6 / (2.5 + 9.5))
     far = evaluate_lists([1, 2], [-2000, -900], [-1, -1], max_weight=1e50)
-    assert far["policy"] == 1.5e50
+    assert_allclose(far["policy"], 1.5e50)
     assert far.clipped_share == 1.0
+    none = evaluate_lists([1, 2], [-1, -1], [-np.inf, -np.inf])
+    assert (none["policy"], none.clipped_share) == (0.0, 0.0)
     # What is cut off says nothing against the probabilities.
     ratios = np.log([0.5, 1.5] * 50)
     cut = evaluate_lists(np.ones(100), np.full(100, -1), ratios - 1, max_weight=1.0)
