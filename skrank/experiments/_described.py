@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 import skrank
 from skrank._core._messages import shown, words_of
+from skrank._core._sparse import check_sparse
 from skrank.metrics import BaseMeasure
 
 # They change how long a training takes, and what it says of it, but not its result.
@@ -168,7 +169,9 @@ class _Description:
         if cloned and _keeps_parameters_only(value):
             return self._of_estimator(value)
         own = type(value)
-        if sparse.issparse(value) and len(value.shape) < 3:
+        is_plain = own.__module__.startswith("scipy.")
+        if sparse.issparse(value) and is_plain and len(value.shape) < 3:
+            check_sparse(value)
             rows = value.tocsr()
             parts = own, rows.shape, rows.data, rows.indices, rows.indptr
             return {"rows": self._all(parts)}
@@ -176,11 +179,12 @@ class _Description:
             items = value.items()
             return {"mapping": [self._all(pair, cloned) for pair in items]}
         if own in (list, tuple):
-            return {"sequence": self._all(value, cloned)}
+            return {own.__name__: self._all(value, cloned)}
         if isinstance(value, (set, frozenset)):
-            found = {"set": sorted(map(json.dumps, self._all(value, cloned)))}
+            parts = sorted(map(json.dumps, self._all(value, cloned)))
+            found = {"frozenset" if isinstance(value, frozenset) else "set": parts}
             if own not in (set, frozenset):
-                state = getattr(value, "__dict__", None)
+                *_, state = value.__reduce_ex__(4)
                 found |= {"class": self.of(own), "state": self.of(state)}
             return found
         if own is np.ndarray and value.dtype == object:
@@ -204,7 +208,7 @@ class _Description:
         if isinstance(value, BaseMeasure):  # its name decides nothing
             stated = {k: v for k, v in value._stated().items() if k != "short_name"}
             params |= {name: self.of(own) for name, own in sorted(stated.items())}
-        kept = {n: repr(vars(value)[n]) for n in _CLONED_TOO if n in vars(value)}
+        kept = {n: repr(getattr(value, n)) for n in _CLONED_TOO if hasattr(value, n)}
         return {"class": self.of(type(value)), "params": params, **kept}
 
     def _of_class(self, value):
@@ -255,9 +259,10 @@ class _Description:
 
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
-        if isinstance(value, stats.distributions.rv_frozen):  # with its random state
-            parts = type(value.dist), value.args, value.kwds
-            return {"distribution": self._all(parts)}
+        if _is_distribution(value):  # with a random state, which searches do not use
+            parts = {**value.dist._updated_ctor_param(), "seed": None}
+            own = type(value.dist), value.args, value.kwds, parts
+            return {"distribution": self._all(own)}
         if isinstance(value, _RANDOM):
             if not self._fitted:
                 raise UntoldError(f"{_called(value)} has another state after each use")
@@ -301,10 +306,17 @@ def _functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
             yield name, member
 
 
+def _is_distribution(value: Any) -> bool:
+    """Return whether a value is a distribution of SciPy with its arguments."""
+    is_frozen = isinstance(value, stats.distributions.rv_frozen)
+    return is_frozen and _is_installed(type(value.dist).__module__)
+
+
 def _is_of_another(function: FunctionType, around: dict[str, Any]) -> bool:
     """Return whether a function is from another module, of no installed package."""
-    names = function.__globals__
-    return names is not around and not _is_installed(names.get("__name__", ""))
+    name = function.__globals__.get("__name__", "")  # made up for named tuples
+    is_known = name in sys.modules and not _is_installed(name)
+    return is_known and function.__globals__ is not around
 
 
 def _keeps_parameters_only(value: Any) -> bool:

@@ -160,6 +160,14 @@ class OwnSet(set):
     pass
 
 
+class SlotSet(set):
+    __slots__ = ("sign",)
+
+
+class OwnRows(sparse.csr_array):
+    pass
+
+
 class OwnPartial(functools.partial):
     pass
 
@@ -271,6 +279,10 @@ MAKERS = {
     "request": by_request,
     "callback, which may stop": lambda sign: RankNet(callback=by_closure(sign)),
     "fitted, as it is and to be cloned": lambda sign: with_its_closure(by_fitted(sign)),
+    "list or tuple": lambda sign: (list, tuple)[sign > 0]([1, 2]),
+    "set or frozenset": lambda sign: (set, frozenset)[sign > 0]([1, 2]),
+    "slot of a set": lambda sign: with_state(SlotSet, sign),
+    "state of sparse rows": lambda sign: with_attribute(OwnRows(np.eye(2)), sign),
     "class of sparse rows": lambda sign: (sparse.csr_array, sparse.csr_matrix)[
         sign > 0
     ](np.eye(2)),
@@ -365,6 +377,12 @@ def local_class():
     return Own
 
 
+def damaged_rows():
+    rows = sparse.csr_array(np.eye(2))
+    rows.indices[0] = 10**6
+    return rows
+
+
 UNTOLD = {
     "recursive function": lambda: recursive(1),
     "object that holds itself": in_itself,
@@ -385,6 +403,7 @@ UNTOLD = {
     "named": Named,
     "failing": Failing,
     "weak": WeakKeyDictionary,
+    "damaged": damaged_rows,
     "deep": lambda: functools.reduce(lambda inner, _: [inner], range(3000), None),
     "parameter of a measure": lambda: SubsetRegression(gain=of_a_notebook()),
     "in a pipeline": lambda: make_pipeline(FunctionTransformer(of_a_notebook())),
@@ -573,14 +592,21 @@ def test_classes_that_give_another_module_as_theirs(member, name, module_of):
 
 
 DECORATED = """
+import collections
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils.metaestimators import available_if
 @dataclass
 class Data:
     n: int = {0}
     def both(self): return self.n
+class Pair(NamedTuple):
+    n: int = {0}
+Old = collections.namedtuple("Old", "a b")
+class Slots(frozenset):
+    __slots__ = ()
 class Own(BaseEstimator):
     _parameter_constraints = {{}}
     @_fit_context(prefer_skip_nested_validation=True)
@@ -594,7 +620,7 @@ class Own(BaseEstimator):
 """
 
 
-@pytest.mark.parametrize("name", ["Data", "Own"])
+@pytest.mark.parametrize("name", ["Data", "Own", "Pair", "Old", "Slots"])
 def test_classes_with_decorated_methods(name, module_of):
     tables = [
         described(getattr(module_of(DECORATED.format(n)), name)) for n in (1, 1, 2)
@@ -606,9 +632,11 @@ def test_distributions_of_searches_are_told_apart():
     """Their own sources of random numbers decide nothing: searches have seeds."""
     search = RandomizedSearchCV(LinearRegression(), {"a": stats.loguniform(1, 10)})
     assert described(search) == described(clone(search))
-    for distribution in (stats.loguniform(1, 11), stats.uniform(1, 10)):
+    steps = [stats.rv_discrete(values=([1, 6], p))() for p in ([1, 0], [0, 1])]
+    for distribution in (stats.loguniform(1, 11), stats.uniform(1, 10), *steps):
         other = RandomizedSearchCV(LinearRegression(), {"a": distribution})
         assert described(other) != described(search)
+    assert described(steps[0]) != described(steps[1])
 
 
 def test_sets_are_described_without_an_order(module_of, tmp_path):

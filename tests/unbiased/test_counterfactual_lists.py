@@ -246,6 +246,11 @@ def test_ratios_and_rewards_of_any_size(groups, interval):
         rewards, logged, new - 185.0, max_weight=0.5 * np.exp(-185.0), **options
     )
     assert_allclose(cut["policy"], weights @ rewards / weights.sum(), rtol=1e-9)
+    for size in (1e-20, 1e-40, 1e-59):
+        small = evaluate_lists(
+            rewards * size, logged, new, max_weight=1e-300, **options
+        )
+        assert_allclose(small["policy"], rewards.mean() * size, rtol=1e-9)
     least = evaluate_lists(rewards, logged, new, max_weight=1e-310, **options)
     assert np.isfinite(least.intervals).all()
     assert (least.standard_errors > 0).all()
