@@ -103,7 +103,7 @@ class CategoryEncoder(Parameters, BaseEstimator):
             string nor a number.
         """
         self._check_parameters()
-        _check_table(X)
+        _width(X)
         self.is_categorical_ = _categorical(X, self.categorical_features)
         if self.is_categorical_.any():
             X = _with_columns_at_hand(X)
@@ -145,10 +145,9 @@ class CategoryEncoder(Parameters, BaseEstimator):
             the reverse.
         """
         check_is_fitted(self)
-        _check_table(X)
+        d = _width(X)
         if not len(self.columns_):
             return X
-        d = X.shape[1] if sparse.issparse(X) else n_columns(X)
         if d != len(self.is_categorical_):
             raise ValueError(
                 f"X must be a table of {len(self.is_categorical_)} columns, got {d}"
@@ -165,15 +164,20 @@ class CategoryEncoder(Parameters, BaseEstimator):
         return with_columns(X if hasattr(X, "shape") else table, columns)
 
 
-def _check_table(X: Any) -> None:
-    """Refuse what has no rows and columns."""
+def _width(X: Any) -> int:
+    """Return the number of columns; refuse what has no rows and columns."""
     refuse_series(X)
     check_sparse(X)
-    if len(X.shape) != 2 if sparse.issparse(X) else n_columns(X) is None:
+    if sparse.issparse(X):
+        d = X.shape[1] if len(X.shape) == 2 else None
+    else:
+        d = n_columns(X)
+    if d is None:
         raise ValueError(
             f"X: Expected 2D array, got {shown(X)} instead. Reshape your data: there "
             "must be one row per document and one column per feature"
         )
+    return d
 
 
 def _categorical(X, given) -> np.ndarray:
