@@ -10,7 +10,12 @@ def is_missing(value: Any) -> bool:
     if value is None:
         return True
     # Only NaN, of any type, differs from itself, and comparisons with NA give NA.
-    differs = value != value
+    try:
+        differs = value != value
+    except ArithmeticError:  # Decimal's signaling NaN
+        return True
+    except TypeError:  # a lazy frame, say
+        return False
     if isinstance(differs, bool):
         return differs
     return differs is value or (np.ndim(differs) == 0 and bool(differs))
@@ -22,7 +27,7 @@ def where_missing(values) -> np.ndarray:
         missing = np.array([v is None or v != v for v in values], dtype=bool)
         if missing.ndim == 1:  # values may be arrays, of equal or different lengths
             return missing
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         pass
     return np.fromiter(map(is_missing, values), bool, len(values))
 

@@ -43,7 +43,8 @@ def as_numbers(values: npt.ArrayLike, name: str, what: str = "numbers") -> np.nd
     except ValueError:  # lists of different lengths
         raise ValueError(f"{name} must hold {what}, got {shown(values)}") from None
     if array.dtype.kind in "biuf":
-        return array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):  # longer numbers become infinite
+            return array.astype(np.float64, copy=False)
     if array.dtype == object:
         missing = where_missing(array.ravel()).reshape(array.shape)
         array = np.where(missing, np.nan, array)

@@ -14,7 +14,7 @@ from skrank._core._id_arrays import id_list, id_text
 from skrank._core._messages import shown
 from skrank._core._parameters import InvalidParameterError
 from skrank._core._sparse import check_sparse
-from skrank._core._validation import QID_LEVEL, as_ids
+from skrank._core._validation import QID_LEVEL, as_ids, check_no_missing_id
 
 # Only blanks of ASCII separate fields: ids may hold others, such as U+00A0.
 _DOCID = re.compile(r"docid\s*=\s*(\S+)", re.ASCII)
@@ -214,7 +214,9 @@ def entries_of(values: Any, name: str, n_rows: int, what: str = "entry") -> list
     """Return an argument that must hold one entry per row as a list."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must hold one entry per row, got {shown(values)}")
-    entries = id_list(as_ids(values, name, what))
+    ids = as_ids(values, name, what)
+    check_no_missing_id(ids, name, what)
+    entries = id_list(ids)
     if len(entries) != n_rows:
         raise ValueError(f"{name} has {len(entries)} entries for {n_rows} rows")
     return entries

@@ -26,7 +26,6 @@ from skrank._core._validation import (
     as_numbers,
     check_arguments,
     check_hashable,
-    check_no_missing_id,
     check_scores,
     naming,
 )
@@ -267,7 +266,6 @@ def check_fields(groups: Any, docids: Any, n_rows: int) -> list[list[str]]:
         what = "query id" if name == "groups" else "document id"
         entries = entries_of(values, name, n_rows, what)
         ids = as_ids(values, name)
-        check_no_missing_id(ids, name, what)
         check_hashable(ids, name)
         as_text_list(entries, name, r"\s|^$|^#")
         columns.append(texts_of_ids(entries, name))

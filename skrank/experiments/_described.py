@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 import skrank
 from skrank._core._messages import shown, words_of
@@ -42,6 +43,8 @@ _CLONED_TOO = "_metadata_request", "_sklearn_output_config"
 # Where compiled functions may be found that do not say it.
 _OF_FUNCTIONS = ("numpy", "scipy.special")
 _CACHE = type(functools.lru_cache(abs))
+# Scalars of NumPy that do what those of Python do, and are described as they are.
+_LIKE_PYTHON = np.bool_, np.int64, np.float64, np.complex128, np.bytes_
 
 # Parts of descriptions that are never long.
 _SHORT = {"name", "source"}
@@ -110,22 +113,21 @@ class _Description:
 
     def __init__(self):
         # By identity, with the objects themselves, which keeps them alive.
-        self._told: dict[tuple[int, bool, bool], tuple[Any, Any]] = {}
+        self._told: dict[tuple[int, bool, bool, bool], tuple[Any, Any]] = {}
         self._within: set[int] = set()
         self._fitted = 0  # number of estimators whose whole state is described
+        self._within_installed = False  # among the parameters of a search, say
 
     def of(self, value: Any, *, cloned: bool = False) -> Any:
         """Return the description of a value, of which a training may get a clone."""
         own = type(value)
         if own in (str, np.str_):
             return str(value)
-        if isinstance(value, np.datetime64 | np.timedelta64):
-            value = np.asarray(value)
-        elif isinstance(value, np.generic):
+        if own in _LIKE_PYTHON:
             value = value.item()
             own = type(value)
-            if isinstance(value, np.generic):  # longer than Python's numbers
-                return {"scalar": [value.dtype.str, str(value)]}
+        elif isinstance(value, np.generic):  # which overflow elsewhere, or have fields
+            value = np.asarray(value)
         if value is None or own is bool:
             return value
         if own is int:  # JSON has none of thousands of digits
@@ -138,14 +140,14 @@ class _Description:
             return {"bytes": _digest(value)}
         if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
             if value.dtype.char in "gG":  # whose bytes are not all of the numbers
-                value = value.astype(object)
-                return {"long": [list(value.shape), self._all(value.ravel())]}
+                texts = list(map(str, value.ravel()))
+                return {"long": [value.dtype.str, list(value.shape), texts]}
             digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
         return self._once(value, cloned)
 
     def _once(self, value, cloned):
-        key = id(value), cloned, self._fitted > 0
+        key = id(value), cloned, self._fitted > 0, self._within_installed
         if key not in self._told:
             if id(value) in self._within:
                 if inspect.isclass(value):  # of a method that calls `super`
@@ -174,14 +176,19 @@ class _Description:
             check_sparse(value)
             rows = value.tocsr()
             parts = own, rows.shape, rows.data, rows.indices, rows.indptr
-            return {"rows": self._all(parts)}
+            usual = vars(own((1,) * len(value.shape)))
+            added = {n: v for n, v in vars(value).items() if n not in usual}
+            known = "_has_sorted_indices", "_has_canonical_format"  # by what it holds
+            added = {n: v for n, v in added.items() if n not in known}
+            return {"rows": self._all([*parts, added])}
         if own is dict:
             items = value.items()
             return {"mapping": [self._all(pair, cloned) for pair in items]}
         if own in (list, tuple):
             return {own.__name__: self._all(value, cloned)}
         if isinstance(value, (set, frozenset)):
-            parts = sorted(map(json.dumps, self._all(value, cloned)))
+            is_cloned = cloned and own in (set, frozenset)
+            parts = sorted(map(json.dumps, self._all(value, is_cloned)))
             found = {"frozenset" if isinstance(value, frozenset) else "set": parts}
             if own not in (set, frozenset):
                 *_, state = value.__reduce_ex__(4)
@@ -200,11 +207,14 @@ class _Description:
         return [self.of(value, cloned=cloned) for value in values]
 
     def _of_estimator(self, value):
+        around = self._within_installed
+        self._within_installed = _is_installed(type(value).__module__)
         params = {
             name: self.of(own, cloned=True)
             for name, own in sorted(value.get_params(deep=False).items())
             if name not in _WITHOUT_EFFECT
         }
+        self._within_installed = around
         if isinstance(value, BaseMeasure):  # its name decides nothing
             stated = {k: v for k, v in value._stated().items() if k != "short_name"}
             params |= {name: self.of(own) for name, own in sorted(stated.items())}
@@ -259,8 +269,10 @@ class _Description:
 
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
-        if _is_distribution(value):  # with a random state, which searches do not use
-            parts = {**value.dist._updated_ctor_param(), "seed": None}
+        if _is_distribution(value):
+            # Searches draw with their own source of numbers.
+            seed = None if self._within_installed else _seed_of(value)
+            parts = {**value.dist._updated_ctor_param(), "seed": seed}
             own = type(value.dist), value.args, value.kwds, parts
             return {"distribution": self._all(own)}
         if isinstance(value, _RANDOM):
@@ -268,6 +280,9 @@ class _Description:
                 raise UntoldError(f"{_called(value)} has another state after each use")
             return {"random": self.of(_state_of(value))}
         own = copyreg.dispatch_table.get(type(value))
+        is_installed = _is_installed(type(value).__module__)
+        if hasattr(value, "__deepcopy__") and not is_installed:
+            raise UntoldError(f"{_called(value)} says itself what a copy of it holds")
         try:
             copied = value.__reduce_ex__(4) if own is None else own(value)
         except Exception:  # whatever a class raises that is not for copying
@@ -309,7 +324,15 @@ def _functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
 def _is_distribution(value: Any) -> bool:
     """Return whether a value is a distribution of SciPy with its arguments."""
     is_frozen = isinstance(value, stats.distributions.rv_frozen)
-    return is_frozen and _is_installed(type(value.dist).__module__)
+    return is_frozen and all(
+        _is_installed(type(each).__module__) for each in (value, value.dist)
+    )
+
+
+def _seed_of(distribution: Any) -> Any:
+    """Return the random state that a distribution has of its own, or None."""
+    state = distribution.dist._random_state
+    return None if state is check_random_state(None) else state
 
 
 def _is_of_another(function: FunctionType, around: dict[str, Any]) -> bool:

@@ -254,6 +254,8 @@ def _add_features(digest, X) -> None:
     elif hasattr(X, "iloc"):
         for i in range(X.shape[1]):
             column = X.iloc[:, i]
+            kind = str(column.dtype), getattr(column.dtype, "ordered", None)
+            digest.update(repr(kind).encode())
             levels = getattr(column.dtype, "categories", None)
             if levels is not None:
                 digest.update(repr(list(levels)).encode(errors="surrogateescape"))

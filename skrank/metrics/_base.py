@@ -185,6 +185,9 @@ def _check_retrieved(retrieved, n_documents) -> np.ndarray:
             f"retrieved must hold True or False for each of {n_documents} documents, "
             f"got shape {marks.shape}"
         )
+    if np.isnan(marks).any():
+        row = int(np.flatnonzero(np.isnan(marks))[0])
+        raise ValueError(f"retrieved must hold True or False; row {row} has neither")
     return marks.astype(bool)
 
 

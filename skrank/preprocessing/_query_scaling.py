@@ -193,7 +193,7 @@ class _BaseQueryScaler(
         try:
             return resolve_groups(groups, X, n_samples=n, caller=caller)
         except ValueError as error:
-            if not np.iterable(groups) or n_rows(groups) == n:
+            if not np.iterable(groups) or n_rows(groups, "groups") == n:
                 raise
             raise ValueError(
                 f"{error} Where the rows are X_val of a pipeline, the groups are those "

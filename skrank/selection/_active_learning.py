@@ -193,6 +193,9 @@ class _Task:
         self.order = order
         X_test, y_test, groups_test = test
         self.test, _ = _rows_of(X_test, y_test, groups_test, "active_learning", "_test")
+        d, found = self.pool.X.shape[1], self.test.X.shape[1]
+        if found != d:
+            raise ValueError(f"X_test must have the {d} columns of X, got {found}")
 
     def run(self, selector, n_initial, batch, n_rounds, rng) -> ActiveLearningRun:
         """Return the run of one selector."""

@@ -140,7 +140,7 @@ def letor_table(
 def _names(fields: Iterable[str]) -> list[str]:
     try:
         listed = [] if isinstance(fields, str | bytes) else list(fields)
-    except TypeError:
+    except (TypeError, NotImplementedError):  # the latter of sparse matrices
         listed = []
     if not listed or not all(isinstance(name, str) for name in listed):
         raise TypeError(

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from skrank._core._messages import shown
 from skrank._core._missing import unmasked
+from skrank._core._numbers import as_numbers
 from skrank._core._parameters import NBytes, PositiveInt
 from skrank._core._reading import Source
 from skrank._core._sparse import check_sparse
@@ -327,6 +328,10 @@ def _checked_matrix(given: Any) -> Any:
     given = unmasked(given)
     check_sparse(given, "links")
     try:
+        if not sparse.issparse(given):
+            given = np.asarray(given)
+            if given.dtype.kind in "iuf":  # of any width and order of bytes
+                given = as_numbers(given, "links")
         # Some versions of SciPy take a single number for a matrix.
         matrix: Any = sparse.csr_array(given) if np.ndim(given) != 0 else None
     except (TypeError, ValueError):

@@ -8,6 +8,7 @@ import tracemalloc
 from mmap import ACCESS_READ, mmap
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -349,7 +350,10 @@ def test_sparse_with_unsorted_and_repeated_entries(tmp_path):
         ({"groups": [1, 1]}, ValueError, "found 2 ids for 1 rows"),
         ({"docids": ["a b"]}, ValueError, "docids must not contain"),
         ({"docids": ["a", "b"]}, ValueError, "docids has 2 entries for 1 rows"),
+        ({"docids": [None]}, ValueError, r"docids .* row 0 has none \(None\)"),
+        ({"docids": [np.nan]}, ValueError, r"docids .* row 0 has none \(nan\)"),
         ({"comments": ["a\nb"]}, ValueError, "comments must not contain"),
+        ({"comments": [pd.NA]}, ValueError, r"comments .* row 0 has none \(<NA>\)"),
     ],
 )
 def test_what_cannot_be_written(tmp_path, change, error, message):

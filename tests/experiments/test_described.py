@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import FeatureAgglomeration
 from sklearn.ensemble import BaggingRegressor, GradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import RandomizedSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -637,6 +637,67 @@ def test_distributions_of_searches_are_told_apart():
         other = RandomizedSearchCV(LinearRegression(), {"a": distribution})
         assert described(other) != described(search)
     assert described(steps[0]) != described(steps[1])
+
+
+def test_distributions_with_a_source_of_numbers_are_not_told(module_of):
+    """Whoever draws from them, other than a search, gets other numbers each time."""
+    code = "from scipy import stats; from sklearn.base import BaseEstimator\n"
+    code += "class Const(stats.distributions.rv_frozen): pass\n"
+    code += "class Noisy(BaseEstimator):\n"
+    code += "    def __init__(self, noise): self.noise = noise\n"
+    module = module_of(code)
+    usual, seeded = stats.norm(0, 1), stats.norm(0, 1)
+    seeded.random_state = 0
+    assert described(module.Noisy(usual)) == described(module.Noisy(stats.norm(0, 1)))
+    for value in (module.Noisy(seeded), [Ridge(), module.Noisy(seeded)]):
+        with pytest.raises(UntoldError, match="RandomState"):
+            described(value)
+    searches = [RandomizedSearchCV(Ridge(), {"alpha": d}) for d in (usual, seeded)]
+    assert described(searches[0]) == described(searches[1])
+    with pytest.raises(UntoldError, match="RandomState"):
+        described([searches[1], module.Noisy(seeded)])
+    own = RandomizedSearchCV(Ridge(), {"alpha": module.Const(stats.norm, 0, 1)})
+    with pytest.raises(UntoldError, match="RandomState"):
+        described(own)
+
+
+def test_fitted_estimators_in_a_set_of_an_own_class_count(module_of):
+    """Nothing but plain sets is cloned part by part; others are copied as they are."""
+    module = module_of("class Bag(set): pass")
+    fitted = [Ridge().fit([[0.0], [1]], y) for y in ([0, 1], [1, 0])]
+    bags = [described(module.Bag([each])) for each in fitted]
+    assert bags[0] != bags[1]
+    assert described({fitted[0]}) == described({fitted[1]})  # clones are not fitted
+
+
+def test_objects_that_copy_themselves_are_not_told(module_of):
+    code = "class Handle:\n    def __deepcopy__(self, memo): return self\n"
+    code += "    def __getstate__(self): return {}\n"
+    with pytest.raises(UntoldError, match="says itself what a copy of it holds"):
+        described(module_of(code).Handle())
+
+
+@pytest.mark.parametrize(
+    "kind", [sparse.csr_matrix, sparse.coo_array, sparse.dok_array]
+)
+def test_attributes_of_sparse_rows_count(kind):
+    rows = [kind(np.eye(2)) for _ in range(3)]
+    for row, sign in zip(rows, (1, 1, -1)):
+        row.sign = sign
+    plain = kind(np.eye(2))
+    before = described(plain)
+    _ = getattr(plain, "has_canonical_format", None), plain @ np.ones(2)
+    assert described(rows[0]) == described(rows[1]) != described(rows[2])
+    assert described(plain) == before != described(rows[0])
+
+
+def test_scalars_of_numpy_that_do_other_things_than_those_of_python():
+    pair = np.array([(1.0, -1.0)], [("a", float), ("b", float)])[0]
+    same = np.array([(1.0, -1.0)], [("b", float), ("a", float)])[0]
+    assert described(pair) != described(same)
+    assert described(np.uint8(200)) != described(200)  # of which the sum overflows
+    assert described(np.float64(0.5)) == described(0.5)
+    assert described(np.int64(5)) == described(5)
 
 
 def test_sets_are_described_without_an_order(module_of, tmp_path):

@@ -46,6 +46,9 @@ def test_mistakes_of_folds(ranking):
         make_folds(X, y, groups, n_splits=2)
     with pytest.raises(ValueError, match="docids has 1 entries for"):
         make_folds(X, y, groups, docids=["a"])
+    for missing in (None, pd.NA, np.nan, pd.NaT):
+        with pytest.raises(ValueError, match="docids must hold one document id per"):
+            make_folds(X, y, groups, docids=[missing] * len(y))
     with pytest.raises(ValueError, match="groups"):
         make_folds(X, y)
 
@@ -123,15 +126,16 @@ def test_the_digest_of_sparse_rows_sees_the_columns():
 
 def test_the_digest_of_frames_sees_levels_and_text():
     X, y, groups = make_ranking(9, n_features=3, n_informative=2, random_state=0)
-    frames = [pd.DataFrame(X, columns=list("abc")) for _ in range(4)]
+    frames = [pd.DataFrame(X, columns=list("abc")) for _ in range(5)]
     names = np.where(X[:, 0] > 0, "x", "y")
     frames[1]["a"] = pd.Categorical(names)
     frames[2]["a"] = pd.Categorical(np.where(X[:, 0] > 0, "x", "z"))
     # The codes are those of the second frame.
     swapped = np.where(X[:, 0] > 0, "y", "x")
     frames[3]["a"] = pd.Categorical(swapped, categories=["y", "x"])
+    frames[4]["a"] = pd.Categorical(names, ordered=True)
     digests = {digest_of(make_folds(f, y, groups, n_splits=3)[0]) for f in frames}
-    assert len(digests) == 4
+    assert len(digests) == 5
 
 
 def test_the_digest_of_dates_sees_the_time_of_the_day():

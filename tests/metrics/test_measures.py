@@ -419,6 +419,9 @@ def test_unretrieved_documents_count_in_the_ideal_only():
     assert value("recall@3") == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="complete rankings"):
         value("kendall")
+    retrieved = [True, None, False]
+    with pytest.raises(ValueError, match="True or False; row 1 has neither"):
+        value("map")
 
 
 def test_gains_of_every_form_agree(rng):

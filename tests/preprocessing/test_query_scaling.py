@@ -168,6 +168,10 @@ def test_missing_groups_and_bad_ranges_are_named():
         QueryMinMaxScaler().fit(X, groups=[1, 2])
     with pytest.raises(ValueError, match=r"feature_range must be \(a, b\) with a < b"):
         QueryMinMaxScaler((1, 1)).fit(X)
+    scaler = QueryMinMaxScaler().fit(X, groups=[1, 1, 1])
+    for groups in ("abc", {1, 2, 3}, {1: 1, 2: 1, 3: 1}, iter([1, 1, 1])):
+        with pytest.raises(TypeError, match="groups must have one row per document"):
+            scaler.transform(X, groups=groups)
 
 
 def _expected_failures(estimator):

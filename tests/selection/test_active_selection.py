@@ -856,6 +856,9 @@ def test_what_the_loop_refuses():
         wrong = RandomSelection(unit=unit)
         with pytest.raises(ValueError, match="RandomSelection: unit must be"):
             active_learning(RankSVM(), X, y, groups, **test, selector=wrong)
+    narrow = {"X_test": test["X_test"][:, 1:]}
+    with pytest.raises(ValueError, match="X_test must have the 5 columns of X, got 4"):
+        active_learning(RankSVM(), X, y, groups, **test | narrow)
     with pytest.raises(ValueError, match="y_test has"):
         active_learning(RankSVM(), X, y, groups, **test | {"y_test": y})
     with pytest.raises(TypeError, match="selectors: 'a' must be a selector"):

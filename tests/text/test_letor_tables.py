@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from _tamper import edited_files, is_fitted, read, write
 from fuzz._mutate import mutate
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank.datasets import load_letor
@@ -424,8 +425,9 @@ def test_an_index_has_no_urls_and_other_documents_have_no_pages():
 def test_bad_tables_are_named():
     with pytest.raises(ValueError, match="table must be"):
         letor_table(cast(Any, "msn"))
-    with pytest.raises(TypeError, match="fields must be a sequence of names"):
-        letor_table("gov", fields="title")
+    for fields in ("title", sparse.bsr_array(np.eye(2)), sparse.csr_array(np.eye(2))):
+        with pytest.raises(TypeError, match="fields must be a sequence of names"):
+            letor_table("gov", fields=cast(Any, fields))
 
 
 def answer(path):

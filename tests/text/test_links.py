@@ -302,6 +302,14 @@ def test_links_that_are_none(links, error, message):
         PageRank().fit(links)
 
 
+@pytest.mark.parametrize("dtype", ["?", "u1", ">i8", ">f4", "f2", ">f2", "g"])
+def test_matrices_of_any_type_of_numbers(dtype):
+    links = np.array([[0, 1, 1], [0, 0, 1], [1, 0, 0]])
+    expected = PageRank().fit(links).scores_
+    given = links.astype(dtype)
+    np.testing.assert_array_equal(PageRank().fit(given).scores_, expected)
+
+
 def test_matrices_are_read_in_double_precision_and_left_alone():
     twice = sparse.csr_array(
         (np.array([100, 100], dtype=np.int8), np.array([1, 1]), np.array([0, 2, 2])),
