@@ -159,7 +159,7 @@ class ClickChainModel(BaseChainModel, BasePosteriorModel, BehaviourPriorMixin):
         mean = self._of_pairs("relevance_", log.pair)
         variance = self._of_pairs("relevance_variance_", log.pair)
         # The mean relevance of a document that was clicked is E[R²] / E[R].
-        good = np.minimum(mean + variance / mean, 1.0)
+        good = np.minimum(mean + np.minimum(variance, mean) / mean, 1.0)
         skip, poor, rich = self.alpha_
         return np.full(len(mean), skip), poor * (1 - good) + rich * good
 

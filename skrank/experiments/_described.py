@@ -43,8 +43,6 @@ _CLONED_TOO = "_metadata_request", "_sklearn_output_config"
 # Where compiled functions may be found that do not say it.
 _OF_FUNCTIONS = ("numpy", "scipy.special")
 _CACHE = type(functools.lru_cache(abs))
-# Scalars of NumPy that do what those of Python do, and are described as they are.
-_LIKE_PYTHON = np.bool_, np.int64, np.float64, np.complex128, np.bytes_
 
 # Parts of descriptions that are never long.
 _SHORT = {"name", "source"}
@@ -123,10 +121,7 @@ class _Description:
         own = type(value)
         if own in (str, np.str_):
             return str(value)
-        if own in _LIKE_PYTHON:
-            value = value.item()
-            own = type(value)
-        elif isinstance(value, np.generic):  # which overflow elsewhere, or have fields
+        if isinstance(value, np.generic):  # which overflow where those of Python do not
             value = np.asarray(value)
         if value is None or own is bool:
             return value

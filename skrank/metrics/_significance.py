@@ -69,6 +69,11 @@ def scale_of(*arrays):
     return float(np.ldexp(1.0, int(np.clip(np.frexp(largest)[1], -1021, 1023))))
 
 
+def scales_of(columns):
+    """Return powers of two by which columns can be divided before they are squared."""
+    return np.array([scale_of(column) for column in columns.T])
+
+
 def _differences(a, b):
     """Return the differences over a scale, their slack for rounding, and the scale.
 
@@ -441,8 +446,9 @@ def bootstrap_interval(
         raise ValueError(
             f"values must hold at least 2 queries for an interval, got {len(values)}"
         )
-    scale = scale_of(values)
-    columns = values.reshape(len(values), -1) / scale
+    columns = values.reshape(len(values), -1)
+    scales = scales_of(columns)
+    columns = columns / scales
     means = _resampled_means(
         columns, int(n_resamples), check_random_state(random_state)
     )
@@ -455,7 +461,7 @@ def bootstrap_interval(
     # The mean of equal values is that value, free of the rounding of resampled sums.
     constant = np.ptp(columns, axis=0) == 0
     interval = np.where(constant[:, None], columns[0][:, None], np.array(ends))
-    interval = interval * scale
+    interval = interval * scales[:, None]
     return interval[0] if values.ndim == 1 else interval
 
 

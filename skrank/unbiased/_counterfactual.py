@@ -26,11 +26,11 @@ from skrank.click import Sessions
 from skrank.click._labels import relevance_of
 from skrank.click._sessions_lookup import Missing
 from skrank.metrics._compare import check_names_of_runs
+from skrank.metrics._significance import scales_of
 from skrank.unbiased._counterfactual_estimate import (
     CounterfactualEstimate,
     IntervalKind,
     Intervals,
-    scales_of,
     values_of_units,
 )
 from skrank.unbiased._counterfactual_log import (
@@ -413,13 +413,14 @@ class _Work:
         """Return what tells how much of the log each estimate rests on."""
         n = len(self.names)
         sessions = np.repeat(sums.sessions, np.diff(self.ptr))
-        weights = self.weights / scales_of(self.weights.T)[:, None]
-        size = np.abs(weights)
+        size = np.abs(_scaled(self.weights))
         all_weight = np.maximum((size * sessions).sum(axis=1), LEAST)
         missing = np.maximum(sessions - sums.supported, 0.0)
         never = (sums.supported == 0) & (sessions > 0)
         effective, clipped = np.full(n, np.nan), 0.0
         if self.owner.estimator != "dm":
+            # By those of documents with clicks: another may weigh far more.
+            weights = _scaled(np.where(sums.square > 0, self.weights, 0.0))
             squares = (weights**2 * sums.square).sum(axis=1)
             whole = (weights * sums.weight).sum(axis=1) ** 2
             effective = np.divide(whole, squares, out=np.zeros(n), where=squares > 0)
@@ -430,9 +431,14 @@ class _Work:
             "effective_sample_sizes": effective,
             # Sums of the same numbers in another order differ by rounding.
             "clipped_share": clipped if self.clip and clipped > 1e-12 else 0.0,
-            "n_unsupported": ((size > 0) & never).sum(axis=1),
+            "n_unsupported": ((self.weights != 0) & never).sum(axis=1),
             "unsupported_shares": (size * missing).sum(axis=1) / all_weight,
         }
+
+
+def _scaled(weights: np.ndarray) -> np.ndarray:
+    """Return the weights of each ranker times a power of two, near 1 at most."""
+    return weights / scales_of(weights.T)[:, None]
 
 
 def iter_once(sessions: Any) -> bool:

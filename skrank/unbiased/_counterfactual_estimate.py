@@ -12,7 +12,7 @@ from scipy import stats
 from skrank._core._messages import on_one_line, shortened, shown
 from skrank._core._validation import check_options
 from skrank.metrics import bootstrap_interval
-from skrank.metrics._significance import scale_of
+from skrank.metrics._significance import scale_of, scales_of
 from skrank.metrics._table import Digits, _column, _width
 
 IntervalKind = Literal["t", "bootstrap"]
@@ -86,11 +86,6 @@ class Intervals(NamedTuple):
         half = errors * stats.t.ppf(0.5 + self.confidence / 2, n - 1)
         means = scaled.mean(axis=0) * scales
         return errors, np.column_stack([means - half, means + half])
-
-
-def scales_of(columns: np.ndarray) -> np.ndarray:
-    """Return powers of two by which columns can be divided before they are squared."""
-    return np.array([scale_of(column) for column in columns.T])
 
 
 def values_of_units(

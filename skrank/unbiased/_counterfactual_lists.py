@@ -24,11 +24,11 @@ from skrank._core._validation import (
 from skrank.click import Sessions
 from skrank.click._sessions import check_sessions
 from skrank.metrics._compare import check_names_of_runs
+from skrank.metrics._significance import scales_of
 from skrank.unbiased._counterfactual_estimate import (
     CounterfactualEstimate,
     IntervalKind,
     Intervals,
-    scales_of,
     values_of_units,
 )
 from skrank.unbiased._counterfactual_log import LARGEST, Documents
@@ -430,8 +430,7 @@ def _of_weights(
     sizes = index.sizes.astype(np.float64)
     add = lambda column: np.add.reduceat(index.take(column), index.ptr[:-1])
     # A power of two, so that small weights may be multiplied by small rewards.
-    exponent = np.frexp(np.abs(rewards).max())[1]
-    scale = float(np.ldexp(1.0, max(int(exponent), -1021)))
+    scale = float(np.ldexp(1.0, np.frexp(np.abs(rewards).max())[1]))
     totals = np.column_stack([add(column * (rewards / scale)) for column in cut.T])
     norms = np.column_stack(
         [add(column) if self_normalize else sizes for column in cut.T]

@@ -19,7 +19,12 @@ from skrank.click._pair_table import PairTable, places_among
 from skrank.click._sessions import check_sessions
 from skrank.click._sessions_ids import coded, ids_of
 from skrank.click._sessions_lookup import _raise_missing, find_rows
-from skrank.unbiased._positions import at_positions, check_curve, check_propensities
+from skrank.unbiased._positions import (
+    MOST,
+    at_positions,
+    check_curve,
+    check_propensities,
+)
 
 # Impressions that are less likely to be looked at cannot stand for others.
 LEAST = 1e-100
@@ -376,11 +381,11 @@ def check_exposure(exposure: Any, documents: Documents) -> np.ndarray:
             "exposure must be None, 'logged', or hold one number for each of the "
             f"{len(documents)} documents, got {shown(exposure)}"
         )
-    wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+    wrong = ~((numbers >= 0) & (numbers <= MOST))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            "exposure must hold numbers >= 0, how likely each document was looked at; "
-            f"row {row} has {numbers[row]:g}"
+            f"exposure must hold numbers from 0 to {MOST:g}, how likely each document "
+            f"was looked at; row {row} has {numbers[row]:g}"
         )
     return documents.index.take(numbers)

@@ -72,12 +72,12 @@ def check_propensities(
         If the length differs, or a propensity is not finite or not positive.
     """
     values = _column(propensities, n_rows, name)
-    _refuse(~_usable(values), values, name, f"numbers from {_LEAST:g} to {_MOST:g}")
+    _refuse(~_usable(values), values, name, f"numbers from {_LEAST:g} to {MOST:g}")
     return values
 
 
 # The inverse of every accepted propensity, and the square of that, are finite.
-_LEAST, _MOST = 1e-100, 1e100
+_LEAST, MOST = 1e-100, 1e100
 
 POSITIONS = SideData(
     "positions",
@@ -123,7 +123,7 @@ def check_curve(curve: Any, name: str = "propensities") -> np.ndarray:
     if wrong.any():
         place = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must hold numbers from {_LEAST:g} to {_MOST:g}, got "
+            f"{name} must hold numbers from {_LEAST:g} to {MOST:g}, got "
             f"{values[place]:g} for place {place + 1}"
         )
     return values
@@ -199,7 +199,7 @@ def _column(values, n_rows, name):
 
 
 def _usable(values):
-    return np.isfinite(values) & (values >= _LEAST) & (values <= _MOST)
+    return np.isfinite(values) & (values >= _LEAST) & (values <= MOST)
 
 
 def _refuse(wrong, values, name, accepted):

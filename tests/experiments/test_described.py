@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from collections import UserDict, defaultdict
+from datetime import date
 from pathlib import Path
 from random import Random
 from threading import Lock
@@ -668,6 +669,9 @@ def test_fitted_estimators_in_a_set_of_an_own_class_count(module_of):
     bags = [described(module.Bag([each])) for each in fitted]
     assert bags[0] != bags[1]
     assert described({fitted[0]}) == described({fitted[1]})  # clones are not fitted
+    other = module_of("class Bag(set): pass\nclass Sack(set): pass")
+    assert described(other.Bag({1})) != described(other.Sack({1}))
+    assert described({"a": 1, "b": 2}) != described({"b": 2, "a": 1})
 
 
 def test_objects_that_copy_themselves_are_not_told(module_of):
@@ -695,9 +699,18 @@ def test_scalars_of_numpy_that_do_other_things_than_those_of_python():
     pair = np.array([(1.0, -1.0)], [("a", float), ("b", float)])[0]
     same = np.array([(1.0, -1.0)], [("b", float), ("a", float)])[0]
     assert described(pair) != described(same)
-    assert described(np.uint8(200)) != described(200)  # of which the sum overflows
-    assert described(np.float64(0.5)) == described(0.5)
-    assert described(np.int64(5)) == described(5)
+    narrow = np.array([(1.0, -1.0)], [("a", float), ("b", "f4")])[0]
+    assert described(pair) != described(narrow)
+    turned = np.array([(-1.0, 1.0)], [("b", float), ("a", float)])[0]
+    assert described(pair) != described(turned)
+    for kind in (np.uint8, np.int64):  # others overflow beside small numbers
+        assert described(kind(200)) != described(200)
+    assert described(np.float64(0.5)) != described(0.5)
+    assert described(np.float64(0.5)) == described(np.float64(0.5))
+    assert described(np.str_("a")) == described("a")
+    days = [np.datetime64("2020"), np.datetime64("2020-01-01"), date(2020, 1, 1)]
+    assert len({str(described(day)) for day in days}) == 3
+    assert described(np.datetime64("NaT")) != described(None)
 
 
 def test_sets_are_described_without_an_order(module_of, tmp_path):
@@ -791,9 +804,24 @@ def test_bytes_between_numbers_are_no_content():
     before = described(rows)
     rows["c"][1] = 1
     assert described(rows) != before
+    if np.dtype(np.clongdouble).itemsize == 32:  # of which 12 say nothing
+        one, two = (np.full(32, k, np.uint8) for k in (1, 2))
+        for k, raw in enumerate((one, two)):
+            number = raw.view(np.clongdouble)
+            number[0] = 1
+            raw[10:16] = raw[26:32] = k
+        assert described(one.view(number.dtype)) == described(two.view(number.dtype))
     long = np.array(["0.1"], np.longdouble)
     assert described(long) == described(np.array(["0.1"], np.longdouble))
     assert described(long) != described(np.array([0.1], np.longdouble))
+
+
+def test_parts_made_for_the_description_stay_apart(module_of):
+    """Another object may come to the place of one that nobody holds any longer."""
+    code = "class Own:\n    def __init__(self, n): self.n = n\n"
+    code += "    def __reduce__(self): return Own, ([self.n],)\n"
+    own = module_of(code).Own
+    assert described([own(1), own(2)]) != described([own(1), own(1)])
 
 
 def test_functions_behind_others_are_described_by_name():

@@ -236,6 +236,14 @@ def test_bootstrap_columns_are_columns_alone(rng):
     np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
+def test_bootstrap_columns_of_different_sizes(rng):
+    column = rng.random(8)
+    sizes = 2.0 ** np.array([0, -900, 900])
+    found = bootstrap_interval(column[:, None] * sizes, random_state=0)
+    alone = bootstrap_interval(column, random_state=0)
+    np.testing.assert_array_equal(found / sizes[:, None], [alone] * 3)
+
+
 def test_bootstrap_covers_the_mean_as_often_as_promised(rng):
     samples = rng.exponential(size=(200, 40))
     intervals = [

@@ -67,6 +67,20 @@ def test_effective_sizes_and_shares_of_clipped_weight():
     assert "Clipping cut off 25 % of the weight." in str(found).replace("\n", " ")
 
 
+def test_effective_sizes_of_rankers_whose_weights_differ_much():
+    runs = {"first": [2, 1], "last": [1, 2]}
+    log = Sessions.from_lists(["q"] * 4, [["a", "b"]] * 4, [[1, 0]] * 4)
+    found = evaluate(
+        runs,
+        sessions=log,
+        groups=["q"] * 2,
+        docids=["a", "b"],
+        measure=lambda ranks: np.where(ranks == 1, 1.0, 1e-200),
+    )
+    assert_allclose(found.effective_sample_sizes, [4, 4])
+    assert_allclose(found.estimates, [1, 1e-200])
+
+
 def test_clipping_with_a_given_exposure():
     """The exposure is that of each document, and 0 where nobody ever looked."""
     exposure = [0.9, 0.25, 0.0, 0.5, 0.0, 0.5]
@@ -210,7 +224,9 @@ def test_without_clicks_there_is_nothing_to_normalise():
         ({"given": np.ones(5), "propensities": None}, "each of the 6 rows"),
         ({"exposure": "shown"}, "exposure must"),
         ({"exposure": [1.0]}, "exposure must be None, 'logged', or hold one number"),
-        ({"exposure": [-1.0] * 6}, "exposure must hold numbers >= 0.*row 0 has -1"),
+        ({"exposure": [-1.0] * 6}, "exposure must hold .* 0 to 1e.100.*row 0 has -1"),
+        ({"exposure": [1.0] * 5 + [1e200]}, "exposure must .* row 5 has 1e.200"),
+        ({"exposure": [np.nan] * 6}, "exposure must .* row 0 has nan"),
         ({"sessions": LOG[:0]}, "sessions must hold at least one session"),
         ({"runs": {}}, "runs must be a dict"),
         ({"runs": dok_matrix((6, 1))}, r"runs\['ranker'\] must hold numeric scores in"),

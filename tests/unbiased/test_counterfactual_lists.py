@@ -315,3 +315,47 @@ def test_weights_are_doubted_from_three_standard_errors_on():
     for errors, is_told in ((2.9, False), (3.1, True), (-2.9, False), (-3.1, True)):
         told = lists_module._doubts(["policy"], 1.0 + weights + errors)
         assert bool(told) == is_told
+
+
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+def test_each_policy_has_a_scale_of_its_own(interval):
+    """A policy that shows other lists than those logged, beside one that shows them."""
+    rewards, logged = [0.4, 0.1, 0.3, 0.9], [-3.0] * 4
+    usual = np.array([-3.0, -2.0, -4.0, -2.5])
+    options = {"interval": interval, "random_state": 0}
+    for normalized, distance in ((True, 2000.0), (False, 600.0)):
+        runs = {"usual": usual, "far": usual - distance}
+        found = evaluate_lists(
+            rewards, logged, runs, self_normalize=normalized, **options
+        )
+        factor = 1.0 if normalized else np.exp(-distance)
+        assert found["far"] > 0
+        assert_allclose(found["far"] / factor, found["usual"])
+        assert_allclose(found.standard_errors[1] / factor, found.standard_errors[0])
+        assert_allclose(found.intervals[1] / factor, found.intervals[0])
+        assert_allclose(*found.effective_sample_sizes)
+
+
+def test_the_least_rewards():
+    found = evaluate_lists([5e-324, 0.0], [-3.0] * 2, {"p": [-3.0 + np.log(4), -3]})
+    assert found["p"] == 2 * 5e-324
+
+
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+def test_policies_that_show_nothing_have_no_interval(interval):
+    with pytest.warns(UserWarning, match="estimate of 'policy' is NaN"):
+        found = evaluate_lists(
+            [0.4, 0.1],
+            [-3.0] * 2,
+            [-np.inf] * 2,
+            self_normalize=True,
+            interval=interval,
+        )
+    assert np.isnan(found.intervals).all()
+    assert np.isnan(found.standard_errors).all()
+
+
+def test_the_largest_rewards_with_the_least_weights():
+    options = {"self_normalize": True, "max_weight": 1e-300}
+    found = evaluate_lists([0.5e50, 1e50], [-3.0] * 2, [-3.0, -2.0], **options)
+    assert_allclose(found["policy"], 0.75e50)
