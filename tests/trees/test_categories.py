@@ -122,3 +122,15 @@ def test_errors_name_the_column():
         encoder.transform(FRAME[["site"]])
     with pytest.raises(ValueError, match="max_levels must be a whole number in"):
         CategoryEncoder(max_levels=300).fit(FRAME)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_sparse_rows_without_categories_are_left_alone(form, kind):
+    X = getattr(sparse, f"{form}_{kind}")(np.eye(3))
+    encoder = CategoryEncoder().fit(X)
+    assert encoder.transform(X) is X
+    assert encoder.is_categorical_.tolist() == [False] * 3
+    encoder = CategoryEncoder(categorical_features=[1]).fit([[0.1, "a"], [0.2, "b"]])
+    with pytest.raises(ValueError, match="X must be a table of 2 columns, got 3"):
+        encoder.transform(X)
