@@ -12,7 +12,6 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator
-from operator import itemgetter
 from pathlib import Path
 from random import Random
 from types import CodeType, FunctionType
@@ -227,7 +226,7 @@ class _Description:
             around = vars(sys.modules[value.__module__])
             found["methods"] = [
                 self.of(own)
-                for name, own in sorted(_functions_of(value), key=itemgetter(0))
+                for name, own in sorted(_functions_of(value))
                 # Those of data classes are made, and have no file.
                 if not name.startswith("__") or _is_of_another(own, around)
             ]

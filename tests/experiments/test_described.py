@@ -644,6 +644,9 @@ def test_distributions_with_a_source_of_numbers_are_not_told(module_of):
     """Whoever draws from them, other than a search, gets other numbers each time."""
     code = "from scipy import stats; from sklearn.base import BaseEstimator\n"
     code += "class Const(stats.distributions.rv_frozen): pass\n"
+    code += "class Tent(stats.rv_continuous):\n"
+    code += "    def __init__(self, k): self.k = k; super().__init__()\n"
+    code += "    def _updated_ctor_param(self): return {'k': self.k}\n"
     code += "class Noisy(BaseEstimator):\n"
     code += "    def __init__(self, noise): self.noise = noise\n"
     module = module_of(code)
@@ -657,9 +660,9 @@ def test_distributions_with_a_source_of_numbers_are_not_told(module_of):
     assert described(searches[0]) == described(searches[1])
     with pytest.raises(UntoldError, match="RandomState"):
         described([searches[1], module.Noisy(seeded)])
-    own = RandomizedSearchCV(Ridge(), {"alpha": module.Const(stats.norm, 0, 1)})
-    with pytest.raises(UntoldError, match="RandomState"):
-        described(own)
+    for own in (module.Const(stats.norm, 0, 1), module.Tent(k=1)(0)):
+        with pytest.raises(UntoldError, match="RandomState"):
+            described(RandomizedSearchCV(Ridge(), {"alpha": own}))
 
 
 def test_fitted_estimators_in_a_set_of_an_own_class_count(module_of):
