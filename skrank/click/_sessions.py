@@ -271,7 +271,7 @@ class Sessions:
         ptr = np.concatenate(([0], np.cumsum([len(row) for row in shown_lists])))
         documents = ids_of(flat(shown_lists), "documents", "document id")
         codes, document_ids = coded(documents)
-        click = np.array(flat(click_lists))
+        click = as_numbers(flat(click_lists), "clicks")
         ids = None
         if session_ids is not None:
             ids = ids_of(session_ids, "session_ids", "session id")

@@ -110,10 +110,9 @@ class _Description:
 
     def __init__(self):
         # By identity, with the objects themselves, which keeps them alive.
-        self._told: dict[tuple[int, bool, bool, bool], tuple[Any, Any]] = {}
+        self._told: dict[tuple[int, bool, bool], tuple[Any, Any]] = {}
         self._within: set[int] = set()
         self._fitted = 0  # number of estimators whose whole state is described
-        self._within_installed = False  # among the parameters of a search, say
 
     def of(self, value: Any, *, cloned: bool = False) -> Any:
         """Return the description of a value, of which a training may get a clone."""
@@ -141,7 +140,7 @@ class _Description:
         return self._once(value, cloned)
 
     def _once(self, value, cloned):
-        key = id(value), cloned, self._fitted > 0, self._within_installed
+        key = id(value), cloned, self._fitted > 0
         if key not in self._told:
             if id(value) in self._within:
                 if inspect.isclass(value):  # of a method that calls `super`
@@ -201,19 +200,42 @@ class _Description:
         return [self.of(value, cloned=cloned) for value in values]
 
     def _of_estimator(self, value):
-        around = self._within_installed
-        self._within_installed = _is_installed(type(value).__module__)
+        is_installed = _is_installed(type(value).__module__)
         params = {
-            name: self.of(own, cloned=True)
+            name: self._of_choices(own)
+            if is_installed and name == "param_distributions"
+            else self.of(own, cloned=True)
             for name, own in sorted(value.get_params(deep=False).items())
             if name not in _WITHOUT_EFFECT
         }
-        self._within_installed = around
         if isinstance(value, BaseMeasure):  # its name decides nothing
             stated = {k: v for k, v in value._stated().items() if k != "short_name"}
             params |= {name: self.of(own) for name, own in sorted(stated.items())}
         kept = {n: repr(getattr(value, n)) for n in _CLONED_TOO if hasattr(value, n)}
         return {"class": self.of(type(value)), "params": params, **kept}
+
+    def _of_choices(self, value):
+        """Describe what a search draws from, with a source of numbers of its own."""
+        if type(value) in (list, tuple):
+            return [self._of_choices(each) for each in value]
+        if type(value) is not dict:
+            return self.of(value, cloned=True)
+        return {
+            "choices": [
+                [
+                    self.of(name),
+                    self._of_distribution(own, None)
+                    if _is_distribution(own)
+                    else self.of(own, cloned=True),
+                ]
+                for name, own in value.items()
+            ]
+        }
+
+    def _of_distribution(self, value, seed):
+        parts = {**value.dist._updated_ctor_param(), "seed": seed}
+        own = type(value.dist), value.args, value.kwds, parts
+        return {"distribution": self._all(own)}
 
     def _of_class(self, value):
         if _found(value.__module__, value.__qualname__) is not value:
@@ -264,18 +286,13 @@ class _Description:
     def _of_object(self, value):
         """Describe any other object by how it would be copied."""
         if _is_distribution(value):
-            # Searches draw with their own source of numbers.
-            seed = None if self._within_installed else _seed_of(value)
-            parts = {**value.dist._updated_ctor_param(), "seed": seed}
-            own = type(value.dist), value.args, value.kwds, parts
-            return {"distribution": self._all(own)}
+            return self._of_distribution(value, _seed_of(value))
         if isinstance(value, _RANDOM):
             if not self._fitted:
                 raise UntoldError(f"{_called(value)} has another state after each use")
             return {"random": self.of(_state_of(value))}
         own = copyreg.dispatch_table.get(type(value))
-        is_installed = _is_installed(type(value).__module__)
-        if hasattr(value, "__deepcopy__") and not is_installed:
+        if _copies_itself(type(value)):
             raise UntoldError(f"{_called(value)} says itself what a copy of it holds")
         try:
             copied = value.__reduce_ex__(4) if own is None else own(value)
@@ -313,6 +330,13 @@ def _functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
             member = getattr(member, part, member)
         if inspect.isfunction(member):
             yield name, member
+
+
+def _copies_itself(cls: type) -> bool:
+    """Return whether copies are made by a method that no installed class has."""
+    owners = (base for base in cls.__mro__ if "__deepcopy__" in vars(base))
+    owner = next(owners, object)
+    return not _is_installed(owner.__module__)
 
 
 def _is_distribution(value: Any) -> bool:

@@ -97,6 +97,8 @@ _MAX_PARAMS = 10_000_000
 # Dense rows of more features take too much memory to be tried.
 _MAX_DENSE = 10_000_000
 _MAX_FEATURES = np.iinfo(np.int32).max
+# Among more runs some aggregators take long to find their way, by the square of them.
+_MANY_RUNS = 100
 # Thresholds of weak rankers, which are infinite where missing values are parted off.
 _THRESHOLDS = ("lows_", "highs_")
 # Each is a process of its own.
@@ -630,7 +632,7 @@ def _check_aggregator(aggregator: BaseAggregator) -> None:
         elif name in vars(aggregator) or not kind.optional:
             attribute(aggregator, name, kind.kind, f"a {kind.kind.__name__}")
     _check_parts(aggregator)
-    if n_runs <= MANY_FEATURES:
+    if n_runs <= _MANY_RUNS:
         with _tried(aggregator, "aggregate runs"):
             aggregator.predict(_PROBE_RUN.repeat(n_runs, axis=1), np.zeros(3))
 

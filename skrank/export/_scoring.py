@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -318,6 +319,7 @@ def as_names(names: Any) -> list[Any]:
     if (
         is_text
         or not isinstance(names, Iterable)
+        or sparse.issparse(names)
         or getattr(names, "shape", None) == ()
     ):
         raise TypeError(f"feature_names must be a sequence of str, got {shown(names)}")

@@ -135,6 +135,8 @@ def is_missing(value) -> bool:
 
 def is_frame(value) -> bool:
     """Return whether a value is a data frame, of pandas or of another library."""
+    if type(value).__name__ == "LazyFrame":  # which has no columns to read yet
+        return False
     columns = getattr(value, "columns", None)  # a method of `Sessions`
     is_there = columns is not None and not callable(columns)
     return is_there and hasattr(value, "__getitem__")

@@ -307,6 +307,8 @@ def test_wrong_numbers(change, words):
         ((["q"], [["a"]], []), "got 1, 1 and 0"),
         ((["q"], [["a"]], [[0, 1]]), "session 0 has 2 for 1 documents"),
         ((["q"], [[None]], [[0]]), "documents"),
+        ((["q"], [["a", "b"]], [[[0, 1], 1]]), "clicks must hold numbers, got"),
+        ((["q"], [["a", "b"]], [["0", "1"]]), "clicks must hold numbers, got"),
     ],
 )
 def test_wrong_lists(arguments, words):

@@ -28,7 +28,7 @@ from sklearn.cluster import FeatureAgglomeration
 from sklearn.ensemble import BaggingRegressor, GradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -658,8 +658,18 @@ def test_distributions_with_a_source_of_numbers_are_not_told(module_of):
             described(value)
     searches = [RandomizedSearchCV(Ridge(), {"alpha": d}) for d in (usual, seeded)]
     assert described(searches[0]) == described(searches[1])
-    with pytest.raises(UntoldError, match="RandomState"):
-        described([searches[1], module.Noisy(seeded)])
+    lists = [RandomizedSearchCV(Ridge(), [{"alpha": d}]) for d in (usual, seeded)]
+    assert described(lists[0]) == described(lists[1]) != described(searches[0])
+    step = FunctionTransformer(np.add, kw_args={"x": seeded})
+    for value in (
+        [searches[1], module.Noisy(seeded)],
+        GridSearchCV(module.Noisy(1), {"noise": [seeded]}),
+        RandomizedSearchCV(module.Noisy(1), {"noise": [seeded]}),
+        make_pipeline(step, searches[1]),
+        FunctionTransformer(seeded.rvs),
+    ):
+        with pytest.raises(UntoldError, match="RandomState"):
+            described(value)
     for own in (module.Const(stats.norm, 0, 1), module.Tent(k=1)(0)):
         with pytest.raises(UntoldError, match="RandomState"):
             described(RandomizedSearchCV(Ridge(), {"alpha": own}))
@@ -678,10 +688,19 @@ def test_fitted_estimators_in_a_set_of_an_own_class_count(module_of):
 
 
 def test_objects_that_copy_themselves_are_not_told(module_of):
-    code = "class Handle:\n    def __deepcopy__(self, memo): return self\n"
+    code = "import decimal, enum; import numpy as np\n"
+    code += "class Handle:\n    def __deepcopy__(self, memo): return self\n"
     code += "    def __getstate__(self): return {}\n"
+    code += "class Kind(enum.Enum):\n    A = 1\n    B = 2\n"
+    code += "class Exact(decimal.Decimal): pass\n"
+    code += "class Rows(np.ndarray): pass\n"
+    module = module_of(code)
     with pytest.raises(UntoldError, match="says itself what a copy of it holds"):
-        described(module_of(code).Handle())
+        described(module.Handle())
+    assert described(module.Kind.A) != described(module.Kind.B)
+    assert described(module.Exact("0.1")) == described(module.Exact("0.1"))
+    rows = [np.full(2, n).view(module.Rows) for n in (1, 1, 2)]
+    assert described(rows[0]) == described(rows[1]) != described(rows[2])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from _exported import (
     hard_rows,
     sums_by_hand,
 )
+from scipy.sparse import bsr_array
 
 from skrank.export import score_elasticsearch, score_ranklib, to_elasticsearch
 from skrank.rankers import LambdaMART, RankSVM
@@ -178,6 +179,11 @@ def test_names_come_from_the_data_frame():
         ({"feature_names": ["a", "b", "c", "d", ""]}, ValueError, "a name is empty"),
         ({"feature_names": [1, 2, 3, 4, 5]}, TypeError, "must be str, got 1"),
         ({"feature_names": "abcde"}, TypeError, "must be a sequence of str"),
+        (
+            {"feature_names": bsr_array(np.eye(2))},
+            TypeError,
+            "must be a sequence of str",
+        ),
     ],
 )
 def test_wrong_options(options, error, message):

@@ -40,6 +40,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC, LinearSVR
 
 from skrank.aggregation import (
+    MC1,
     BayesFuse,
     Borda,
     LearnedFusion,
@@ -740,6 +741,17 @@ def test_a_state_holds_what_is_learned(model, name, tmp_path):
             load_model(path)
     path = edited(model, tmp_path / "m", _needs_groups=None)
     with pytest.raises(ValueError, match="'_needs_groups' belongs to the class"):
+        load_model(path)
+
+
+def test_aggregators_of_many_runs_are_not_tried(tmp_path, monkeypatch):
+    """A file of 400 bytes said that there were 10,000, which took a minute."""
+    runs = np.nan_to_num(RUNS)
+    path = edited(MC1().fit(runs, groups=GROUPS), tmp_path / "m", n_runs_=10_000)
+    monkeypatch.setattr(MC1, "predict", lambda *_: pytest.fail("tried"))
+    assert load_model(path).n_runs_ == 10_000
+    path = edited(MC1().fit(runs, groups=GROUPS), tmp_path / "m", n_runs_=2)
+    with pytest.raises(pytest.fail.Exception, match="tried"):
         load_model(path)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,6 +83,8 @@ def test_bad_documents_are_named():
         InvertedIndex().fit([])
     with pytest.raises(TypeError, match="documents must be a sequence of strings"):
         InvertedIndex().fit("one text")
+    with pytest.raises(TypeError, match=r"documents must be .* got <LazyFrame"):
+        InvertedIndex().fit(pl.DataFrame({"a": ["x"]}).lazy())
     with pytest.raises(ValueError, match=r"every field, found \{'a': 1, 'b': 2\}"):
         InvertedIndex().fit({"a": ["x"], "b": ["x", "y"]})
     with pytest.raises(ValueError, match=r"field must be one of \('text',\), got 'b'"):
