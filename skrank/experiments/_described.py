@@ -49,14 +49,30 @@ _SHORT = {"name", "source"}
 _INSTALLED = {"site-packages", "dist-packages"}
 _FOLDERS = *map(sysconfig.get_path, ("stdlib", "platstdlib")), *skrank.__path__
 
-# Files that are younger may not be those that were imported, if nothing tells it.
-_STARTED = time.time()
 # What each module was imported by, and the digest of its file when first looked at.
 _SOURCES: dict[str, tuple[Any, str]] = {}
 
 
 class UntoldError(Exception):
     """What a value is cannot be told, so that its training must be repeated."""
+
+
+def _start_of_process() -> float:
+    """Return when this process began, or, where no file says it, the time of now."""
+    now = time.time()
+    with contextlib.suppress(OSError, AttributeError, ValueError, IndexError):
+        # Behind the name of the program, which may hold anything, the 20th is the
+        # time from the boot of the machine, in ticks.
+        ticks = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19]
+        started = int(ticks) / os.sysconf("SC_CLK_TCK")
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
+        # A tick more, for a program that is run as soon as it has been written.
+        return min(now, now - age + 2 / os.sysconf("SC_CLK_TCK"))
+    return now
+
+
+# Files that are younger may not be those that were imported, if nothing tells it.
+_STARTED = _start_of_process()
 
 
 def described(value: Any) -> Any:

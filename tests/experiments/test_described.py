@@ -898,3 +898,26 @@ def test_trainings_that_cannot_be_recognised_are_repeated(tmp_path):
         assert (result.n_trained, result.n_stored) == (3, 3)
         assert result.n_unused == n_unused
         assert result.fold_means["known"] == first.fold_means["known"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_program_that_is_edited_before_it_imports_skrank(is_edited, tmp_path):
+    """What it has run is not what its file says by then."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import time\n"
+        f"if {is_edited}:\n"
+        "    time.sleep(0.1)\n"
+        "    open(__file__, 'a').write('# edited')\n"
+        "class Own: pass\n"
+        "from skrank.experiments._described import UntoldError, described\n"
+        "try: described(Own())\n"
+        "except UntoldError as error: print(error)\n"
+        "else: print('told')\n"
+    )
+    found = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=True
+    ).stdout
+    expected = "may have changed since its import" if is_edited else "told"
+    assert expected in found
