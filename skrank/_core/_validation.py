@@ -385,7 +385,7 @@ def check_no_missing_id(
     ValueError
         If an id is None, NaN, infinite, NaT or ``pandas.NA``.
     """
-    if ids.dtype.kind == "f":
+    if ids.dtype.kind in "fc":
         missing = ~np.isfinite(ids)
     elif ids.dtype.kind in "mM":
         missing = np.isnat(ids)

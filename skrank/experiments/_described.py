@@ -135,8 +135,8 @@ class _Description:
         own = type(value)
         if own in (str, np.str_):
             return str(value)
-        if isinstance(value, np.generic):  # which overflow where those of Python do not
-            value = np.asarray(value)
+        if isinstance(value, np.generic):
+            return self._of_scalar(value)
         if value is None or own is bool:
             return value
         if own is int:  # JSON has none of thousands of digits
@@ -149,11 +149,18 @@ class _Description:
             return {"bytes": _digest(value)}
         if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
             if value.dtype.char in "gG":  # whose bytes are not all of the numbers
-                texts = list(map(str, value.ravel()))
-                return {"long": [value.dtype.str, list(value.shape), texts]}
+                parts = self._all(_parts_of_long(value))
+                return {"long": [value.dtype.str, list(value.shape), parts]}
             digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
         return self._once(value, cloned)
+
+    def _of_scalar(self, value):
+        """Describe a scalar of NumPy, which may overflow where Python's do not."""
+        own, told = type(value), self.of(np.asarray(value))
+        if own.__module__ == "numpy":
+            return {"scalar": told}
+        return {"scalar": [told, *self._all([own, getattr(value, "__dict__", None)])]}
 
     def _once(self, value, cloned):
         key = id(value), cloned, self._fitted > 0
@@ -250,8 +257,8 @@ class _Description:
 
     def _of_distribution(self, value, seed):
         parts = {**value.dist._updated_ctor_param(), "seed": seed}
-        own = type(value.dist), value.args, value.kwds, parts
-        return {"distribution": self._all(own)}
+        own = {**vars(value), "dist": type(value.dist)}
+        return {"distribution": self._all([own, parts])}
 
     def _of_class(self, value):
         if _found(value.__module__, value.__qualname__) is not value:
@@ -337,6 +344,17 @@ def _found(module: str | None, name: str) -> Any:
     return functools.reduce(
         lambda o, part: getattr(o, part, None), name.split("."), room
     )
+
+
+def _parts_of_long(values: np.ndarray) -> list[np.ndarray]:
+    """Return doubles and exponents that tell longer numbers apart."""
+    rest, exponents = np.frexp(np.ascontiguousarray(values).view(np.longdouble))
+    parts = [np.where(np.isfinite(rest), exponents, 0)]
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        for _ in range(3):
+            parts.append(rest.astype(np.float64))
+            rest = rest - parts[-1]
+    return parts
 
 
 def _functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:

@@ -537,8 +537,10 @@ class BaseMeasure(Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If the measure has no swap deltas, or if ``ranks`` is no permutation.
+            If the measure has no swap deltas, a parameter is not accepted, or ``ranks``
+            is no permutation.
         """
+        self._check_parameters()
         self._check_has_swap_deltas()
         y, ranks = check_one_query(y, ranks)
         ptr = np.array([0, len(y)], dtype=np.intp)

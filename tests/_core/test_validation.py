@@ -220,6 +220,7 @@ NUMBERS_WITH_A_HOLE = {
     "categorical": pd.Categorical([1, 0, None]),
 }
 IDS_WITH_A_HOLE = NUMBERS_WITH_A_HOLE | {
+    "complex": np.array([1, 0, complex(0, np.nan)]),
     "str, NA": ["a", "b", pd.NA],
     "string": pd.Series(["a", "b", None], dtype="string"),
     "category": pd.Series(["a", "b", None], dtype="category"),

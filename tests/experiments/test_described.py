@@ -729,6 +729,7 @@ def test_scalars_of_numpy_that_do_other_things_than_those_of_python():
         assert described(kind(200)) != described(200)
     assert described(np.float64(0.5)) != described(0.5)
     assert described(np.float64(0.5)) == described(np.float64(0.5))
+    assert described(np.float64(0.5)) != described(np.array(0.5))
     assert described(np.str_("a")) == described("a")
     days = [np.datetime64("2020"), np.datetime64("2020-01-01"), date(2020, 1, 1)]
     assert len({str(described(day)) for day in days}) == 3
@@ -806,6 +807,37 @@ def test_a_fitted_estimator_is_trained_again():
     ):
         first, *others = (described(around(one)) for one in rankers)
         assert all(other == first for other in others)
+
+
+def test_scalars_of_own_classes(module_of):
+    code = "import numpy as np\nclass One(np.float64): pass\n"
+    module = module_of(code + "class Two(np.float64): pass\n")
+    assert described(module.One(1)) == described(module.One(1))
+    kinds = module.One, module.Two, np.float64, float
+    assert len({str(described(kind(1))) for kind in kinds}) == 4
+    marked = module.One(1)
+    marked.sign = -1
+    assert described(marked) != described(module.One(1))
+
+
+def test_attributes_of_distributions_count():
+    choices = [stats.norm(0, 1) for _ in range(2)]
+    assert described(choices[0]) == described(choices[1])
+    choices[1].label = 5
+    assert described(choices[0]) != described(choices[1])
+
+
+@pytest.mark.parametrize("legacy", [False, "1.13"])
+def test_numbers_longer_than_those_of_python_in_any_print(legacy):
+    numbers = ["0.1", "-0.1", "1e4000", "-0", "0", "nan", "inf", "-inf", "1e-4900"]
+    with np.printoptions(legacy=legacy, precision=3):
+        told = {str(described(np.longdouble(number))) for number in numbers}
+        near = np.nextafter(np.longdouble("0.1"), np.longdouble(1))
+        told |= {str(described(near)), str(described(np.longdouble(0.1)))}
+    if np.dtype(np.longdouble).itemsize > 8:
+        assert len(told) == len(numbers) + 2
+    both = [np.clongdouble(complex(a, b)) for a, b in ((1, 2), (2, 1), (1, -2))]
+    assert len({str(described(number)) for number in both}) == 3
 
 
 def test_numbers_longer_than_those_of_python():

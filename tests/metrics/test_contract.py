@@ -5,6 +5,7 @@ What is promised of which measure, the classes state: there is no list of measur
 
 import doctest
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ import skrank.metrics
 from skrank._core._registry import aliases, by_short_name, public_classes
 from skrank.metrics import (
     AP,
+    NDCG,
     BaseMeasure,
     FunctionMeasure,
+    Precision,
     get_measure,
     known_measures,
     make_ranking_scorer,
@@ -191,6 +194,19 @@ def test_measures_without_swap_deltas_refuse_by_name(measure):
         measure.swap_deltas([1.0, 0.0], [1, 2])
     with pytest.raises(ValueError, match=message):
         measure.delta_terms(np.array([1.0, 0.0]), np.array([0, 2]))
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (NDCG(discount=cast(Any, "linear")), "NDCG: discount must be"),
+        (AP(denominator=cast(Any, "k")), "AP: denominator must be"),
+        (Precision(k=0), "Precision: k must be"),
+    ],
+)
+def test_swap_deltas_of_wrong_parameters(measure, message):
+    with pytest.raises(ValueError, match=message):
+        measure.swap_deltas([1.0, 0.0], [1, 2])
 
 
 def test_measures_of_scores_have_no_swap_deltas():
