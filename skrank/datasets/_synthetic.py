@@ -1,6 +1,6 @@
 """Synthetic ranking data with a known optimal ranking."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, overload
 
 import numpy as np
@@ -17,6 +17,8 @@ _Spread = Annotated[float, Interval(0, 1e100)]
 _GRADE_RATIO = 0.45
 # Sums of larger weights could overflow.
 _LARGEST_SHARE = 1e100
+# Numbers that are drawn at a time.
+_STEP = 2**22
 
 
 @overload
@@ -177,19 +179,28 @@ def make_ranking(
     rng = check_random_state(random_state)
     sizes = rng.randint(low, high + 1, size=n_queries)
     groups = np.repeat(np.arange(n_queries), sizes)
-    X = rng.standard_normal((len(groups), n_features))
+    X = np.empty((len(groups), n_features))
+    for rows in _steps(X):
+        X[rows] = rng.standard_normal(X[rows].shape)
     utility = _utility(X[:, :n_informative], nonlinearity, rng)
     latent = utility + query_effect * rng.standard_normal(n_queries)[groups]
     latent += noise * rng.standard_normal(len(groups))
     y = _cut(latent, shares)
     if missing:
-        X[rng.random_sample(X.shape) < missing] = np.nan
+        for rows in _steps(X):
+            X[rows][rng.random_sample(X[rows].shape) < missing] = np.nan
     # Rows are mixed last, so that shuffle=True changes nothing but their order.
     data = (X, y, groups, utility) if return_utility else (X, y, groups)
     if shuffle:
         rows = rng.permutation(len(groups))
         data = tuple(array[rows] for array in data)
     return data
+
+
+def _steps(X: np.ndarray) -> Iterator[slice]:
+    """Yield the rows, some at a time, for signals are answered between draws."""
+    n = max(1, _STEP // X.shape[1])
+    return (slice(start, start + n) for start in range(0, len(X), n))
 
 
 def _utility(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skrank.datasets import make_ranking
+from skrank.datasets import _synthetic, make_ranking
 
 
 def n_discordant(y, utility, groups):
@@ -147,3 +147,12 @@ def test_large_weights_and_spreads_give_the_shares_that_they_ask_for():
     np.testing.assert_array_equal(small, large[1])
     _, y, _ = make_ranking(noise=1e100, query_effect=1e100, random_state=0)
     assert set(y) == {0, 1, 2, 3, 4}
+
+
+def test_draws_in_steps_are_those_of_one(monkeypatch):
+    """Signals are answered between them."""
+    options = {"n_queries": 9, "missing": 0.2, "random_state": 3}
+    whole = make_ranking(**options)
+    monkeypatch.setattr(_synthetic, "_STEP", 50)
+    for one, other in zip(make_ranking(**options), whole):
+        np.testing.assert_array_equal(one, other)
