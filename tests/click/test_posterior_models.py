@@ -447,3 +447,11 @@ def test_a_session_of_one_document():
     model = ClickChainModel().fit(sessions)
     assert model.relevance("q", "a") == pytest.approx(2 / 3)
     assert np.isfinite(model.alpha_).all()
+
+
+def test_relevances_that_are_nearly_0():
+    """As a file may say them: what is divided by them stays finite."""
+    sessions = Sessions.from_lists(["q"] * 4, [["a", "b"]] * 4, [[1, 0]] * 4)
+    model = ClickChainModel().fit(sessions)
+    model.relevance_[:] = 1e-320
+    assert np.isfinite(model.predict_proba(sessions)).all()

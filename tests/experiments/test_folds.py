@@ -134,8 +134,9 @@ def test_the_digest_of_frames_sees_levels_and_text():
     swapped = np.where(X[:, 0] > 0, "y", "x")
     frames[3]["a"] = pd.Categorical(swapped, categories=["y", "x"])
     frames[4]["a"] = pd.Categorical(names, ordered=True)
+    frames += [frames[0].assign(a=pd.Series(names, dtype=k)) for k in ("O", "string")]
     digests = {digest_of(make_folds(f, y, groups, n_splits=3)[0]) for f in frames}
-    assert len(digests) == 5
+    assert len(digests) == 7
 
 
 def test_the_digest_of_dates_sees_the_time_of_the_day():

@@ -81,6 +81,13 @@ def test_effective_sizes_of_rankers_whose_weights_differ_much():
     assert_allclose(found.estimates, [1, 1e-200])
 
 
+@pytest.mark.filterwarnings("ignore:the log does not tell")
+def test_the_largest_exposure():
+    exposure = [1e100, 1.0, 1.0, 1.0, 1.0, 1.0]
+    found = evaluate({"a": [3, 2, 1, 3, 2, 1]}, exposure=exposure, measure="p@1")
+    assert_allclose(found["a"], 2e-100 / 3)
+
+
 def test_clipping_with_a_given_exposure():
     """The exposure is that of each document, and 0 where nobody ever looked."""
     exposure = [0.9, 0.25, 0.0, 0.5, 0.0, 0.5]

@@ -359,3 +359,6 @@ def test_the_largest_rewards_with_the_least_weights():
     options = {"self_normalize": True, "max_weight": 1e-300}
     found = evaluate_lists([0.5e50, 1e50], [-3.0] * 2, [-3.0, -2.0], **options)
     assert_allclose(found["policy"], 0.75e50)
+    found = evaluate_lists([-1e50, 1e-300], [-3.0] * 2, [-3.0, -2.0], **options)
+    assert_allclose(found["policy"], -0.5e50)
+    assert_allclose(found.standard_errors, 0.5e50)
