@@ -453,7 +453,7 @@ def load_tsv_queries(
     """
     check_arguments(load_tsv_queries, max_bytes=max_bytes)
     return collected(
-        _tsv(source, check_encoding(encoding), max_bytes), source, "queries"
+        _tsv(source, check_encoding(encoding), max_bytes), source, "lines of text"
     )
 
 

@@ -328,12 +328,12 @@ def _checked_matrix(given: Any) -> Any:
     given = unmasked(given)
     check_sparse(given, "links")
     try:
-        if not sparse.issparse(given):
-            given = np.asarray(given)
-            if given.dtype.kind in "iuf":  # of any width and order of bytes
-                given = as_numbers(given, "links")
+        is_sparse = sparse.issparse(given)
+        rows = given if is_sparse else np.asarray(given)
+        if not is_sparse and rows.dtype.kind in "iuf":  # of any order of bytes
+            rows = as_numbers(rows, "links")
         # Some versions of SciPy take a single number for a matrix.
-        matrix: Any = sparse.csr_array(given) if np.ndim(given) != 0 else None
+        matrix: Any = sparse.csr_array(rows) if rows.ndim != 0 else None
     except (TypeError, ValueError):
         matrix = None
     if matrix is None:

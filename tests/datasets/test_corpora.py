@@ -146,6 +146,8 @@ def test_tsv_queries():
     queries = load_tsv_queries(TSV)
     assert queries.ids.tolist() == ["q1", "q2", "q3"]
     assert queries.fields == {"text": ["sort rows", "", "a\tb"]}
+    with pytest.raises(ValueError, match="has no lines of text"):
+        load_tsv_queries(b"\n")
     assert load_tsv_queries(b"q\t\xe9", encoding="latin-1").fields == {"text": ["é"]}
 
 

@@ -294,7 +294,9 @@ def test_no_model_reads_links_beneath_a_mask():
         ([[0, -1], [0, 0]], ValueError, "finite weights >= 0"),
         ([[0, np.nan], [0, 0]], ValueError, "finite weights >= 0"),
         (MASKED, ValueError, "finite weights >= 0, found nan"),
-        ("links", TypeError, "links must be"),
+        ("links", TypeError, "links must be .* got 'links'"),
+        (None, TypeError, "links must be .* got None"),
+        (5, TypeError, "links must be .* got 5"),
     ],
 )
 def test_links_that_are_none(links, error, message):
