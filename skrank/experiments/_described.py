@@ -149,7 +149,7 @@ class _Description:
             return {"bytes": _digest(value)}
         if type(value) is np.ndarray and value.dtype.kind in "biufcSUMm":
             if value.dtype.char in "gG":  # whose bytes are not all of the numbers
-                parts = self._all(_parts_of_long(value))
+                parts = self._all(parts_of_long(value))
                 return {"long": [value.dtype.str, list(value.shape), parts]}
             digest = _digest(value.tobytes())  # dates have no buffer
             return {"array": [value.dtype.str, list(value.shape), digest]}
@@ -346,9 +346,13 @@ def _found(module: str | None, name: str) -> Any:
     )
 
 
-def _parts_of_long(values: np.ndarray) -> list[np.ndarray]:
-    """Return doubles and exponents that tell longer numbers apart."""
-    rest, exponents = np.frexp(np.ascontiguousarray(values).view(np.longdouble))
+def parts_of_long(values: np.ndarray) -> list[np.ndarray]:
+    """Return doubles and exponents that tell longer numbers apart.
+
+    Their own bytes are not all of the numbers.
+    """
+    native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    rest, exponents = np.frexp(native.view(np.longdouble))
     parts = [np.where(np.isfinite(rest), exponents, 0)]
     with np.errstate(invalid="ignore"):  # infinity less infinity
         for _ in range(3):

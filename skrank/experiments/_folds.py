@@ -24,6 +24,7 @@ from skrank._core._validation import (
 )
 from skrank.datasets import RankingData
 from skrank.datasets._container import entries_of
+from skrank.experiments._described import parts_of_long
 from skrank.model_selection import LetorFolds
 
 PARTS = ("train", "vali", "test")
@@ -269,7 +270,10 @@ def _add_array(digest, values: np.ndarray) -> None:
     digest.update(repr((values.dtype.str, values.shape)).encode())
     if values.dtype.kind in "mM":  # which have no buffer; their type has been added
         values = values.view(np.int64)
-    if values.dtype == object:
+    if values.dtype.char in "gG":
+        for part in parts_of_long(values):
+            _add_array(digest, part)
+    elif values.dtype == object:
         digest.update(repr(values.tolist()).encode(errors="surrogateescape"))
     else:
         digest.update(np.ascontiguousarray(values).data)

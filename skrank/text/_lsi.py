@@ -38,7 +38,8 @@ class LSI(BaseTextModel):
 
     Terms that occur in the same documents share components, so that a document can be
     found by terms that it does not contain. `retrieve` finds documents of all kinds. A
-    query or a document without a component scores 0.
+    query or a document without a component scores 0; such a query finds nothing, and
+    such a document is not found.
 
     Parameters
     ----------
@@ -145,7 +146,9 @@ class LSI(BaseTextModel):
         return _normalised(queries @ self.components_), None
 
     def _score_counts(self, counts):
-        queries, _ = self._weigh_queries(counts)
+        return self._cosines(self._weigh_queries(counts)[0])
+
+    def _cosines(self, queries):
         # Not by BLAS, whose last digits depend on the number of rows.
         return np.einsum("qk,dk->qd", queries, self.weights_)
 
@@ -154,11 +157,15 @@ class LSI(BaseTextModel):
         documents = np.empty((n_queries, k), dtype=np.intp)
         scores = np.empty((n_queries, k))
         step = max(1, _BLOCK_SCORES // n)
+        has_none = ~self.weights_.any(axis=1)
         for start in range(0, n_queries, step):
             block = slice(start, start + step)
-            dense = self._score_counts(counts[block])
+            queries, _ = self._weigh_queries(counts[block])
+            dense = self._cosines(queries)
+            dense[~queries.any(axis=1)] = dense[:, has_none] = -np.inf
             n_threads = n_threads_for(dense.size)
             documents[block], scores[block] = best_of_scores(dense, k, n_threads)
+        documents[scores == -np.inf] = -1
         return documents, scores
 
     def _score_matches(self, weighed, counts, matches, query_of, document_of):

@@ -663,6 +663,8 @@ def test_distributions_with_a_source_of_numbers_are_not_told(module_of):
     assert described(searches[0]) == described(searches[1])
     lists = [RandomizedSearchCV(Ridge(), [{"alpha": d}]) for d in (usual, seeded)]
     assert described(lists[0]) == described(lists[1]) != described(searches[0])
+    other = RandomizedSearchCV(Ridge(), {"tol": usual})
+    assert described(other) != described(searches[0])
     step = FunctionTransformer(np.add, kw_args={"x": seeded})
     for value in (
         [searches[1], module.Noisy(seeded)],
@@ -685,6 +687,8 @@ def test_fitted_estimators_in_a_set_of_an_own_class_count(module_of):
     fitted = [Ridge().fit([[0.0], [1]], y) for y in ([0, 1], [1, 0])]
     bags = [described(module.Bag([each])) for each in fitted]
     assert bags[0] != bags[1]
+    searches = [RandomizedSearchCV(Ridge(), {"a": [each]}) for each in fitted]
+    assert described(searches[0]) == described(searches[1])
     for kind in (set, frozenset, list):  # whose clones are not fitted
         assert described(kind([fitted[0]])) == described(kind([fitted[1]]))
     other = module_of("class Bag(set): pass\nclass Sack(set): pass")
@@ -823,6 +827,7 @@ def test_scalars_of_own_classes(module_of):
     marked = module.One(1)
     marked.sign = -1
     assert described(marked) != described(module.One(1))
+    assert described(module.One(1)) != described(module.One(2))
 
 
 def test_attributes_of_distributions_count():
@@ -841,6 +846,10 @@ def test_numbers_longer_than_those_of_python_in_any_print(legacy):
         told |= {str(described(near)), str(described(np.longdouble(0.1)))}
     if np.dtype(np.longdouble).itemsize > 8:
         assert len(told) == len(numbers) + 2
+    for order in "<>":
+        rows = [np.array([n, 1], f"{order}f{near.itemsize}") for n in (2, 3)]
+        assert described(rows[0]) != described(rows[1])
+        assert described(rows[0]) == described(rows[0].copy())
     both = [np.clongdouble(complex(a, b)) for a, b in ((1, 2), (2, 1), (1, -2))]
     assert len({str(described(number)) for number in both}) == 3
 
@@ -945,7 +954,7 @@ def test_a_program_that_is_edited_before_it_imports_skrank(is_edited, tmp_path):
     program.write_text(
         "import time\n"
         f"if {is_edited}:\n"
-        "    time.sleep(0.1)\n"
+        "    time.sleep(0.3)\n"
         "    open(__file__, 'a').write('# edited')\n"
         "class Own: pass\n"
         "from skrank.experiments._described import UntoldError, described\n"

@@ -139,6 +139,17 @@ def test_the_digest_of_frames_sees_levels_and_text():
     assert len(digests) == 7
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_digest_of_long_numbers(order):
+    _, y, groups = make_ranking(9, n_features=3, n_informative=2, random_state=0)
+    size = np.dtype(np.longdouble).itemsize
+    X = np.ones((len(y), 3), f"{order}f{size}")
+    others = [X.copy(), X.copy()]
+    others[1][0] = np.nextafter(np.longdouble(1), np.longdouble(2))
+    digests = [digest_of(make_folds(one, y, groups)[0]) for one in (X, *others)]
+    assert digests[0] == digests[1] != digests[2]
+
+
 def test_the_digest_of_dates_sees_the_time_of_the_day():
     X, y, groups = make_ranking(9, n_features=3, n_informative=2, random_state=0)
     times = np.datetime64("2020-01-01", "ns") + np.arange(9) * np.timedelta64(1, "h")

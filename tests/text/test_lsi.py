@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skrank.export import load_model, save_model
-from skrank.text import LSI, InvertedIndex, LetorFeatures, VectorSpace
+from skrank.text import LSI, RM3, InvertedIndex, LetorFeatures, VectorSpace
 
 rng = np.random.default_rng(3)
 P = 1 / np.arange(1, 31)
@@ -62,10 +62,16 @@ def test_documents_without_a_term_of_the_query_are_found(monkeypatch):
     model = LSI(n_components=3).fit(DOCUMENTS)
     scores = model.score(QUERIES)
     documents, found = model.retrieve(QUERIES, 26)
-    for row, values, full in zip(documents, found, scores):
-        expected = sorted(range(26), key=lambda d: (-full[d], d))
+    assert documents.shape == (5, 25)  # the last has no term at all
+    for row, values, full in zip(documents[:3], found, scores):
+        expected = sorted(range(25), key=lambda d: (-full[d], d))
         assert row.tolist() == expected
         np.testing.assert_array_equal(values, full[row])
+    # Nothing speaks for any document where a query has no component.
+    assert (documents[3:] == -1).all()
+    assert np.isneginf(found[3:]).all()
+    assert model.retrieve(["unknown", ""], 3)[0].shape == (2, 0)
+    assert RM3(model=model).fit(DOCUMENTS).expand(["unknown"]) == [{}]
     monkeypatch.setattr("skrank.text._lsi._BLOCK_SCORES", 1)
     monkeypatch.setattr("skrank.text._lsi._BLOCK_PAIRS", 2)
     np.testing.assert_array_equal(model.retrieve(QUERIES, 26)[0], documents)
@@ -80,7 +86,9 @@ def test_collections_without_terms_score_zero():
         assert model.components_.shape == (0, 0)
         np.testing.assert_array_equal(model.score(["a"]), 0)
     # Terms of all documents have an IDF of 0, so that there is nothing to decompose.
-    np.testing.assert_array_equal(LSI().fit(["x", "x"]).score(["x"]), 0)
+    model = LSI().fit(["x", "x"])
+    np.testing.assert_array_equal(model.score(["x"]), 0)
+    assert model.retrieve(["x"], 2)[0].shape == (1, 0)
 
 
 def test_fits_do_not_depend_on_what_was_computed_before():
