@@ -329,9 +329,14 @@ def _checked_matrix(given: Any) -> Any:
     check_sparse(given, "links")
     try:
         is_sparse = sparse.issparse(given)
-        rows = given if is_sparse else np.asarray(given)
-        if not is_sparse and rows.dtype.kind in "iuf":  # of any order of bytes
-            rows = as_numbers(rows, "links")
+        rows: Any = given if is_sparse else np.asarray(given)
+        if rows.dtype.kind in "iuf":  # of any width and order of bytes
+            if not is_sparse:
+                rows = as_numbers(rows, "links")
+            elif not rows.dtype.isnative:
+                rows = rows.tocsr()
+                parts = as_numbers(rows.data, "links"), rows.indices, rows.indptr
+                rows = sparse.csr_array(parts, shape=rows.shape)
         # Some versions of SciPy take a single number for a matrix.
         matrix: Any = sparse.csr_array(rows) if rows.ndim != 0 else None
     except (TypeError, ValueError):
