@@ -315,9 +315,9 @@ def as_names(names: Any) -> list[Any]:
     TypeError
         If it is no sequence.
     """
-    is_text = isinstance(names, str | bytes)
+    # A set has no order that anyone has chosen.
     if (
-        is_text
+        isinstance(names, str | bytes | set | frozenset)
         or not isinstance(names, Iterable)
         or sparse.issparse(names)
         or getattr(names, "shape", None) == ()

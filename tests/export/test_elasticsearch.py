@@ -179,6 +179,7 @@ def test_names_come_from_the_data_frame():
         ({"feature_names": ["a", "b", "c", "d", ""]}, ValueError, "a name is empty"),
         ({"feature_names": [1, 2, 3, 4, 5]}, TypeError, "must be str, got 1"),
         ({"feature_names": "abcde"}, TypeError, "must be a sequence of str"),
+        ({"feature_names": set("abcde")}, TypeError, "must be a sequence of str"),
         (
             {"feature_names": bsr_array(np.eye(2))},
             TypeError,
