@@ -66,7 +66,7 @@ def _start_of_process() -> float:
         ticks = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19]
         started = int(ticks) / os.sysconf("SC_CLK_TCK")
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
-        # A tick more, for a program that is run as soon as it has been written.
+        # Two ticks more, for a program that is run as soon as it has been written.
         return min(now, now - age + 2 / os.sysconf("SC_CLK_TCK"))
     return now
 
@@ -192,10 +192,10 @@ class _Description:
             check_sparse(value)
             rows = value.tocsr()
             parts = own, rows.shape, rows.data, rows.indices, rows.indptr
-            usual = vars(own((1,) * len(value.shape)))
+            # What a matrix of its class has, and what is kept of what the rows tell.
+            usual = vars(own((1,) * len(value.shape))).keys()
+            usual |= {"_has_sorted_indices", "_has_canonical_format"}
             added = {n: v for n, v in vars(value).items() if n not in usual}
-            known = "_has_sorted_indices", "_has_canonical_format"  # by what it holds
-            added = {n: v for n, v in added.items() if n not in known}
             return {"rows": self._all([*parts, added])}
         if own is dict:
             items = value.items()
